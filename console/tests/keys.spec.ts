@@ -53,6 +53,7 @@ test("a key is made with what it may do, shown once, rotated and revoked", async
 test("who keeps no keys is told so", async ({ page }) => {
   let guest = { secret: "" };
   const { url, stop } = await consoleOver({}, async (charter) => {
+    await charter("key", "--tenant", "acme", "create", "root", "--role", "admin", "--user", "ann");
     const words = ["key", "--tenant", "acme", "create", "guest", "--role", "user", "--user", "bob", "--output", "json"];
     guest = JSON.parse(await charter(...words));
   });

@@ -24,8 +24,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
 use charter_effects::{HostPattern, Imports, LandlockUse, Sandbox, SandboxOptions, ToolRunner};
 use charter_engine::{
-    Caller, ClientTools, CodeAgent, Engine, EngineError, KeysKept, LensSettings, MemorySettings,
-    Ports, RandomIds, Settings, SkillVectors, ToolGrants,
+    Caller, ClientTools, CodeAgent, Engine, LensSettings, MemorySettings, Ports, RandomIds,
+    Settings, SkillVectors, ToolGrants,
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
@@ -66,7 +66,7 @@ impl Running {
 /// Opens the data directory and starts an engine over it.
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
     let (ports, store) = ports(config).await?;
-    let settings = settings(config, kept(&ports).await?)?;
+    let settings = settings(config)?;
     let engine = Engine::start(ports, settings)
         .await
         .map_err(Reported::from)?;
@@ -76,15 +76,9 @@ pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
 /// The same without loading the catalogue, whose vectors may be another model's: nothing is routed or driven.
 pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<Running> {
     let (ports, store) = ports(config).await?;
-    let settings = settings(config, kept(&ports).await?)?;
+    let settings = settings(config)?;
     let engine = Engine::unloaded(ports, settings);
     Ok(Running { engine, store })
-}
-
-/// Which API keys the store has.
-async fn kept(ports: &Ports) -> anyhow::Result<KeysKept> {
-    let kept = ports.store.keys_kept(ports.clock.now()).await;
-    Ok(kept.map_err(|error| Reported::from(EngineError::from(error)))?)
 }
 
 async fn ports(config: &Config) -> anyhow::Result<(Ports, OpenStore)> {
@@ -222,13 +216,7 @@ fn days(days: u64) -> Duration {
     Duration::from_secs(days.saturating_mul(24 * 3_600))
 }
 
-/// Whether callers are told apart: without credentials everybody is the same person.
-pub(crate) fn has_people(config: &Config, kept: KeysKept) -> bool {
-    let auth = &config.auth;
-    kept != KeysKept::None || !auth.keys.is_empty() || !auth.oidc.is_empty()
-}
-
-fn settings(config: &Config, kept: KeysKept) -> anyhow::Result<Settings> {
+fn settings(config: &Config) -> anyhow::Result<Settings> {
     let requests = &config.requests;
     Ok(Settings {
         tags_ttl: Duration::from_secs(requests.tags_ttl_s),
@@ -246,10 +234,8 @@ fn settings(config: &Config, kept: KeysKept) -> anyhow::Result<Settings> {
         lease: Duration::from_millis(config.replica.lease_ms),
         driven_runs: config.replica.runs,
         pass_ttl: Duration::from_secs(config.missions.pass_ttl_s),
-        four_eyes: config
-            .approvals
-            .four_eyes
-            .unwrap_or_else(|| has_people(config, kept)),
+        credentials: config.auth.has_credentials(),
+        four_eyes: config.approvals.four_eyes,
         approvers: people::approvers(config),
         evidence_retention: config
             .evidence

@@ -285,7 +285,7 @@ impl Engine {
             asked_by: run.askers_of(&asked.step),
             requested_at: self.now(),
             expires_at: asked.expires_at,
-            four_eyes: destructive || self.settings().four_eyes,
+            four_eyes: destructive || self.four_eyes(),
             state: State::Pending,
         }
     }

@@ -30,6 +30,7 @@ use crate::confined;
 use crate::executors::{self, ByTarget, ClientCalls};
 use crate::fair_slots::{FairSlots, Slot};
 use crate::imports::PastImports;
+use crate::keys::KeysMade;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
 use crate::moments::Moments;
@@ -123,6 +124,7 @@ pub struct Engine {
     calls: RateLimits<TenantId>,
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
+    keys_made: KeysMade,
     moments: Moments,
     news: Notify,
     others: Others,
@@ -182,6 +184,7 @@ impl Engine {
             calls: RateLimits::default(),
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
+            keys_made: KeysMade::default(),
             moments: Moments::default(),
             news: Notify::new(),
             others: Others::default(),
@@ -264,6 +267,11 @@ impl Engine {
     #[must_use]
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.ports.embedder.as_ref()
+    }
+
+    /// Whether keys were made, as far as this process knows.
+    pub(crate) fn keys_made(&self) -> &KeysMade {
+        &self.keys_made
     }
 
     /// Systems of record that proposals are sent to.

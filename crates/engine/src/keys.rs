@@ -3,7 +3,9 @@
 //! A key is looked up each time it is presented and never kept in memory, so that one that was revoked lets
 //! nobody in any more, whichever process took the word.
 
+mod admins;
 mod form;
+mod made;
 mod text;
 
 use std::collections::BTreeSet;
@@ -21,6 +23,7 @@ use serde_json::json;
 
 pub use charter_store::key::KeysKept;
 pub use form::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, OfKey};
+pub(crate) use made::KeysMade;
 pub use text::KeyText;
 
 use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
@@ -39,7 +42,7 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` for whoever is no admin, and for a key that may do more than the caller;
-    /// `invalid_request` for a life of no or too many seconds.
+    /// `invalid_request` for a life of no or too many seconds, and for a first key that would let no admin in.
     pub async fn create_key(
         &self,
         caller: &Caller,
@@ -74,8 +77,10 @@ impl Engine {
             rotated_from: None,
         })?;
         must_hold(caller, &key.rights)?;
+        self.must_let_an_admin_in(&key).await?;
         let told = vec![about(caller, &key, "created", now)];
         self.store().create_key(&key, told).await?;
+        self.keys_made().note();
         self.noted(&key, "created", caller);
         Ok(KeyMade {
             secret,
@@ -116,7 +121,8 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` for whoever is no admin, or may not do all that the key may; `not_found`;
-    /// `illegal_transition` for a key that ended or was replaced before.
+    /// `illegal_transition` for a key that ended or was replaced before, and for one whose rotation would leave
+    /// the tenant without an admin.
     pub async fn rotate_key(
         &self,
         caller: &Caller,
@@ -145,6 +151,9 @@ impl Engine {
             }
             (Some(_), _) => self.end_of(now, rotation.expires_in_s)?,
         };
+        if expires_at.is_some() {
+            self.must_keep_an_admin(caller, &old).await?;
+        }
         let (secret, new) = self.fresh_key(KeyRecord {
             key_id: KeyId::from_uuid(self.new_uuid()),
             created_by: caller.user.clone(),
@@ -176,7 +185,8 @@ impl Engine {
     /// Ends a key of the caller's tenant at once; one that was revoked before stays as it was.
     ///
     /// # Errors
-    /// `permission_denied` for whoever is no admin; `not_found`.
+    /// `permission_denied` for whoever is no admin; `not_found`; `illegal_transition` for the last key that lets
+    /// an admin of the tenant in.
     pub async fn revoke_key(&self, caller: &Caller, key: &KeyId) -> Result<KeyShown, EngineError> {
         must_keep_keys(caller)?;
         let found = self.key_of(&caller.tenant, key).await?;
@@ -184,6 +194,7 @@ impl Engine {
             at: self.now(),
             by: caller.user.clone(),
         };
+        self.must_keep_an_admin(caller, &found).await?;
         let told = vec![about(caller, &found, "revoked", revocation.at)];
         let revoked = self
             .store()

@@ -40,9 +40,12 @@ pub struct Settings {
     pub approval_ttl: Duration,
     /// How long a worker's pass opens the way to data (B002-8).
     pub pass_ttl: Duration,
-    /// Whether somebody else than the requester has to approve, also where the playbook does not
-    /// ask for it.
-    pub four_eyes: bool,
+    /// Whether callers come by credentials that the store does not keep: keys of the configuration, or tokens of
+    /// identity providers.
+    pub credentials: bool,
+    /// Whether a second person has to approve, also where the playbook does not ask for it. Where it is absent:
+    /// if callers have credentials.
+    pub four_eyes: Option<bool>,
     /// Who may approve by a credential that the store does not keep.
     pub approvers: Approvers,
     /// How memories are kept.
@@ -170,7 +173,8 @@ impl Default for Settings {
             driven_runs: 1_000,
             approval_ttl: Duration::from_secs(24 * 3_600),
             pass_ttl: Duration::from_secs(3_600),
-            four_eyes: false,
+            credentials: false,
+            four_eyes: None,
             approvers: Approvers::default(),
             memories: MemorySettings::default(),
             tool_calls: 16,

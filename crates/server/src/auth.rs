@@ -28,6 +28,8 @@ pub struct ApiKey {
 pub struct Access {
     keys: HashMap<[u8; 32], Caller>,
     local: Option<Caller>,
+    /// Whether the local user is let in only until the first key is made.
+    until_a_key: bool,
 }
 
 /// A server that would let anybody in.
@@ -41,7 +43,7 @@ pub struct AccessError(SocketAddr);
 impl Access {
     /// Access for a server that listens on `address`: by the given keys, those that the store keeps, and
     /// tokens of identity providers; or, on a loopback address where there was never any of them, the local
-    /// user as admin of the tenant `local`.
+    /// user as admin of the tenant `local`, until the first key is made.
     ///
     /// # Errors
     /// [`AccessError`] for any other address where nothing would let anybody in.
@@ -69,6 +71,7 @@ impl Access {
         Ok(Self {
             keys: keys.collect(),
             local: None,
+            until_a_key: false,
         })
     }
 
@@ -78,23 +81,39 @@ impl Access {
         Self {
             keys: HashMap::new(),
             local: Some(caller),
+            until_a_key: false,
         }
     }
 
     fn local_only() -> Option<Self> {
-        Caller::local().ok().map(Self::in_process)
+        let access = Caller::local().ok().map(Self::in_process)?;
+        Some(Self {
+            until_a_key: true,
+            ..access
+        })
     }
 
-    /// Whether callers are known by keys.
-    pub(crate) fn is_keyed(&self) -> bool {
-        self.local.is_none()
+    /// Whom somebody without a credential stands for now: the local user, until the first key is made.
+    ///
+    /// # Errors
+    /// As [`Access::anonymous`]; when storage fails.
+    pub(crate) async fn local_now(
+        &self,
+        engine: &Engine,
+        headers: &HeaderMap,
+    ) -> Result<Option<Caller>, EngineError> {
+        let local = self.anonymous(headers)?;
+        match local.is_some() && self.until_a_key && engine.has_keys().await? {
+            true => Ok(None),
+            false => Ok(local),
+        }
     }
 
     /// Whom somebody without a credential stands for: the local user, or nobody.
     ///
     /// # Errors
     /// `permission_denied` when a page of another site reaches for the local user.
-    pub(crate) fn anonymous(&self, headers: &HeaderMap) -> Result<Option<Caller>, EngineError> {
+    fn anonymous(&self, headers: &HeaderMap) -> Result<Option<Caller>, EngineError> {
         match &self.local {
             None => Ok(None),
             Some(_) if !names_this_machine(headers) => {
@@ -124,7 +143,7 @@ impl Access {
         let given = credential(headers);
         let kept = given.filter(|given| KeyText::is_meant(given));
         if kept.is_none()
-            && let Some(local) = self.anonymous(headers)?
+            && let Some(local) = self.local_now(engine, headers).await?
         {
             return Ok(local);
         }
@@ -255,7 +274,7 @@ mod tests {
             let access = Access::new(address, keys, kept, &Providers::default());
             let keyed = keyed.ok_or(AccessError(address));
             assert_eq!(
-                access.map(|access| access.is_keyed()),
+                access.map(|access| access.local.is_none()),
                 keyed,
                 "{address} {kept:?}"
             );

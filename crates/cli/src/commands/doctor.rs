@@ -62,7 +62,7 @@ async fn stored(config: &Config) -> (Vec<Check>, Keys) {
         return (vec![layout(config), store], keys);
     };
     // A database is looked at without bringing its layout up to date.
-    (database_checks(&options).await, Keys::NotLookedAt)
+    (database_checks(&options).await, Keys::NotRead)
 }
 
 async fn database_checks(options: &PostgresOptions) -> Vec<Check> {
@@ -158,7 +158,7 @@ fn layout(config: &Config) -> Check {
 }
 
 async fn store(config: &Config) -> (Check, Keys) {
-    let mut keys = Keys::NotLookedAt;
+    let mut keys = Keys::NotRead;
     let found = match OpenStore::open(config).await {
         Err(error) => match crate::client::Client::holder(&error) {
             Some(address) => Ok(format!("served by {address}")),

@@ -19,6 +19,13 @@ pub(crate) struct AuthConfig {
     pub(crate) oidc: Vec<OidcConfig>,
 }
 
+impl AuthConfig {
+    /// Whether any credential is configured.
+    pub(crate) fn has_credentials(&self) -> bool {
+        !self.keys.is_empty() || !self.oidc.is_empty()
+    }
+}
+
 /// One API key.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -469,6 +469,9 @@ fn the_first_key_is_made_where_the_data_is() {
         "{}",
         refused.err
     );
+    let user = home.run(&["key", "--tenant", "acme", "create", "u", "--user", "uma"]);
+    assert_eq!(user.code, Some(2), "{user:?}");
+    assert!(user.err.contains("has to let an admin in"), "{user:?}");
     let admin = [
         "key", "--tenant", "acme", "create", "root", "--role", "admin", "--user", "ann",
     ];
@@ -530,25 +533,52 @@ fn the_first_key_is_made_where_the_data_is() {
     assert_eq!(home.run(&["serve", "--listen", "0.0.0.0:0"]).code, Some(2));
 }
 
-/// Whoever asks the local server with a key is who the key says, or nobody.
+/// The first key lets an admin in for good and counts at once: the server that needed no key needs one from then on,
+/// the local user's streams end, and callers are two people. The last such key is not ended over the network.
 #[test]
-fn a_key_counts_where_none_is_needed() {
+fn the_first_key_is_an_admins_and_counts_at_once() {
     let home = Home::new().with("CHARTER_MODEL__SOURCE", "none");
     let server = home.serve();
-    let made = make(&server.api, json!({"name": "first", "user": "ann"}));
-    server
-        .key(secret(&made))
-        .get("/v1/keys")
-        .fails(403, "permission_denied");
-    server
-        .api
-        .post(&path(&made, "/revoke"), &json!({}))
-        .expect(200);
-    server
-        .key(secret(&made))
-        .get("/v1/keys")
-        .fails(401, "unauthenticated");
-    server.api.get("/v1/keys").expect(200);
+    let service = Service::start();
+    server.api.register(&purge(&service));
+    for order in [
+        json!({"name": "first", "user": "ann"}),
+        json!({"name": "first", "role": "admin", "scopes": ["admin:read"]}),
+        json!({"name": "first", "role": "admin", "expires_in_s": 60}),
+    ] {
+        let refused = server.api.post("/v1/keys", &order);
+        let message = refused.fails(400, "invalid_request");
+        assert!(message.contains("has to let an admin in"), "{message}");
+    }
+    let four_eyes = |run: &Value| run["approvals"][0]["four_eyes"].clone();
+    assert_eq!(four_eyes(&waiting_run_of(&server.api)), false);
+    let mut stream = server.api.follow("/v1/events?after=0");
+    assert!(stream.any(|line| line.contains("catalogue.changed")));
+
+    let first = make(
+        &server.api,
+        json!({"name": "first", "role": "admin", "user": "ann"}),
+    );
+    let made = std::time::Instant::now();
+    server.api.get("/v1/packages").fails(401, "unauthenticated");
+    let last: Vec<String> = stream.collect();
+    assert!(made.elapsed() < STREAM_ENDS, "{last:?}");
+    let ann = server.key(secret(&first));
+    assert_eq!(four_eyes(&waiting_run_of(&ann)), true);
+    let user = make(&ann, json!({"name": "second", "user": "bob"}));
+    let user = server.key(secret(&user));
+    user.get("/v1/keys").fails(403, "permission_denied");
+
+    let revoke = |by: &Api, key: &Value| by.post(&path(key, "/revoke"), &json!({}));
+    revoke(&ann, &first).fails(409, "illegal_transition");
+    ann.post(&path(&first, "/rotate"), &json!({"expires_in_s": 60}))
+        .fails(409, "illegal_transition");
+    let next = ann.post(&path(&first, "/rotate"), &json!({})).expect(201);
+    let ann = server.key(secret(&next));
+    let other = make(&ann, json!({"name": "other", "role": "admin"}));
+    revoke(&ann, &next).expect(200);
+    ann.get("/v1/keys").fails(401, "unauthenticated");
+    server.key(secret(&other)).get("/v1/keys").expect(200);
 }
 
 /// Revoked at one replica, refused by the next request to another.

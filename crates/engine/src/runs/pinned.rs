@@ -74,6 +74,8 @@ impl Engine {
         run: &Run,
         unstored: &[ArtifactRecord],
     ) -> Result<Pinned, EngineError> {
+        // What the run asks for from now on takes a second person if callers have keys.
+        self.has_keys().await?;
         let run_id = run.id();
         let (mut skill, mut playbook, mut kind) = (None, None, None);
         let mut prompts = Vec::new();

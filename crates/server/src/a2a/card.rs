@@ -10,7 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use charter_contract::text::{HttpUrl, Text};
-use charter_engine::{Ability, Caller};
+use charter_engine::{Ability, Caller, CredentialId};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -140,13 +140,14 @@ fn skills(abilities: &[Ability]) -> Vec<Value> {
     listed.collect()
 }
 
-/// The card with what a caller may see.
+/// The card with what a caller may see. A caller without a credential sees that none is needed.
 pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
     let engine = &state.engine;
-    let keyed = if state.access.is_keyed() {
-        Keyed::Yes
-    } else {
-        Keyed::No
+    let keyed = match caller.credential {
+        CredentialId::Local => Keyed::No,
+        CredentialId::Key(_) | CredentialId::Configured(_) | CredentialId::Token { .. } => {
+            Keyed::Yes
+        }
     };
     // The catalogue's revision is a part, so that a reader sees when the card may have changed.
     let revision = engine.live().revision.0;
@@ -159,7 +160,8 @@ pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
 #[utoipa::path(get, path = "/.well-known/agent-card.json", tag = "a2a", operation_id = "agent_card",
     responses((status = 200, description = "An AgentCard of A2A 1.0, signed", body = Object)))]
 pub(super) async fn public(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    let card = match state.access.anonymous(&headers) {
+    let local = state.access.local_now(&state.engine, &headers).await;
+    let card = match local {
         Err(error) => return ApiError::new(&state, error).into_response(),
         Ok(Some(local)) => extended(&state, &local),
         Ok(None) => {

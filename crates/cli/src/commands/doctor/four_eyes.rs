@@ -3,49 +3,48 @@
 use std::collections::BTreeMap;
 
 use charter_contract::ids::TenantId;
+use charter_contract::time::Timestamp;
 use charter_domain::clock::{Clock, SystemClock};
 use charter_domain::person::{Person, can_be_two};
-use charter_engine::KeysKept;
 use charter_store::key::KeyRecord;
 use charter_store::page::{MAX_PAGE, PageRequest};
 use charter_store::{SharedStore, StoreError};
 
 use super::Check;
-use crate::boot::{self, People};
+use crate::boot::People;
 use crate::config::Config;
 
 /// The keys that the store keeps.
 pub(super) enum Keys {
-    /// Those that let in now.
-    Live(Vec<KeyRecord>),
-    /// It was not opened: a server has it, or it is a database.
-    NotLookedAt,
+    /// The live ones, and whether a key was ever made.
+    Read { live: Vec<KeyRecord>, made: bool },
+    /// The store was not opened: a server has it, or it is a database.
+    NotRead,
 }
 
 impl Keys {
     /// The keys of an open store. A store that cannot be read is reported by its own check.
     pub(super) async fn of(store: &SharedStore) -> Self {
-        match live(store).await {
-            Ok(keys) => Self::Live(keys),
-            Err(_) => Self::NotLookedAt,
-        }
-    }
-
-    fn kept(&self) -> KeysKept {
-        match self {
-            Self::Live(keys) if !keys.is_empty() => KeysKept::Live,
-            Self::Live(_) | Self::NotLookedAt => KeysKept::None,
-        }
+        let Ok(clock) = SystemClock::start() else {
+            return Self::NotRead;
+        };
+        let read = async {
+            let tenants = store.key_tenants().await?;
+            let made = !tenants.is_empty();
+            let live = live(store, tenants, clock.now()).await?;
+            Ok::<_, StoreError>(Self::Read { live, made })
+        };
+        read.await.unwrap_or(Self::NotRead)
     }
 }
 
-async fn live(store: &SharedStore) -> Result<Vec<KeyRecord>, StoreError> {
+async fn live(
+    store: &SharedStore,
+    tenants: Vec<TenantId>,
+    now: Timestamp,
+) -> Result<Vec<KeyRecord>, StoreError> {
     let mut live = Vec::new();
-    let Ok(clock) = SystemClock::start() else {
-        return Ok(live);
-    };
-    let now = clock.now();
-    for tenant in store.key_tenants().await? {
+    for tenant in tenants {
         let mut page = PageRequest::new(None, MAX_PAGE);
         loop {
             let found = store.keys(&tenant, &page).await?;
@@ -61,18 +60,16 @@ async fn live(store: &SharedStore) -> Result<Vec<KeyRecord>, StoreError> {
 
 /// One check for each tenant that has credentials.
 pub(super) fn checks(config: &Config, keys: &Keys) -> Vec<Check> {
-    let required = config.approvals.four_eyes;
-    let required = required.unwrap_or_else(|| boot::has_people(config, keys.kept()));
-    let mut tenants: BTreeMap<TenantId, People> = People::configured(config);
-    let complete = match keys {
-        Keys::NotLookedAt => false,
-        Keys::Live(keys) => {
-            for key in keys {
-                tenants.entry(key.tenant_id.clone()).or_default().add(key);
-            }
-            true
-        }
+    let (live, made, complete) = match keys {
+        Keys::Read { live, made } => (live.as_slice(), *made, true),
+        Keys::NotRead => (&[][..], false, false),
     };
+    let required = config.approvals.four_eyes;
+    let required = required.unwrap_or(made || config.auth.has_credentials());
+    let mut tenants: BTreeMap<TenantId, People> = People::configured(config);
+    for key in live {
+        tenants.entry(key.tenant_id.clone()).or_default().add(key);
+    }
     let check = |(tenant, people): (&TenantId, &People)| Check {
         name: "four eyes",
         found: match examine(people, complete) {

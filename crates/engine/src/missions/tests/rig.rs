@@ -196,7 +196,7 @@ impl Rig {
             evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
         };
         let settings = Settings {
-            four_eyes: true,
+            four_eyes: Some(true),
             ..settings
         };
         let engine = Engine::start(ports, settings).await.unwrap();

@@ -166,7 +166,7 @@ pub(super) async fn play(part: Part) -> Value {
         points: Arc::clone(&points),
     };
     let settings = Settings {
-        four_eyes: true,
+        four_eyes: Some(true),
         grants: ToolGrants {
             environment: [("LEDGER".to_owned(), part.ledger.clone())].into(),
             egress: vec!["127.0.0.1:*".to_owned()],

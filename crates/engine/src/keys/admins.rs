@@ -1,0 +1,69 @@
+//! An installation whose callers need keys keeps one that lets an admin in.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::identity::AccessScope;
+use charter_store::key::{KeyRecord, KeysKept};
+use charter_store::page::{MAX_PAGE, PageRequest};
+
+use crate::{Caller, CredentialId, Engine, EngineError, Role};
+
+/// Whether a key lets an admin in for good, who can create other keys.
+fn is_lasting(key: &KeyRecord) -> bool {
+    let mut scopes = [AccessScope::AdminRead, AccessScope::AdminWrite].into_iter();
+    key.revoked.is_none()
+        && key.expires_at.is_none()
+        && key.rights.role >= Role::Admin
+        && scopes.all(|scope| key.rights.scopes.opens(scope))
+}
+
+impl Engine {
+    /// Checks the first key: every caller needs a credential from then on.
+    ///
+    /// # Errors
+    /// `invalid_request` for a first key that does not let an admin in for good.
+    pub(super) async fn must_let_an_admin_in(&self, key: &KeyRecord) -> Result<(), EngineError> {
+        if self.settings().credentials || is_lasting(key) {
+            return Ok(());
+        }
+        if self.keys_kept().await? != KeysKept::None {
+            return Ok(());
+        }
+        let message = "the first key has to let an admin in for good, because every caller needs a key from then \
+                       on: create it with the role `admin`, the scopes `admin:read` and `admin:write` (or all), \
+                       and without `expires_in_s`";
+        Err(EngineError::new(ErrorCode::InvalidRequest, message))
+    }
+
+    /// Checks that a key may end. Where the data is, another one can be created whatever has ended.
+    ///
+    /// # Errors
+    /// `illegal_transition` for the tenant's last key that lets an admin in for good.
+    pub(super) async fn must_keep_an_admin(
+        &self,
+        caller: &Caller,
+        key: &KeyRecord,
+    ) -> Result<(), EngineError> {
+        let is_local = caller.credential == CredentialId::Local;
+        if self.settings().credentials || is_local || !is_lasting(key) {
+            return Ok(());
+        }
+        let is_other = |other: &KeyRecord| other.key_id != key.key_id && is_lasting(other);
+        let mut page = PageRequest::new(None, MAX_PAGE);
+        loop {
+            let found = self.store().keys(&key.tenant_id, &page).await?;
+            if found.entries.iter().any(is_other) {
+                return Ok(());
+            }
+            match found.next {
+                Some(next) => page = PageRequest::new(Some(next), MAX_PAGE),
+                None => break,
+            }
+        }
+        let message = format!(
+            "`{}` is the last key that lets an admin of the tenant in for good: create another one first, or end \
+             it by `charter key` where the data is",
+            key.key_id
+        );
+        Err(EngineError::new(ErrorCode::IllegalTransition, message))
+    }
+}

@@ -1,0 +1,84 @@
+//! Whether the installation has keys: from the first one on, every caller needs a credential.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use charter_store::key::KeysKept;
+
+use crate::{Engine, EngineError};
+
+/// How long an answer of the store counts that there is no key.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What this process knows of it. Keys that have ended are kept, so the answer changes once.
+#[derive(Debug, Default)]
+pub(crate) struct KeysMade {
+    made: AtomicBool,
+    looked: Mutex<Option<Instant>>,
+}
+
+impl KeysMade {
+    pub(crate) fn is_known(&self) -> bool {
+        self.made.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note(&self) {
+        self.made.store(true, Ordering::Release);
+    }
+
+    /// Whether the store is to be asked. The others wait for no answer of it.
+    fn is_due(&self, now: Instant) -> bool {
+        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = looked.is_none_or(|last| now.saturating_duration_since(last) >= LOOK_EVERY);
+        if is_due {
+            *looked = Some(now);
+        }
+        is_due
+    }
+}
+
+impl Engine {
+    /// Whether a key was ever made: known at once of one that this process made, and within a second of one
+    /// that another process made.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn has_keys(&self) -> Result<bool, EngineError> {
+        let made = self.keys_made();
+        if !made.is_known()
+            && made.is_due(Instant::now())
+            && self.keys_kept().await? != KeysKept::None
+        {
+            made.note();
+        }
+        Ok(made.is_known())
+    }
+
+    /// Whether a second person has to approve where the playbook does not ask for it, as of the last look at
+    /// the keys. Unless it is configured: where callers have credentials, because without them all callers are
+    /// one person.
+    pub(crate) fn four_eyes(&self) -> bool {
+        let settings = self.settings();
+        let by_credentials = || settings.credentials || self.keys_made().is_known();
+        settings.four_eyes.unwrap_or_else(by_credentials)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The store is asked once a second until a key is known, and not any more then.
+    #[test]
+    fn the_store_is_asked_once_a_second() {
+        let made = KeysMade::default();
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let due = [0, 1, 999, 1_000, 1_500, 2_100].map(|ms| made.is_due(at(ms)));
+        assert_eq!(due, [true, false, false, true, false, true]);
+        assert!(!made.is_known());
+        made.note();
+        assert!(made.is_known());
+    }
+}
