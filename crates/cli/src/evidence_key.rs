@@ -2,11 +2,47 @@
 //!
 //! To rotate, name another file: what was signed before stays valid under the old public key.
 
-use anyhow::Context;
+use std::path::Path;
+
+use anyhow::{Context, bail};
 use charter_engine::EvidenceKey;
 
 use crate::config::Config;
 use crate::seed_file;
+
+/// What a data directory has that was used before.
+const OF_USED: [&str; 2] = ["charter.lock", "charter.db"];
+
+/// Makes the default seed file of a new data directory. A directory that was used and has lost its seed is refused,
+/// because a new key would sign unnoticed from then on. A file that the configuration names is made if it is missing.
+pub(crate) fn keep(config: &Config) -> anyhow::Result<()> {
+    // In this order: a process makes the seed before the other files.
+    let was_used = OF_USED
+        .iter()
+        .any(|file| config.data_dir.join(file).exists());
+    let path = config.evidence_key_file();
+    if config.evidence.key_file.is_some() || path.exists() {
+        return Ok(());
+    }
+    if was_used {
+        bail!("{}", lost(&path));
+    }
+    seed_file::load(&path, "evidence").map(drop)
+}
+
+/// Makes the default seed file of a data directory into which a backup was put without it.
+pub(crate) fn make_anew(config: &Config) -> anyhow::Result<()> {
+    seed_file::load(&config.evidence_key_file(), "evidence").map(drop)
+}
+
+fn lost(path: &Path) -> String {
+    format!(
+        "{} is missing: it signs the evidence of this data directory. Put it back from where it is kept apart from the \
+         backups. If it is lost, name a new file by `evidence.key_file`; what was signed before stays valid under the \
+         old public key",
+        path.display()
+    )
+}
 
 /// The key of this installation.
 pub(crate) fn load(config: &Config) -> anyhow::Result<EvidenceKey> {

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use charter_store::StoreError;
 
-const FILE: &str = "charter.lock";
+pub(crate) const FILE: &str = "charter.lock";
 
 /// No holder text is longer; more is cut off when read.
 const MAX_HOLDER_BYTES: u64 = 1024;
@@ -23,6 +23,26 @@ pub struct DirectoryLock {
 }
 
 impl DirectoryLock {
+    /// Refuses a directory with a database and without the lock file: the process that made the file may still hold
+    /// it, and a new file would let a second one in.
+    ///
+    /// # Errors
+    /// [`StoreError::Refused`].
+    pub(crate) fn must_be_beside(dir: &Path, database: &str) -> Result<(), StoreError> {
+        // In this order: a process makes the lock file before the database.
+        if !dir.join(database).exists() || dir.join(FILE).exists() {
+            return Ok(());
+        }
+        Err(StoreError::Refused {
+            what: "data directory",
+            id: dir.display().to_string(),
+            detail: format!(
+                "`{FILE}` is missing beside `{database}`, and another process may use the database: end it, then \
+                 create an empty file `{FILE}` there"
+            ),
+        })
+    }
+
     /// Creates the directory if need be and takes its lock without waiting.
     ///
     /// # Errors

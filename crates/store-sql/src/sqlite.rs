@@ -91,6 +91,7 @@ impl SqliteStore {
     /// [`StoreError::Locked`] while another process has it open; [`StoreError::NewerSchema`] when a
     /// newer Charter wrote it; [`StoreError::Corrupt`] when the file is not a sound database.
     pub fn open(dir: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
+        DirectoryLock::must_be_beside(dir, DATABASE)?;
         let lock = Arc::new(DirectoryLock::take(dir, &options.holder)?);
         let path = dir.join(DATABASE);
         let mut connection = connection::open_writer(&path, options.max_bytes)?;

@@ -14,6 +14,7 @@ use charter_store_sql::postgres::{
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
 use crate::config::Config;
+use crate::evidence_key;
 use crate::failure::Reported;
 
 /// How far the clocks of replicas and database may be apart: leases end by the clock of whoever looks.
@@ -37,6 +38,7 @@ impl OpenStore {
         std::fs::create_dir_all(&config.data_dir).with_context(|| {
             format!("creating the data directory {}", config.data_dir.display())
         })?;
+        evidence_key::keep(config)?;
         let holder = format!("pid {}", std::process::id());
         let Some(options) = postgres(config) else {
             let options = SqliteOptions {

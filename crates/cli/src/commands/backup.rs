@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::boot;
 use crate::config::Config;
+use crate::evidence_key;
 use crate::failure::{EXIT_OK, Reported};
 use crate::output::{self, Format};
 use crate::terminal;
@@ -117,7 +118,10 @@ async fn put_back(backup: &Path, config: &Config) -> anyhow::Result<Manifest> {
     let (backup, data) = (backup.to_owned(), config.data_dir.clone());
     let holder = format!("pid {}", std::process::id());
     let restoring = move || sqlite::restore(&backup, &data, &holder);
-    Ok(tokio::task::spawn_blocking(restoring).await??)
+    let manifest = tokio::task::spawn_blocking(restoring).await??;
+    // What signs is not in a backup: where it was not put here before, a new key signs from now on.
+    evidence_key::make_anew(config)?;
+    Ok(manifest)
 }
 
 fn shown(manifest: &Manifest, place: &Path) -> Value {

@@ -450,10 +450,11 @@ fn b000_19_a_payload_past_its_retention_is_gone_and_still_proves() {
     assert!(salt_free(b"\"output_sha256\""));
 }
 
-/// The seed is made once, for the owner alone, and is the same after a restart.
+/// The seed is made once, for the owner alone, and is the same after a restart. A data directory that has lost it, or
+/// its lock file, is refused.
 #[test]
 fn b000_19_the_signing_key_is_kept_and_guarded() {
-    let mut home = Home::new();
+    let mut home = Home::new().embedded();
     let key = |home: &Home| {
         let ran = home.run(&["evidence", "key"]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -470,6 +471,27 @@ fn b000_19_the_signing_key_is_kept_and_guarded() {
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("chmod 600"), "{refused:?}");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    for (file, because) in [
+        (
+            "evidence.key",
+            "evidence.key is missing: it signs the evidence",
+        ),
+        (
+            "charter.lock",
+            "`charter.lock` is missing beside `charter.db`",
+        ),
+    ] {
+        let (file, aside) = (home.data().join(file), home.path("aside"));
+        std::fs::rename(&file, &aside).unwrap();
+        for _ in 0..2 {
+            let refused = home.run(&["evidence", "key"]);
+            assert_eq!(refused.code, Some(2), "{refused:?}");
+            assert!(refused.err.contains(because), "{refused:?}");
+        }
+        assert!(!file.exists());
+        std::fs::rename(&aside, &file).unwrap();
+        assert_eq!(key(&home), first);
+    }
     // Rotation: another file is another key.
     home.set(
         "CHARTER_EVIDENCE__KEY_FILE",

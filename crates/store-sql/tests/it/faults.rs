@@ -235,6 +235,7 @@ async fn a_closed_store_says_so() -> Outcome {
 #[tokio::test]
 async fn a_file_that_is_no_database_is_named() -> Outcome {
     let dir = tempfile::tempdir()?;
+    std::fs::write(dir.path().join("charter.lock"), "")?;
     std::fs::write(
         dir.path().join(DATABASE),
         "no database at all\n".repeat(500),
@@ -243,6 +244,23 @@ async fn a_file_that_is_no_database_is_named() -> Outcome {
     let text = "database `charter.db` is damaged: file is not a database";
     assert_eq!(refused.as_deref(), Some(text));
     assert_refused!(schema_version(dir.path()), StoreError::Corrupt { .. });
+    Ok(())
+}
+
+/// Another process may still hold the lock file that was removed.
+#[tokio::test]
+async fn a_database_without_its_lock_file_is_not_opened() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let store = open(dir.path())?;
+    std::fs::remove_file(dir.path().join("charter.lock"))?;
+    for _ in 0..2 {
+        let refused = open(dir.path()).err().map(|error| error.to_string());
+        let text = "`charter.lock` is missing beside `charter.db`";
+        assert!(refused.is_some_and(|refused| refused.contains(text)));
+    }
+    store.close().await?;
+    std::fs::write(dir.path().join("charter.lock"), "")?;
+    open(dir.path())?.close().await?;
     Ok(())
 }
 

@@ -142,6 +142,7 @@ async fn keys_have_their_makers(store: &SqliteStore) -> Outcome {
 async fn what_was_written_before_is_whose_it_says() -> Outcome {
     let dir = tempfile::tempdir()?;
     let connection = of_before(&dir.path().join("charter.db"))?;
+    std::fs::write(dir.path().join("charter.lock"), "")?;
     write_keys(&connection)?;
     write_runs(&connection)?;
     drop(connection);
