@@ -8,6 +8,7 @@ mod a2a;
 mod auth;
 mod error;
 mod extract;
+mod headers;
 mod limits;
 mod mcp;
 mod metrics;

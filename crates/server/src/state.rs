@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::a2a::{A2aIdentity, Publisher};
 use crate::auth::Access;
+use crate::headers;
 use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
 use crate::operations::Operations;
@@ -90,6 +91,7 @@ pub fn probes(state: AppState) -> Router {
             state.clone(),
             limits::observe,
         ))
+        .layer(middleware::map_response(headers::add))
         .with_state(state)
 }
 
@@ -108,5 +110,6 @@ pub fn router(state: AppState) -> Router {
             state.clone(),
             limits::observe,
         ))
+        .layer(middleware::map_response(headers::add))
         .with_state(state)
 }

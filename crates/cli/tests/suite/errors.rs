@@ -36,6 +36,46 @@ fn b003_3_failures_have_their_type_and_their_request() {
     );
 }
 
+/// An answer, good or bad, is not stored, not taken for another type, and shown in no frame, unless its handler says
+/// otherwise.
+#[test]
+fn every_answer_has_its_headers() {
+    let api = Tenants::one().api;
+    let mut keyless = api.clone();
+    keyless.key = None;
+    let policy = "default-src 'none'; frame-ancestors 'none'";
+    for (api, path) in [
+        (&api, "/v1/runs"),
+        (&api, "/v1/runs/none"),
+        (&api, "/v1/nothing"),
+        (&api, "/v1/openapi.json"),
+        (&api, "/healthz"),
+        (&api, "/a2a"),
+        (&keyless, "/v1/runs"),
+        (&keyless, "/mcp"),
+    ] {
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("cache-control", "no-store"),
+            ("content-security-policy", policy),
+        ] {
+            let found = api.header_of(path, name);
+            assert_eq!(found.as_deref(), Some(value), "{path} {name}");
+        }
+    }
+    let page = api.header_of("/reference", "content-security-policy");
+    let page = page.unwrap();
+    assert!(
+        page.contains("script-src") && page.contains("frame-ancestors 'none'"),
+        "{page}"
+    );
+    let card = api.header_of("/.well-known/agent-card.json", "cache-control");
+    assert!(
+        card.as_ref().is_some_and(|card| card.contains("max-age")),
+        "{card:?}"
+    );
+}
+
 /// A tool that fails says why, and the answer says it too.
 #[test]
 fn a_failing_tools_message_reaches_the_client() {

@@ -106,7 +106,10 @@ fn data(kind: &'static str, content: Vec<u8>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
+        (
+            CONTENT_SECURITY_POLICY,
+            "sandbox; default-src 'none'; frame-ancestors 'none'",
+        ),
         (CACHE_CONTROL, PRIVATE),
     ];
     (headers, content).into_response()

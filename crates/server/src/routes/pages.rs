@@ -6,7 +6,8 @@ use axum::response::IntoResponse;
 
 /// The page.
 pub(crate) async fn reference() -> impl IntoResponse {
-    let policy = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'";
+    let policy = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                  frame-ancestors 'none'";
     let headers = [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
         (CONTENT_SECURITY_POLICY, policy),
