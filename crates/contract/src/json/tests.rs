@@ -159,6 +159,7 @@ fn many_small_values_are_refused_before_they_are_read() {
         // Most of it was not even looked at.
         let mut meter = Meter::new(Profile::OUTPUT);
         let read = text
+            .as_bytes()
             .chunks(10_000)
             .position(|piece| meter.feed(piece).is_err());
         let read = read.unwrap() * 10_000;

@@ -110,8 +110,7 @@ pub(crate) async fn search(
         return Err(denied(message.to_owned()));
     };
     let hits = search.find(&query, call.limits.timeout, cancel).await?;
-    let mut results = json!(hits);
-    search.redactor().apply_to(&mut results);
+    let results = search.redactor().apply_to(json!(hits));
     let details = json!({
         "operation": Builtin::WebSearch, "provider": search.provider(), "query": query.text,
         "results": hits.len(), "after": Content::of(results.to_string().as_bytes()),

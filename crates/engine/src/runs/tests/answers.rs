@@ -357,9 +357,10 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
         assert_eq!(ended.summary.status, "aborted");
 
         let page = PageRequest::new(None, 10);
-        let found = rig.engine.store();
-        let found = found.find_evidence(&ann.tenant, &EvidenceFilter::default(), &page);
-        let records = found.await.unwrap().entries;
+        let all = EvidenceFilter::default();
+        let store = rig.engine.store();
+        let found = store.find_evidence(&ann.tenant, &all, &page).await;
+        let records = found.unwrap().entries;
         assert_eq!(records.len(), 1);
         assert_eq!(records[0].payload.get("output"), None);
         assert!(records[0].payload["output_sha256"].is_string());

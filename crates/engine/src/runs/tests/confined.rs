@@ -132,6 +132,7 @@ async fn a_template_that_is_ended_at_its_limits_fails_alone() {
         message: "the kernel killed the script".to_owned(),
         retryable: false,
         stale: false,
+        answered: false,
         log: String::new(),
         duration_ms: 2,
     };
