@@ -40,7 +40,7 @@ fn b003_3_failures_have_their_type_and_their_request() {
 /// otherwise.
 #[test]
 fn every_answer_has_its_headers() {
-    let api = Tenants::one().api;
+    let api = Tenants::one().api.clone();
     let mut keyless = api.clone();
     keyless.key = None;
     let policy = "default-src 'none'; frame-ancestors 'none'";

@@ -169,7 +169,9 @@ fn more_guardrails_than_one_call_is_asked_about_are_refused() {
     let many: Vec<(String, String)> = (0..=500).map(guardrail).collect();
     let files = |count: usize| -> Vec<(&str, &str)> {
         let files = many.iter().take(count);
-        files.map(|(path, text)| (path.as_str(), text.as_str())).collect()
+        files
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect()
     };
     assert_eq!(problems(&files(500)), Vec::<String>::new());
     assert_eq!(
@@ -213,7 +215,10 @@ fn b000_12_what_does_not_compile_is_refused() {
             "guardrails/g.yaml:7:1 the expression has a loop within a loop, or a `map`: its work has no bound"
         ]
     );
-    let loops = guardrail.replace("'tool.id =='", "'parameters.ports.exists(port, port == 22)'");
+    let loops = guardrail.replace(
+        "'tool.id =='",
+        "'parameters.ports.exists(port, port == 22)'",
+    );
     assert_eq!(
         problems(&[("guardrails/g.yaml", &loops)]),
         Vec::<String>::new()

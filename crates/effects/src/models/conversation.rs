@@ -126,7 +126,7 @@ mod tests {
             earlier: Vec::new(),
             schema: NamedSchema {
                 name: Label::parse("word").unwrap(),
-                schema: wanted.as_object().cloned().unwrap(),
+                schema: wanted.as_object().cloned().unwrap().into(),
             },
             max_output_tokens: 1,
             temperature: 0.0,

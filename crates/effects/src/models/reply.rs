@@ -174,7 +174,8 @@ mod tests {
                 "/: it holds so many values that it takes more than 16777216 bytes of memory; send fewer",
             ),
         ] {
-            let none = draft(&text).unwrap_err();
+            let none = said(&text, Some(Stop::Done)).draft(schema).await;
+            let none = none.unwrap_err();
             assert_eq!(none.fault, ModelFault::Malformed);
             assert_eq!(none.wrong, [wrong]);
         }

@@ -95,7 +95,7 @@ fn drive(bytes: &[u8]) -> Driven {
 }
 
 fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>) {
-    match run.run.next(in_flight, at(run.clock)) {
+    match run.run.next(in_flight, |moment| moment <= at(run.clock)) {
         Next::Ended => {}
         Next::Start(steps) => {
             let step = steps[usize::from(draw.below(steps.len() as u8))].to_string();

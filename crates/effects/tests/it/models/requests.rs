@@ -70,10 +70,9 @@ async fn a_schema_beyond_strict_mode_is_sent_without_it() {
     let server = HttpStub::answering(vec![Reply::json(200, answer)]).unwrap();
     let models = ModelProviders::new(options(provider(ModelApi::OpenAi, &server))).unwrap();
     let mut request = request();
-    request
-        .schema
-        .schema
-        .insert("maxProperties".to_owned(), json!(9));
+    let mut schema = request.schema.schema.json().clone();
+    schema.insert("maxProperties".to_owned(), json!(9));
+    request.schema.schema = schema.into();
     models
         .complete(&request, &CancellationToken::new())
         .await

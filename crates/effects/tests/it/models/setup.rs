@@ -141,10 +141,9 @@ async fn a_schema_that_is_none_is_refused_without_asking() {
     let server = HttpStub::answering(Vec::new()).unwrap();
     let models = ModelProviders::new(options(provider(ModelApi::OpenAi, &server))).unwrap();
     let mut request = request();
-    request
-        .schema
-        .schema
-        .insert("type".to_owned(), json!("thing"));
+    let mut schema = request.schema.schema.json().clone();
+    schema.insert("type".to_owned(), json!("thing"));
+    request.schema.schema = schema.into();
     let answer = models.complete(&request, &CancellationToken::new()).await;
     let failure = answer.unwrap_err();
     assert_eq!((failure.fault, failure.attempts), (ModelFault::System, 0));

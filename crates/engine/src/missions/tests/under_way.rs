@@ -106,7 +106,7 @@ async fn nothing_of_a_tool_or_a_model_stands_outside_the_data() {
     assert_eq!(done.state, MissionState::Completed, "{done:#?}");
     let mut shown = std::collections::BTreeSet::new();
     for request in models.asked() {
-        let schema = Value::Object(request.schema.schema.clone()).to_string();
+        let schema = Value::Object(request.schema.schema.json().clone()).to_string();
         let context = request.context.to_string();
         for mark in MARKS {
             for told in [&request.system, &request.task, &schema] {

@@ -1,7 +1,7 @@
 //! What becomes of a step whose tool answers with what cannot be used, whoever ran the tool; and of runs that older
 //! versions left, which took such answers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use charter_contract::ids::RunId;
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::{Approval, Digest, Happened, State};
-use charter_domain::evidence_log::Verifier;
+use charter_domain::evidence_log::{Coverage, Verifier};
 use charter_domain::gate::{Decision, RuleKind};
 use charter_domain::run::{Begun, ResultSource, RunEvent};
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
@@ -91,7 +91,7 @@ impl Rig {
             calls: AtomicUsize::new(0),
         });
         let settings = Settings {
-            four_eyes: false,
+            four_eyes: Some(false),
             ..Settings::default()
         };
         let runner = Arc::<Answering>::clone(&tools);
@@ -126,8 +126,11 @@ impl Rig {
             fallbacks: Vec::new(),
         };
         let (ann, nothing) = (person("ann"), Map::new());
-        let started = self.engine.start_plan(&ann, &sent, &nothing, false);
-        started.await.unwrap()
+        let started = self
+            .engine
+            .start_plan(&ann, &sent, &nothing, false, None)
+            .await;
+        started.unwrap().run()
     }
 
     /// The run once it has ended or waits for a person.
@@ -191,8 +194,9 @@ impl Rig {
         while let Some(lines) = self.engine.export_lines(&mut export).await.unwrap() {
             text.push_str(&lines);
         }
-        let mut lines = text.lines();
-        let mut verifier = Verifier::open(lines.next().unwrap(), None, None).unwrap();
+        let mut lines = text.split_inclusive('\n');
+        let header = lines.next().unwrap();
+        let mut verifier = Verifier::open(header, None, None, Coverage::Complete).unwrap();
         for (number, line) in (2..).zip(lines) {
             verifier.line(number, line);
         }
@@ -376,6 +380,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunShown, level
     let happened = [
         RunEvent::Confirmed {
             by: ann.user.clone(),
+            makers: BTreeSet::new(),
             digest: Digest::claimed(&started.state.plan_digest.to_string()),
         },
         RunEvent::StepBegun(Begun {
@@ -387,6 +392,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunShown, level
                 permitted_by: Vec::new(),
                 warnings: Vec::new(),
             },
+            approval_expires_at: None,
         }),
         RunEvent::StepSucceeded {
             step,

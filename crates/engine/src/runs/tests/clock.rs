@@ -36,6 +36,7 @@ impl ToolRunner for Flaky {
                 message: "not yet".to_owned(),
                 retryable: true,
                 stale: false,
+                answered: false,
                 duration_ms,
                 log,
             },

@@ -61,6 +61,7 @@ impl ToolRunner for Switch {
             message: "it is stuck".to_owned(),
             retryable: true,
             stale: false,
+            answered: false,
             log: String::new(),
             duration_ms: 1,
         }

@@ -174,14 +174,12 @@ pub(super) async fn look_at_missions(watched: &mut Watched) -> Outcome {
         Some(MissionState::Completed),
         Some(MissionState::Failed),
     ] {
+        let filter = MissionFilter {
+            state,
+            ..MissionFilter::default()
+        };
         watched
-            .look("missions", Tenants, {
-                let filter = MissionFilter {
-                    state,
-                    ..MissionFilter::default()
-                };
-                store.missions(&acme, filter, &page())
-            })
+            .look("missions", Tenants, store.missions(&acme, filter, &page()))
             .await;
     }
     let task = TaskId::parse("task_worker_01")?;
