@@ -129,14 +129,19 @@ impl Report {
 /// Longest name that a pointer spells out, in bytes: each of a thousand violations has a pointer of its own.
 const MAX_SEGMENT: usize = 256;
 
-/// Escapes one segment of a JSON pointer. Of a name that is longer than any document needs it has the beginning, and
+/// One segment of a JSON pointer to be shown. Of a name that is longer than any document needs it has the beginning, and
 /// leads to nothing.
 #[must_use]
 pub fn pointer_segment(text: &str) -> std::borrow::Cow<'_, str> {
     if text.len() > MAX_SEGMENT {
         let beginning = &text[..text.floor_char_boundary(MAX_SEGMENT)];
-        return format!("{}…", pointer_segment(beginning)).into();
+        return format!("{}…", escaped_segment(beginning)).into();
     }
+    escaped_segment(text)
+}
+
+/// One segment of a JSON pointer to be followed.
+pub(crate) fn escaped_segment(text: &str) -> std::borrow::Cow<'_, str> {
     if text.contains(['~', '/']) {
         text.replace('~', "~0").replace('/', "~1").into()
     } else {

@@ -3,16 +3,7 @@
 
 use super::fault::{CHAIN, EXPANSION, PARTS, SchemaFault};
 use super::keywords::Applies;
-use super::walk::{Structure, Subschema, Target};
-
-/// What a schema of schemas takes, where one is referred to.
-const METASCHEMA: Here = Here {
-    chain: 6,
-    expansion: 64,
-    name_patterns: 0,
-};
-/// Parts that a schema of schemas compiles to, and those of them that `unevaluatedProperties` compiles once more.
-const METASCHEMA_PARTS: (usize, usize) = (10_000, 2_000);
+use super::walk::{Structure, Subschema};
 
 /// The subschemas that apply to the same value as one of them does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,21 +52,13 @@ impl Total {
             total.add(subschema.weight.saturating_add(here.expansion));
         }
         total.add(graph.compiled(0)?);
-        let mut metaschemas = 0;
-        let mut targets: Vec<usize> = Vec::new();
-        for subschema in &structure.subschemas {
-            match subschema.reference {
-                Some(Target::Subschema(at)) => targets.push(at),
-                Some(Target::Metaschema) => metaschemas = METASCHEMA_PARTS.0,
-                None => {}
-            }
-        }
+        let references = structure.subschemas.iter();
+        let mut targets: Vec<usize> = references.filter_map(|from| from.reference).collect();
         targets.sort_unstable();
         targets.dedup();
         for at in targets {
             total.add(graph.compiled(at)?);
         }
-        total.add(metaschemas);
         PARTS.check(total.parts, "")?;
         Ok(total)
     }
@@ -126,10 +109,7 @@ impl Graph<'_> {
             name_patterns: subschema.name_patterns,
         };
         for next in subschema.here() {
-            let next = match next {
-                Target::Subschema(next) => self.here(next, level + 1)?,
-                Target::Metaschema => METASCHEMA,
-            };
+            let next = self.here(next, level + 1)?;
             all.chain = all.chain.max(next.chain + 1);
             all.expansion = all.expansion.saturating_add(next.expansion);
             all.name_patterns = all.name_patterns.saturating_add(next.name_patterns);
@@ -176,10 +156,7 @@ impl Graph<'_> {
             }
         }
         for next in subschema.here() {
-            parts = parts.saturating_add(match next {
-                Target::Subschema(next) => self.marked(next)?,
-                Target::Metaschema => METASCHEMA_PARTS.1,
-            });
+            parts = parts.saturating_add(self.marked(next)?);
         }
         PARTS.check(parts, &subschema.pointer)?;
         self.marked[at] = Known::Yes(parts);
@@ -197,11 +174,11 @@ fn begin(known: &mut Known<usize>, subschema: &Subschema) -> Result<(), SchemaFa
 
 impl Subschema {
     /// What applies to the same value because this does.
-    fn here(&self) -> impl Iterator<Item = Target> {
+    fn here(&self) -> impl Iterator<Item = usize> {
         let parts = self.parts.iter();
         parts
             .filter(|part| part.applies == Applies::Here)
-            .map(|part| Target::Subschema(part.at))
+            .map(|part| part.at)
             .chain(self.reference)
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::violation::pointer_segment;
+use crate::violation::escaped_segment;
 
 /// What a subschema applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Holder {
         let mut found: Vec<(String, &'s Value)> = match (self.named, value) {
             (true, Value::Object(named)) => named
                 .iter()
-                .map(|(name, value)| (format!("/{keyword}/{}", pointer_segment(name)), value))
+                .map(|(name, value)| (format!("/{keyword}/{}", escaped_segment(name)), value))
                 .collect(),
             (false, Value::Array(items)) => items
                 .iter()

@@ -7,7 +7,7 @@ use super::fault::{LEVELS, SchemaFault, TEXT, VALUES};
 use super::graph::Total;
 use super::keywords::is_note;
 use super::patterns::Patterns;
-use super::walk::{Structure, Subschema, Target};
+use super::walk::{Structure, Subschema};
 use crate::deeply::deeply;
 use crate::schema::{Costs, LONG_DIVISION};
 
@@ -120,10 +120,8 @@ struct Change {
 
 impl Change {
     fn of(subschema: &Subschema, structure: &Structure<'_>) -> Self {
-        let reference = match subschema.reference {
-            Some(Target::Subschema(at)) => Some(fragment(&structure.subschemas[at].pointer)),
-            Some(Target::Metaschema) | None => None,
-        };
+        let reference = subschema.reference;
+        let reference = reference.map(|at| fragment(&structure.subschemas[at].pointer));
         Self {
             pointer: subschema.pointer.clone(),
             reference,
@@ -195,7 +193,7 @@ mod tests {
         assert_eq!(limit(&json!({ "enum": many })), "SCHEMA_VALUES");
         let long = "x".repeat(1 << 20);
         assert_eq!(limit(&json!({ "title": long })), "SCHEMA_TEXT");
-        let long = json!({"properties": {"n".repeat(3_000): {"type": "null"}}});
+        let long = json!({"properties": {"n".repeat(3_000): {"minLength": 1}}});
         assert_eq!(limit(&long), "SCHEMA_POINTER");
         let wide = (0..2_000).map(|at| (at.to_string(), json!({})));
         let wide: Map<String, Value> = wide.collect();

@@ -17,26 +17,8 @@ const VALUE_BYTES: usize = 128;
 /// Most characters of a reference in a message.
 const MAX_QUOTED: usize = 200;
 
-/// Schemas of schemas, which the validator knows.
-const METASCHEMAS: [&str; 5] = [
-    "http://json-schema.org/draft-04/schema",
-    "http://json-schema.org/draft-06/schema",
-    "http://json-schema.org/draft-07/schema",
-    "https://json-schema.org/draft/2019-09/schema",
-    "https://json-schema.org/draft/2020-12/schema",
-];
-
 /// Drafts in which nothing beside a reference counts.
 const REFERENCES_STAND_ALONE: [&str; 3] = ["draft-04", "draft-06", "draft-07"];
-
-/// Where a reference leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
-    /// To a subschema of the same schema, by its number.
-    Subschema(usize),
-    /// To a schema of schemas.
-    Metaschema,
-}
 
 /// A subschema within another.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +35,8 @@ pub(super) struct Part {
 pub(super) struct Subschema {
     pub(super) pointer: String,
     pub(super) parts: Vec<Part>,
-    pub(super) reference: Option<Target>,
+    /// The subschema to which it refers, by its number.
+    pub(super) reference: Option<usize>,
     /// What it weighs without the subschemas in it, in parts.
     pub(super) weight: usize,
     /// Patterns of names.
@@ -262,16 +245,13 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn target(&mut self, from: usize, reference: &'s str) -> Result<Target, SchemaFault> {
+    fn target(&mut self, from: usize, reference: &'s str) -> Result<usize, SchemaFault> {
         let quoted: String = reference.chars().take(MAX_QUOTED).collect();
         let pointer = self.structure.subschemas[from].pointer.clone();
         let unfit = |why: &str| {
             SchemaFault::unsupported(&pointer, format!("refers to `{quoted}`, which {why}"))
         };
         let (uri, fragment) = reference.split_once('#').unwrap_or((reference, ""));
-        if METASCHEMAS.contains(&uri) && fragment.is_empty() {
-            return Ok(Target::Metaschema);
-        }
         let resource = if uri.is_empty() {
             self.structure.subschemas[from].resource
         } else {
@@ -281,15 +261,15 @@ impl<'s> Walk<'s> {
         let nowhere = || unfit("is not there: correct the reference");
         let fragment = decoded(fragment).ok_or_else(nowhere)?;
         if fragment.is_empty() {
-            return Ok(Target::Subschema(resource));
+            return Ok(resource);
         }
         if !fragment.starts_with('/') {
             let known = self.by_anchor.get(&(resource, fragment.as_str()));
-            return known.copied().map(Target::Subschema).ok_or_else(nowhere);
+            return known.copied().ok_or_else(nowhere);
         }
         let wanted = format!("{}{fragment}", self.structure.subschemas[resource].pointer);
         if let Some(known) = self.by_pointer.get(&wanted) {
-            return Ok(Target::Subschema(*known));
+            return Ok(*known);
         }
         // A subschema under a keyword that nobody knows, such as `components`.
         let (inside, keyword) = self.enclosing(&wanted);
@@ -298,7 +278,7 @@ impl<'s> Walk<'s> {
             return Err(unfit("is data and no schema: refer to a schema"));
         }
         let resource = self.structure.subschemas[inside].resource;
-        self.add(schema, wanted, resource).map(Target::Subschema)
+        self.add(schema, wanted, resource)
     }
 
     /// The subschema that a pointer leads through last, and the keyword in it by which it goes on.
@@ -376,10 +356,7 @@ mod tests {
     fn references(schema: &Value) -> Vec<(String, String)> {
         let structure = Structure::of(schema).unwrap();
         let found = structure.subschemas.iter().filter_map(|subschema| {
-            let target = match subschema.reference? {
-                Target::Subschema(at) => structure.subschemas[at].pointer.clone(),
-                Target::Metaschema => "metaschema".to_owned(),
-            };
+            let target = structure.subschemas[subschema.reference?].pointer.clone();
             Some((subschema.pointer.clone(), target))
         });
         found.collect()
@@ -405,7 +382,6 @@ mod tests {
             ("c.json#/not", "/$defs/c/not"),
             ("https://a.example/s", ""),
             ("https://a.example/s#x", "/$defs/a b"),
-            ("http://json-schema.org/draft-07/schema#", "metaschema"),
         ] {
             refers(&at(reference), "/items", target);
         }

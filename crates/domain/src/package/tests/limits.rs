@@ -54,9 +54,9 @@ fn files_that_no_call_could_use_are_refused() {
             "a name is longer than 255 bytes (FILE_NAME_BYTES)",
         ),
         (
-            "scripts".to_owned(),
+            "lenses".to_owned(),
             "path",
-            "`scripts` is a folder in every package, so it cannot be a file",
+            "`lenses` is a folder in every package, so it cannot be a file",
         ),
         (
             "docs/../a".to_owned(),

@@ -56,7 +56,6 @@ async fn a_result_whose_schema_cannot_be_used_is_refused_with_the_reason() {
 async fn a_result_that_takes_too_much_work_is_refused_with_the_limit() {
     let listed: Vec<Value> = (0..2_000).map(|at| json!([at])).collect();
     let tool = stored(&json!({"items": {"enum": listed}}));
-    let long: Vec<Value> = (0..50_000).map(|at| json!([at + 2_000])).collect();
-    let message = refused(&tool, Value::Array(long)).await;
+    let message = refused(&tool, Value::Array(vec![json!([1_999]); 50_000])).await;
     assert!(message.contains("limit SCHEMA_STEPS"), "{message}");
 }

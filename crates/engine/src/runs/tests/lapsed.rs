@@ -256,12 +256,14 @@ async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
         rig.clock.advance(paused).unwrap();
         let kept = rig.engine.approval(&ann, &approved.approval_id).await;
         assert_eq!(kept.unwrap().approval, approved, "a pause uses nothing");
-        rig.engine.resume_run(&ann, &run).await.unwrap();
+        // Once the approval has lapsed, the run may have ended in the pause already.
+        let resumed = rig.engine.resume_run(&ann, &run).await;
         let shown = rig.ended(&run).await;
         assert_eq!(
             (shown.summary.status.as_str(), rig.calls()),
             (status, calls)
         );
+        assert!(resumed.is_ok() || calls == 0, "{resumed:?}");
         let after = rig.engine.approval(&ann, &approved.approval_id).await;
         let used = matches!(after.unwrap().approval.state, State::Consumed(_));
         assert_eq!(used, calls == 1);
