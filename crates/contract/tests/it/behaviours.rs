@@ -147,7 +147,8 @@ fn of_a_document_with_very_many_parts_the_first_violation_is_reported() {
         validate(SchemaName::Skill, &skill).len()
     };
     assert_eq!(found(2_000), MAX_VIOLATIONS);
-    assert_eq!(found(bounds::SCHEMA_FAULT_STEPS), 1);
+    // The first one, and that others follow.
+    assert_eq!(found(bounds::SCHEMA_FAULT_STEPS / 3), 2);
 }
 
 /// Ruling 11, 15: what is accepted on input is stored in the second form.

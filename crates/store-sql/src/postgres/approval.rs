@@ -128,7 +128,8 @@ pub(super) async fn wake(
     execute(
         "waking a run",
         connection,
-        "UPDATE run SET phase = 'runnable', status = 'working', wake_at = NULL
+        "UPDATE run SET phase = 'runnable', wake_at = NULL,
+             status = CASE status WHEN 'paused' THEN status ELSE 'working' END
          WHERE tenant_id = $1 AND run_id = $2 AND phase = 'waiting'",
         params![tenant, run],
     )

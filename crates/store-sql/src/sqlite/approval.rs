@@ -110,7 +110,8 @@ pub(super) fn wake(connection: &Connection, run: i64) -> Result<(), StoreError> 
     execute(
         "waking a run",
         connection,
-        "UPDATE run SET phase = 'runnable', status = 'working', wake_at = NULL
+        "UPDATE run SET phase = 'runnable', wake_at = NULL,
+             status = CASE status WHEN 'paused' THEN status ELSE 'working' END
          WHERE run_key = ?1 AND phase = 'waiting'",
         [run],
     )

@@ -35,8 +35,8 @@ const KEYS: [(u8, &str, &str, Option<u8>); 7] = [
 const RUNS: [(u128, &str, Option<&str>); 3] = [
     (
         1,
-        r#"{"event":"started","run_id":"r","by":"ann \"x\" ü","role":"user"}"#,
-        Some("ann \"x\" ü"),
+        r#"{"event":"started","run_id":"r","by":"ann.x-y_z","role":"user"}"#,
+        Some("ann.x-y_z"),
     ),
     (2, r#"{"started":true}"#, None),
     (3, "no JSON", None),

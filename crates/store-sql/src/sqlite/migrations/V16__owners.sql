@@ -32,7 +32,7 @@ UPDATE run SET user_id = coalesce(
      WHERE journal_event.run_key = run.run_key AND sequence = 1 AND json_valid(payload)), '');
 CREATE TRIGGER run_finished_is_final BEFORE UPDATE ON run WHEN OLD.phase = 'finished'
 BEGIN SELECT RAISE(ABORT, 'a finished run takes no more events'); END;
-CREATE INDEX run_by_user ON run (tenant_id, user_id, created_at, run_id);
+CREATE INDEX run_by_user ON run (user_id, tenant_id, created_at, run_id);
 
 ALTER TABLE approval ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
 DROP TRIGGER approval_moves_forward;
@@ -43,7 +43,7 @@ WHEN NOT ((OLD.state = 'pending' AND NEW.state IN ('approved', 'rejected', 'laps
   OR NEW.approval_id <> OLD.approval_id OR NEW.run_key <> OLD.run_key
   OR NEW.tenant_id <> OLD.tenant_id OR NEW.expires_at <> OLD.expires_at OR NEW.user_id <> OLD.user_id
 BEGIN SELECT RAISE(ABORT, 'an approval is decided once and used once'); END;
-CREATE INDEX approval_by_user ON approval (tenant_id, user_id, requested_at, approval_id);
+CREATE INDEX approval_by_user ON approval (user_id, tenant_id, requested_at, approval_id);
 
 -- The user of the run that captured it. It is kept here because runs are swept and evidence is not.
 ALTER TABLE evidence ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
@@ -63,7 +63,7 @@ WHEN NOT (
     AND NEW.native_id = OLD.native_id AND NEW.body = OLD.body AND NEW.user_id = OLD.user_id
 )
 BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;
-CREATE INDEX evidence_by_user ON evidence (tenant_id, user_id, captured_at, evidence_id);
+CREATE INDEX evidence_by_user ON evidence (user_id, tenant_id, captured_at, evidence_id);
 
 -- The user that a message is about; NULL for a message to the whole tenant.
 ALTER TABLE outbox ADD COLUMN user_id TEXT;
@@ -71,4 +71,4 @@ UPDATE outbox SET user_id = (SELECT user_id FROM run
                              WHERE run.run_id = json_extract(payload, '$.run_id') AND run.tenant_id = outbox.tenant_id)
 WHERE (topic = 'run.status' OR topic LIKE 'approval.%') AND json_valid(payload);
 
-CREATE INDEX colony_missions_by_user ON colony_missions (tenant_id, actor_id, created_at, mission_id);
+CREATE INDEX colony_missions_by_user ON colony_missions (actor_id, tenant_id, created_at, mission_id);
