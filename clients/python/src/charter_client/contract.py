@@ -379,6 +379,8 @@ class ApprovalDecided(Wire):
     """When."""
     by: str
     """Who."""
+    makers: list[str] | None = None
+    """Who made the key by which they decided."""
     reason: str | None = None
     """Why, in their words."""
 
@@ -1080,8 +1082,8 @@ class ExecutorOutcomeResult(Wire):
 
     answered: bool | None = None
     """
-    Whether the tool answered, and its answer cannot be used: it may have done what it was asked.
-    False when absent.
+    Whether the tool answered, and its answer cannot be used: it may have done what it was asked. False when
+    absent.
     """
     error_type: Literal["execution_error", "input_error", "permission_error", "resource_error", "system_error", "timeout_error"] | str | None = (
         None
@@ -1401,12 +1403,14 @@ class KeyOrder(Wire):
     """The role in the catalogue; the one that goes with the level when absent."""
     expires_in_s: int | None = None
     """For how long it lets in, in seconds; for ever when absent."""
+    for_: Literal["person", "agent"] = Field("person", alias="for")
+    """Who acts with it; a person when absent. An agent's key does not decide on approvals."""
     name: str
     """What people call it."""
     role: Literal["user", "operator", "admin"] = "user"
     """The level; `user` when absent."""
     scopes: list[str] | None = None
-    """Parts of the interface; those of its maker when absent."""
+    """Parts of the interface; those of its maker when absent, for an agent without `approvals:write`."""
     tier: Literal["basic", "advanced"] = "basic"
     """The tier; `basic` when absent."""
     user: str | None = None
@@ -3197,6 +3201,8 @@ class ResultSourceResultSourceReported(Wire):
     """The question that this answers."""
     by: str
     """Who."""
+    makers: list[str] | None = None
+    """The makers of their key."""
     reason: str | None = None
     """How they know, in their words."""
 
@@ -4302,6 +4308,8 @@ class Approval(Wire):
 
     approval_id: str
     """Its id."""
+    asked_by: list[str] | None = None
+    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
     call: ExactCall
     """What is approved."""
     digest: str
@@ -4309,7 +4317,7 @@ class Approval(Wire):
     expires_at: AwareDatetime
     """When it lapses, decided or not."""
     four_eyes: bool
-    """Whether somebody else than the requester has to decide."""
+    """Whether it takes a person who did not ask."""
     requested_at: AwareDatetime
     """When it was asked for."""
     requested_by: str
@@ -4324,6 +4332,8 @@ class Approval(Wire):
     """Who."""
     happened: ReportedHappening | None = None
     """Instead of calling: it happened before. Absent for an agreement to the call."""
+    makers: list[str] | None = None
+    """Who made the key by which they decided."""
     reason: str | None = None
     """Why, in their words."""
     state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
@@ -4338,6 +4348,8 @@ class ApprovalAgreed(Wire):
     """Who."""
     happened: ReportedHappening | None = None
     """Instead of calling: it happened before. Absent for an agreement to the call."""
+    makers: list[str] | None = None
+    """Who made the key by which they decided."""
     reason: str | None = None
     """Why, in their words."""
 
@@ -4347,6 +4359,8 @@ class ApprovalEntry(Wire):
 
     approval_id: str
     """Its id."""
+    asked_by: list[str] | None = None
+    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
     call: ExactCall
     """What is approved."""
     digest: str
@@ -4354,7 +4368,9 @@ class ApprovalEntry(Wire):
     expires_at: AwareDatetime
     """When it lapses, decided or not."""
     four_eyes: bool
-    """Whether somebody else than the requester has to decide."""
+    """Whether it takes a person who did not ask."""
+    may_agree: bool
+    """Whether the caller may approve it: it decides on approvals, and is no asker where four eyes are required."""
     requested_at: AwareDatetime
     """When it was asked for."""
     requested_by: str
@@ -4371,6 +4387,8 @@ class ApprovalEntry(Wire):
     """Who."""
     happened: ReportedHappening | None = None
     """Instead of calling: it happened before. Absent for an agreement to the call."""
+    makers: list[str] | None = None
+    """Who made the key by which they decided."""
     reason: str | None = None
     """Why, in their words."""
     state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
@@ -5046,6 +5064,8 @@ class StepAction(Wire):
 class StepBegun(Wire):
     """An effect that is about to start."""
 
+    approval_expires_at: AwareDatetime | None = None
+    """When the approval lapses that it began under; absent where none was needed."""
     attempt: int
     """From 1."""
     idempotency_key: str
@@ -5433,6 +5453,13 @@ class JournalEvent(Wire):
     """Position, from 1."""
     approval: str | None = None
     """The approval's record."""
+    approval_expires_at: AwareDatetime | None = None
+    """When the approval lapses that it began under; absent where none was needed."""
+    askers: list[str] | None = None
+    """
+    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
+    that it rolls back.
+    """
     attempt: int | None = None
     """From 1."""
     by: str | None = None
@@ -5462,6 +5489,8 @@ class JournalEvent(Wire):
     """The same for every attempt."""
     left: list[str] | None = None
     """Steps whose writes stand, or may."""
+    makers: list[str] | None = None
+    """The makers of their key."""
     missing: list[str] | None = None
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
@@ -5470,6 +5499,8 @@ class JournalEvent(Wire):
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
+    owner: str | None = None
+    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
     parameters: dict[str, Any] | None = None
     """Values of the declared parameters."""
     pins: list[DocumentPin] | None = None
@@ -5517,6 +5548,13 @@ class MissionEvent(Wire):
     """Where its run stands after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's record."""
+    approval_expires_at: AwareDatetime | None = None
+    """When the approval lapses that it began under; absent where none was needed."""
+    askers: list[str] | None = None
+    """
+    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
+    that it rolls back.
+    """
     attempt: int | None = None
     """From 1."""
     by: str | None = None
@@ -5546,6 +5584,8 @@ class MissionEvent(Wire):
     """The same for every attempt."""
     left: list[str] | None = None
     """Steps whose writes stand, or may."""
+    makers: list[str] | None = None
+    """The makers of their key."""
     missing: list[str] | None = None
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
@@ -5554,6 +5594,8 @@ class MissionEvent(Wire):
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
+    owner: str | None = None
+    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
     parameters: dict[str, Any] | None = None
     """Values of the declared parameters."""
     pins: list[DocumentPin] | None = None
@@ -5605,6 +5647,8 @@ class Run(Wire):
     """Steps whose writes may have happened, and nobody knows."""
     missing: list[str]
     """Mandatory parameters without a value."""
+    notes: list[str] | None = None
+    """Warnings about the run, e.g. that no user of the tenant could approve its calls."""
     outcome: RunOutcome | None
     """How it ended."""
     parameters: dict[str, Any]
@@ -5672,6 +5716,13 @@ class RunEvent(Wire):
     """Where the run stands after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's record."""
+    approval_expires_at: AwareDatetime | None = None
+    """When the approval lapses that it began under; absent where none was needed."""
+    askers: list[str] | None = None
+    """
+    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
+    that it rolls back.
+    """
     attempt: int | None = None
     """From 1."""
     by: str | None = None
@@ -5701,6 +5752,8 @@ class RunEvent(Wire):
     """The same for every attempt."""
     left: list[str] | None = None
     """Steps whose writes stand, or may."""
+    makers: list[str] | None = None
+    """The makers of their key."""
     missing: list[str] | None = None
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
@@ -5709,6 +5762,8 @@ class RunEvent(Wire):
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
+    owner: str | None = None
+    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
     parameters: dict[str, Any] | None = None
     """Values of the declared parameters."""
     pins: list[DocumentPin] | None = None
@@ -5744,6 +5799,11 @@ class RunEventPage(Wire):
 class RunStarted(Wire):
     """A run's first event."""
 
+    askers: list[str] | None = None
+    """
+    Users who asked for it besides `by`: the makers of the key that started it, and the askers of the run
+    that it rolls back.
+    """
     by: str
     """On whose behalf it acts."""
     dry_run: bool
@@ -5752,6 +5812,8 @@ class RunStarted(Wire):
     """What it executes."""
     opening: RunOpening
     """What it needs before its first step."""
+    owner: str | None = None
+    """Whose it is, where that is not who started it: whose the run is that it rolls back."""
     parameters: dict[str, Any]
     """Values of the declared parameters."""
     pins: list[DocumentPin]

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use charter_contract::json::decode_stored;
 use charter_domain::template::{self, Filled};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -45,9 +46,9 @@ pub(crate) fn run(template: &Path) -> u8 {
 
 fn rendered(template: &Path) -> anyhow::Result<Vec<Filled>> {
     let structure = std::fs::read_to_string(template).context("reading the template")?;
-    let structure: Value = serde_json::from_str(&structure).context("reading the template")?;
+    let structure: Value = decode_stored(&structure).context("reading the template")?;
     let call = io::read_to_string(io::stdin()).context("reading the values")?;
-    let call: Call = serde_json::from_str(&call).context("reading the values")?;
+    let call: Call = decode_stored(&call).context("reading the values")?;
     Ok(template::evaluate(&structure, &call.parameters.values))
 }
 

@@ -6,6 +6,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
+use charter_contract::json::decode_stored;
 use charter_domain::graph::StepGraph;
 use charter_domain::run::RunEvent;
 use serde::{Deserialize, Serialize};
@@ -110,9 +111,10 @@ impl Content {
             parameters: &new.parameters,
             dry_run: new.dry_run,
         };
-        let text = serde_json::to_string(&written);
-        text.and_then(|text| serde_json::from_str(&text))
-            .map_err(|error| EngineError::internal("comparing orders", error))
+        let doing = "comparing orders";
+        let text =
+            serde_json::to_string(&written).map_err(|error| EngineError::internal(doing, error))?;
+        decode_stored(&text).map_err(|error| EngineError::internal(doing, error))
     }
 }
 
