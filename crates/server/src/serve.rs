@@ -115,6 +115,7 @@ async fn served(
     });
     let connection = http1::Builder::new()
         .header_read_timeout(None::<Duration>)
+        .max_header_size(HEAD_BYTES)
         .max_buf_size(HEAD_BYTES)
         .serve_connection(io, service);
     let mut connection = pin!(connection);

@@ -92,9 +92,10 @@ fn b000_19_a_tampered_removed_or_reordered_record_is_found_and_named() {
     let (_server, ids) = three(&home);
     let file = home.path("export.jsonl");
     let good = export(&home, &file);
+    let judged = || home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
     let verify = |lines: &[Value]| {
         write(&file, lines);
-        home.run_in_home(&["evidence", "verify", file.to_str().unwrap()])
+        judged()
     };
     assert_eq!(verify(&good).code, Some(0));
     let swap = |text: &Value, from: &str, to: &str| {
@@ -125,10 +126,8 @@ fn b000_19_a_tampered_removed_or_reordered_record_is_found_and_named() {
             ids[0], ids[2]
         ),
     );
-    found(
-        &|lines| drop(lines.pop()),
-        &format!("leaf 2 was removed after {second}"),
-    );
+    let cut = format!("leaf 2 was removed after {second}");
+    found(&|lines| drop(lines.pop()), &cut);
     found(
         &|lines| lines.swap(2, 3),
         &format!("line 4: {second}: leaf 1 is out of order"),
@@ -150,12 +149,12 @@ fn b000_19_a_tampered_removed_or_reordered_record_is_found_and_named() {
     let text = std::fs::read_to_string(&file).unwrap();
     for rewritten in [text.replace('\n', "\r\n"), text.trim_end().to_owned()] {
         std::fs::write(&file, rewritten).unwrap();
-        let ran = home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
+        let ran = judged();
         assert_eq!(ran.code, Some(1), "{ran:?}");
         assert!(ran.out.contains("the line was rewritten"), "{ran:?}");
     }
     std::fs::write(&file, [0xff, 0xfe, b'\n']).unwrap();
-    let binary = home.run_in_home(&["evidence", "verify", file.to_str().unwrap()]);
+    let binary = judged();
     assert_eq!(binary.code, Some(1), "{binary:?}");
     let absent = home.run_in_home(&["evidence", "verify", "nowhere.jsonl"]);
     assert_eq!(absent.code, Some(2), "{absent:?}");

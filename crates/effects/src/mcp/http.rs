@@ -194,7 +194,7 @@ async fn answered(
             let error = StreamableHttpError::ResponseBodyTooLarge {
                 max_size: JSON_BYTES,
             };
-            return unusable(request, &error.to_string(), error, session);
+            return unusable(request, &error.to_string(), &error, session);
         }
         End::BrokenOff(error) => return Err(StreamableHttpError::Client(error)),
     };
@@ -206,7 +206,7 @@ async fn answered(
                 JsonFault::Form(error) => format!("its answer is no message: {error}"),
             };
             let error = StreamableHttpError::UnexpectedServerResponse(said.clone().into());
-            unusable(request, &said, error, session)
+            unusable(request, &said, &error, session)
         }
     }
 }
@@ -215,7 +215,7 @@ async fn answered(
 fn unusable(
     request: Option<RequestId>,
     said: &str,
-    error: Refused,
+    error: &Refused,
     session: Option<String>,
 ) -> Result<StreamableHttpPostResponse, Refused> {
     match request {

@@ -64,7 +64,8 @@ impl Engine {
     ) -> Option<Result<(), EngineError>> {
         let driver = self.drivers().driver(run)?;
         let (answer, answered) = oneshot::channel();
-        driver.send(Order::Command(command, answer)).await.ok()?;
+        let order = Order::Command(Box::new(command), answer);
+        driver.send(order).await.ok()?;
         answered.await.ok()
     }
 

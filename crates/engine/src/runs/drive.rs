@@ -425,7 +425,7 @@ impl Drive<'_> {
         match order {
             Order::Look => self.look_at_approvals().await,
             Order::Command(command, answer) => {
-                let accepted = match self.folded.run.decide(command) {
+                let accepted = match self.folded.run.decide(*command) {
                     Ok(events) => {
                         self.take(events)?;
                         self.write(After::Runs).await

@@ -21,7 +21,7 @@ pub(crate) enum Order {
     /// Something has happened to the run: people have decided, or somebody else came to drive it.
     Look,
     /// Somebody wants something to happen; the answer goes back when it is durable.
-    Command(Command, oneshot::Sender<Result<(), EngineError>>),
+    Command(Box<Command>, oneshot::Sender<Result<(), EngineError>>),
 }
 
 /// How a driver stands to its run's lease.

@@ -77,7 +77,7 @@ fn read_to(client: &mut TcpStream, end: &str) -> String {
             Ok(count) => text.push_str(std::str::from_utf8(&bytes[..count]).unwrap()),
             // What was closed with something unread is reset.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
-            Err(error) => panic!("{error}"),
+            Err(error) => panic!("{error}, after {text:?}"),
         }
     }
     text

@@ -54,9 +54,9 @@ fn files_that_no_call_could_use_are_refused() {
             "a name is longer than 255 bytes (FILE_NAME_BYTES)",
         ),
         (
-            "lenses".to_owned(),
+            "scripts".to_owned(),
             "path",
-            "`lenses` is a folder in every package, so it cannot be a file",
+            "`scripts` is a folder in every package, so it cannot be a file",
         ),
         (
             "docs/../a".to_owned(),
@@ -70,7 +70,8 @@ fn files_that_no_call_could_use_are_refused() {
         ),
     ];
     for (path, keyword, message) in cases {
-        assert_eq!(one(&path), [line(&path, keyword, message)]);
+        // A file in the place of a folder is in the way of the folder's files too.
+        assert_eq!(one(&path).first(), Some(&line(&path, keyword, message)));
     }
     let path = long(PACKAGE_PATH_BYTES + 1);
     let shown = format!("{}…", &path[..PACKAGE_PATH_BYTES]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charter_contract::catalogue::evidence::EvidenceType;
-use charter_contract::ids::{MemoryId, MissionId, SkillId, TaskId};
+use charter_contract::ids::{EvidenceId, MemoryId, MissionId, SkillId, TaskId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::scope::Scope;
 use charter_store::StoreError;
@@ -81,15 +81,17 @@ pub(super) async fn look_at_evidence(watched: &mut Watched) -> Outcome {
             .look(&name, Tenants, store.list_evidence(&acme, &filter, &page()))
             .await;
     }
+    look_at_evidence_log(watched, &record.id).await
+}
+
+async fn look_at_evidence_log(watched: &mut Watched, record: &EvidenceId) -> Outcome {
+    let store = Arc::clone(&watched.store);
+    let acme = acme();
     watched
         .look("log_size", Tenants, store.log_size(&acme))
         .await;
     watched
-        .look(
-            "log_leaves_of",
-            Tenants,
-            store.log_leaves_of(&acme, &record.id),
-        )
+        .look("log_leaves_of", Tenants, store.log_leaves_of(&acme, record))
         .await;
     watched
         .look("log_leaves", Tenants, store.log_leaves(&acme, 100, PAGE))

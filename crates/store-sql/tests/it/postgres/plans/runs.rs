@@ -243,6 +243,12 @@ pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome
     let decided =
         async { Ok::<_, StoreError>(store.decide_approval(&acme, decision, vec![]).await.ok()) };
     watched.look("decide_approval", Tenants, decided).await;
+    look_at_keys(watched).await
+}
+
+async fn look_at_keys(watched: &mut Watched) -> Outcome {
+    let store = Arc::clone(&watched.store);
+    let acme = acme();
     let key = KeyId::from_uuid(Uuid::from_u128(N));
     watched.look("key", Tenants, store.key(&acme, &key)).await;
     watched
