@@ -221,7 +221,7 @@ fn unusable(message: String) -> Result<ExecutorOutcome, IdError> {
 }
 
 /// What is known of a failed call besides its message.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Ended {
     retryable: bool,
     stale: bool,
