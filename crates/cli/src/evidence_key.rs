@@ -10,7 +10,7 @@ use charter_engine::EvidenceKey;
 use crate::config::Config;
 use crate::seed_file;
 
-/// What a data directory has that was used before.
+/// Files by which a data directory that was used before is known.
 const OF_USED: [&str; 2] = ["charter.lock", "charter.db"];
 
 /// Makes the default seed file of a new data directory. A directory that was used and has lost its seed is refused,

@@ -22,7 +22,7 @@ use commands::{Cli, extract, filter, keep, render};
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next().unwrap_or_default();
-    // What the sandbox starts this program for.
+    // The sandbox starts this program with one of these arguments.
     let confined: Option<fn(&Path) -> u8> = match first.to_str() {
         Some(filter::ARGUMENT) => Some(filter::run),
         Some(render::ARGUMENT) => Some(render::run),

@@ -7,8 +7,8 @@ use charter_contract::bounds::{Bound, TABLE, Unit};
 const ABOUT: &str = "\
 # Limits
 
-What is larger, deeper or longer is refused with an error that names the limit. Nobody can change these; what an installation
-can set is [configuration](cli.md). `cargo run -p xtask -- codegen` makes this page from the constants of
+Larger, deeper or longer input is refused with an error that names the limit. These limits are fixed; the limits that an
+installation can set are [configuration](cli.md). `cargo run -p xtask -- codegen` makes this page from the constants of
 `crates/contract/src/bounds.rs`.
 
 | Limit of | Largest | Name |

@@ -41,7 +41,7 @@ MAX_SIGNATURES = 16
 MAX_FAULTS = 1_000
 #: Ed25519 among the signature types of C2SP.
 ED25519 = 1
-#: What is said of a line that holds what was exported and is written in another way.
+#: The fault of a line that has the exported values and not the exported bytes.
 REWRITTEN = "the line was rewritten: it says the same, and is not byte for byte what was exported"
 #: Classes whose payload everybody sees who sees the record.
 OPEN_CLASSES = (None, "standard")

@@ -119,7 +119,7 @@ async fn put_back(backup: &Path, config: &Config) -> anyhow::Result<Manifest> {
     let holder = format!("pid {}", std::process::id());
     let restoring = move || sqlite::restore(&backup, &data, &holder);
     let manifest = tokio::task::spawn_blocking(restoring).await??;
-    // What signs is not in a backup: where it was not put here before, a new key signs from now on.
+    // A backup has no signing key. Unless one was put here before, a new key signs from now on.
     evidence_key::make_anew(config)?;
     Ok(manifest)
 }

@@ -1,4 +1,4 @@
-//! What one credential takes of the server leaves room for others: slow bodies, streams, sessions, executors that wait.
+//! One credential leaves room for others, whether it sends slow bodies or holds streams, sessions or waiting executors.
 
 use std::net::TcpStream;
 

@@ -66,7 +66,7 @@ fn nobodys(known: &Known) -> Known {
     absent_in(known, |place| !is_shared(place))
 }
 
-/// The same table with ids that nobody has in some places.
+/// The same table, in some places with ids that do not exist.
 fn absent_in(known: &Known, is_absent: impl Fn(&str) -> bool) -> Known {
     let places = known.iter().map(|(place, ids)| {
         let other = |id: &String| match is_absent(place) {
@@ -251,7 +251,7 @@ fn no_operation_tells_or_changes_anything_of_another_tenant() {
     owner_is_served(&document, &estate);
 }
 
-/// What the listings of a user's own begin with.
+/// The beginnings of the paths that list a user's own.
 const LISTINGS: [&str; 5] = [
     "/v1/runs",
     "/v1/approvals",

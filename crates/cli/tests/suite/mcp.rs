@@ -410,7 +410,7 @@ fn a_session_is_its_keys() {
     assert_eq!(ping(&of(&made)).status, 200);
 }
 
-/// What is sent on after the key has ended: nothing, whichever way the stream was opened.
+/// No stream sends anything after its key has ended, however it was opened.
 #[test]
 fn a_stream_of_mcp_ends_with_its_key() {
     const STREAM: &str = "accept: application/json, text/event-stream\r\n\

@@ -179,7 +179,7 @@ fn failure(server: &Server, tool: &str) -> Value {
     done["outcome"]["cause"]["failure"].clone()
 }
 
-/// What a person is asked about a call of a writing tool that was approved, and whose answer was refused.
+/// The question to a person about an approved call of a writing tool whose answer was refused.
 fn doubt(server: &Server, tool: &str) -> String {
     let ann = server.key("ann");
     let run = waiting(&ann, tool, json!({}));

@@ -29,7 +29,7 @@ pub use verdict::{Fault, Verdict};
 /// Faults that are kept; more are counted.
 const MAX_FAULTS: usize = 1_000;
 
-/// What is said of a line that holds what was exported and is written in another way.
+/// The fault of a line that has the exported values and not the exported bytes.
 const REWRITTEN: &str =
     "the line was rewritten: it says the same, and is not byte for byte what was exported";
 

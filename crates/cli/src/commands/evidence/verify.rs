@@ -37,7 +37,7 @@ pub(crate) struct Verify {
     selection: bool,
 }
 
-/// What is known beforehand, and how much of the log has to be there.
+/// The key and the earlier checkpoint that the file has to agree with, and how much of the log it has to hold.
 #[derive(Debug)]
 pub(super) struct Known {
     key: Option<VerifierKey>,

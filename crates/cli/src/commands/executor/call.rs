@@ -220,7 +220,7 @@ fn unusable(message: String) -> Result<ExecutorOutcome, IdError> {
     })
 }
 
-/// What is known of a failed call besides its message.
+/// Properties of a failed call besides its message.
 #[derive(Clone, Copy, Default)]
 struct Ended {
     retryable: bool,
