@@ -55,6 +55,8 @@ bounds! {
     JSON_ENVELOPE_LEVELS = 16, Levels;
     /// Memory that such a document takes when read, by estimate.
     JSON_MEMORY = 48 * MIB, Bytes;
+    /// Parameters, arguments of calls and outputs in one run's journal together, by estimate.
+    RUN_MEMORY = 64 * MIB, Bytes;
     /// Nesting of the value of a run's parameter.
     PARAMETER_LEVELS = 32, Levels;
     /// Nesting of a model's draft, which becomes a part of an output.
@@ -73,6 +75,22 @@ bounds! {
     STORED_LEVELS = 100, Levels;
     /// Nesting of a JSON document that is read from storage, where older versions wrote deeper ones.
     STORED_LEVELS_READ = 256, Levels;
+    /// A page of a listing of large entries, beyond its first entry.
+    PAGE_BYTES = MIB, Bytes;
+    /// A tool's output, its text or its memory, that is read at once; a larger one waits in a file for its memory.
+    LARGE_OUTPUT = MIB, Bytes;
+    /// A run's journal that is read at once; a larger one waits for the memory that it may take.
+    LARGE_JOURNAL = 32 * KIB, Bytes;
+    /// Memory for large outputs and journals that are worked on at the same time, with the copies that it takes, by estimate.
+    VALUES_MEMORY = 160 * MIB, Bytes;
+    /// The longest wait of an output or a journal for that memory.
+    VALUES_WAIT_MS = 120_000, Milliseconds;
+    /// Results of tools that are kept for reuse, by estimate.
+    RESULTS_MEMORY = 32 * MIB, Bytes;
+    /// One such result; a larger one is not kept.
+    RESULT_MEMORY = 4 * MIB, Bytes;
+    /// A tool's output in its evidence record, by estimate; of a larger one the record has the digest.
+    EVIDENCE_MEMORY = 8 * MIB, Bytes;
     /// A template's text: a summary, or one text of a template's structure.
     TEMPLATE_BYTES = 64 * KIB, Bytes;
     /// Operators, filters and opening brackets in one tag of a template; `elif` in one text.
@@ -233,6 +251,16 @@ bounds! {
     VIOLATION_TEXT = MIB, Bytes;
     /// The head of a request: its first line and its headers.
     HEAD_BYTES = 64 * KIB, Bytes;
+    /// The body of a request, and the memory of the document in it, that is read at once; more waits for its turn.
+    LIGHT_BODY = 64 * KIB, Bytes;
+    /// Larger bodies that are read at the same time, of all callers.
+    BODIES_BYTES = 64 * MIB, Bytes;
+    /// Memory of the larger documents in requests under way, of all callers, by estimate.
+    BODIES_MEMORY = 128 * MIB, Bytes;
+    /// An answer that is sent at once; a larger one waits for its turn.
+    LIGHT_ANSWER = MIB, Bytes;
+    /// Larger answers that clients have not taken yet, of all callers.
+    ANSWERS_BYTES = 64 * MIB, Bytes;
     /// A pause in the body of a request.
     BODY_PAUSE_MS = 10_000, Milliseconds;
     /// Time that the body of a request may take for each MiB of it, beside `limits.body_ms`.
@@ -270,5 +298,14 @@ mod tests {
         const { assert!(STORED_LEVELS < STORED_LEVELS_READ) };
         const { assert!(DRAFT_LEVELS + JSON_ENVELOPE_LEVELS <= JSON_LEVELS) };
         const { assert!(PARAMETER_LEVELS <= JSON_LEVELS) };
+    }
+
+    /// The largest of each kind finds memory, alone in its process.
+    #[test]
+    fn what_is_accepted_fits_into_the_memory_that_it_waits_for() {
+        const { assert!(JSON_BYTES <= BODIES_BYTES && JSON_MEMORY <= BODIES_MEMORY) };
+        const { assert!(2 * (JSON_BYTES + JSON_MEMORY) <= VALUES_MEMORY) };
+        const { assert!(JSON_MEMORY <= RUN_MEMORY && RUN_MEMORY <= VALUES_MEMORY) };
+        const { assert!(RESULT_MEMORY <= RESULTS_MEMORY) };
     }
 }

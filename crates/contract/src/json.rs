@@ -8,12 +8,13 @@
 mod meter;
 mod weight;
 
+use std::io::{self, Write};
 use std::slice;
 
 use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned};
 use serde_json::de::{Deserializer, Read};
-use serde_json::{Value, map};
+use serde_json::{Map, Value, map};
 
 use self::weight::{TEXT, VALUE, of_fields, of_items};
 use crate::bounds;
@@ -196,6 +197,47 @@ pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, TooMuch> {
         if next.is_none() {
             open.pop();
         }
+    }
+}
+
+/// Bytes of memory that a value takes, by estimate. What nests deeper than storage reads takes more than there is.
+#[must_use]
+pub fn memory_of(value: &Value) -> usize {
+    extent_of(value, Profile::STORED).map_or(usize::MAX, |extent| extent.memory)
+}
+
+/// The same of the fields of an object.
+#[must_use]
+pub fn memory_of_fields(fields: &Map<String, Value>) -> usize {
+    let each = fields.iter().map(|(name, value)| {
+        let name = TEXT.saturating_add(name.len());
+        name.saturating_add(memory_of(value))
+    });
+    each.fold(of_fields(fields.len()), usize::saturating_add)
+}
+
+/// The length in bytes of a value's JSON text, which is not made.
+#[must_use]
+pub fn text_length(value: &Value) -> usize {
+    let mut length = Length(0);
+    match serde_json::to_writer(&mut length, value) {
+        Ok(()) => length.0,
+        // A value has a text, and counting it does not fail.
+        Err(_) => usize::MAX,
+    }
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -29,13 +29,17 @@ impl Digest {
     /// The digest of a value's JSON with its keys in order.
     #[must_use]
     pub fn of(value: &Value) -> Self {
-        let hash = Sha256::digest(canonical::text(value.clone()));
-        let hex = hash.iter().fold(String::from("sha256:"), |mut hex, byte| {
-            for digit in [byte >> 4, byte & 15] {
-                hex.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
-            }
-            hex
-        });
+        let mut hash = Sha256::new();
+        canonical::pieces(value, |piece| hash.update(piece));
+        let hex = hash
+            .finalize()
+            .iter()
+            .fold(String::from("sha256:"), |mut hex, byte| {
+                for digit in [byte >> 4, byte & 15] {
+                    hex.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+                }
+                hex
+            });
         Self(hex)
     }
 

@@ -202,3 +202,27 @@ fn what_older_versions_stored_is_read_and_never_written_again() {
     }
     assert!(decode_stored::<Value>(&(lists(200) + "]")).is_err());
 }
+
+#[test]
+fn a_length_is_that_of_the_text_and_fields_weigh_about_what_their_object_does() {
+    for value in [
+        json!({"a": [1, 2.5, null, {"b": "\"é\n"}], "c": {}}),
+        json!([]),
+        json!("text"),
+    ] {
+        assert_eq!(text_length(&value), value.to_string().len());
+        if let Value::Object(fields) = &value {
+            let whole = extent_of(&value, Profile::OUTPUT).unwrap().memory;
+            let of_fields = memory_of_fields(fields);
+            assert!(
+                of_fields <= whole + fields.len() * 72,
+                "{of_fields}, {whole}"
+            );
+            assert!(of_fields + 72 >= whole, "{of_fields}, {whole}");
+        }
+    }
+    let deep = (0..300).fold(json!([]), |inside, _| json!([inside]));
+    assert_eq!(memory_of(&deep), usize::MAX);
+    let deep = Map::from_iter([("deep".to_owned(), deep)]);
+    assert_eq!(memory_of_fields(&deep), usize::MAX);
+}
