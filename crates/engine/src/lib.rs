@@ -44,6 +44,7 @@ mod routing;
 mod runs;
 mod sessions;
 mod settings;
+mod shares;
 mod tags;
 mod tasks;
 mod telemetry;
@@ -125,6 +126,7 @@ pub use sessions::{SessionShown, TurnShown};
 pub use settings::{
     Approvers, ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors,
 };
+pub use shares::{Share, Shares};
 pub use tasks::{Said, Task, TaskFilter, TaskKey, TaskListing, TaskMessage, TaskState};
 pub use telemetry::TELEMETRY;
 pub use tool_search::FoundTool;

@@ -1,13 +1,14 @@
 //! Reading requests: the caller from the credential, bodies through the contract.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Query, Request};
 use axum::http::request::Parts;
+use charter_contract::bounds::LIGHT_BODY;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::json::{self, JsonFault, Profile};
+use charter_contract::json::{self, JsonFault, Profile, TooMuch, extent};
 use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, parse};
-use charter_engine::{Caller, EngineError, OrderKey};
+use charter_engine::{Caller, EngineError, OrderKey, Share, Shares};
 use futures_util::StreamExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -16,6 +17,7 @@ use utoipa::IntoParams;
 
 use crate::auth::Identity;
 use crate::error::ApiError;
+use crate::limits::Place;
 use crate::state::AppState;
 use crate::transfer::TooSlow;
 
@@ -94,12 +96,14 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let bytes = read(request.into_body(), state).await?;
-        if std::str::from_utf8(&bytes).is_err() {
+        let (head, body) = request.into_parts();
+        let body = ReadBody::read(&head, body, state).await?;
+        if std::str::from_utf8(&body.bytes).is_err() {
             let error = EngineError::new(ErrorCode::InvalidUtf8, "the body is not valid UTF-8");
             return Err(ApiError::new(state, error));
         }
-        parse::<T>(&bytes).map(Valid).map_err(|violations| {
+        body.set_aside(&head, state, Profile::MESSAGE).await?;
+        parse::<T>(&body.bytes).map(Valid).map_err(|violations| {
             ApiError::new(
                 state,
                 EngineError::violations(T::NAME.as_str(), &violations),
@@ -115,9 +119,15 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Sent<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        let bytes = read(request.into_body(), state).await?;
-        let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        let (head, body) = request.into_parts();
+        let body = ReadBody::read(&head, body, state).await?;
         let profile = Profile::MESSAGE.of_bytes(state.limits.body_bytes);
+        body.set_aside(&head, state, profile).await?;
+        let bytes: &[u8] = if body.bytes.is_empty() {
+            b"{}"
+        } else {
+            &body.bytes
+        };
         json::decode(bytes, profile).map(Sent).map_err(|fault| {
             let message = match fault {
                 JsonFault::TooMuch(much) => format!("the body {much}"),
@@ -135,34 +145,104 @@ impl FromRequest<AppState> for Bytes {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
-        read(request.into_body(), state).await.map(Bytes)
+        let (head, body) = request.into_parts();
+        let body = ReadBody::read(&head, body, state).await?;
+        body.set_aside(&head, state, Profile::BUNDLE).await?;
+        Ok(Self(body.bytes))
     }
 }
 
-/// Reads a body. Of one that is too large some more is read and thrown away: a client that is still
-/// sending when the connection closes would see a broken pipe and not the answer.
-pub(crate) async fn read(body: Body, state: &AppState) -> Result<Vec<u8>, ApiError> {
-    let limit = state.limits.body_bytes;
-    let mut chunks = body.into_data_stream();
-    let (mut bytes, mut seen) = (Vec::new(), 0_usize);
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|error| ApiError::new(state, unread(error)))?;
-        seen = seen.saturating_add(chunk.len());
-        if seen <= limit {
-            bytes.extend_from_slice(&chunk);
-        } else if seen - limit > MAX_THROWN_AWAY {
-            break;
+/// A body that was read, with its part of the memory of bodies.
+pub(crate) struct ReadBody {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) share: Option<Share>,
+}
+
+/// What is made of a document while its request is answered, in copies of it.
+const COPIES: usize = 2;
+
+impl ReadBody {
+    /// Reads a body; more than [`LIGHT_BODY`] of it once there is memory for all. Of one that is too large some more is
+    /// read and thrown away: a client that is still sending when the connection closes would see a broken pipe and not
+    /// the answer.
+    pub(crate) async fn read(head: &Parts, body: Body, state: &AppState) -> Result<Self, ApiError> {
+        let limit = state.limits.body_bytes;
+        // Of unknown length: as long as it may be.
+        let length = body.size_hint().upper();
+        let length = length.map_or(limit, |length| {
+            usize::try_from(length).unwrap_or(usize::MAX)
+        });
+        let mut read = Self {
+            bytes: Vec::new(),
+            share: None,
+        };
+        let mut chunks = body.into_data_stream();
+        let mut seen = 0_usize;
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|error| ApiError::new(state, unread(error)))?;
+            seen = seen.saturating_add(chunk.len());
+            if length.max(seen) > limit {
+                read.bytes = Vec::new();
+                if seen.saturating_sub(limit) > MAX_THROWN_AWAY {
+                    break;
+                }
+                continue;
+            }
+            if seen > LIGHT_BODY && read.share.is_none() {
+                read.share = memory_of(head, &state.memory.bodies, length.max(seen), state).await?;
+                read.bytes
+                    .reserve_exact(length.saturating_sub(read.bytes.len()));
+            }
+            read.bytes.extend_from_slice(&chunk);
         }
+        if length.max(seen) <= limit {
+            return Ok(read);
+        }
+        let message = format!("the body is larger than {limit} bytes");
+        let error = EngineError::new(ErrorCode::TooLarge, message);
+        Err(ApiError::new(
+            state,
+            error.with_details(json!({"limit_bytes": limit})),
+        ))
     }
-    if seen <= limit {
-        return Ok(bytes);
+
+    /// Waits for the memory that the document takes until the request is answered. What is more than the profile allows
+    /// takes none: its reader refuses it in its own words.
+    pub(crate) async fn set_aside(
+        &self,
+        head: &Parts,
+        state: &AppState,
+        profile: Profile,
+    ) -> Result<Option<TooMuch>, ApiError> {
+        let extent = match extent(&self.bytes, profile) {
+            Ok(extent) => extent,
+            Err(much) => return Ok(Some(much)),
+        };
+        if extent.memory > LIGHT_BODY {
+            let memory = extent.memory.saturating_mul(COPIES);
+            let share = memory_of(head, &state.memory.documents, memory, state).await?;
+            if let (Some(place), Some(share)) = (head.extensions.get::<Place>(), share) {
+                place.keep(share);
+            }
+        }
+        Ok(None)
     }
-    let message = format!("the body is larger than {limit} bytes");
-    let error = EngineError::new(ErrorCode::TooLarge, message);
-    Err(ApiError::new(
-        state,
-        error.with_details(json!({"limit_bytes": limit})),
-    ))
+}
+
+/// A share of memory for a request; none for one that has no caller, of which no body is read.
+async fn memory_of(
+    head: &Parts,
+    shares: &Shares,
+    bytes: usize,
+    state: &AppState,
+) -> Result<Option<Share>, ApiError> {
+    let Some(place) = head.extensions.get::<Place>() else {
+        return Ok(None);
+    };
+    // Half of the time that the request has: the other half is for its answer.
+    let patience = state.limits.timeout / 2;
+    let share = shares.wait_for(place.caller(), bytes, patience).await;
+    share.map(Some).map_err(|error| ApiError::new(state, error))
 }
 
 /// A body that broke off, or did not come in time.

@@ -1,21 +1,20 @@
 //! Bounds on what one caller, and all together, may ask of the server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use charter_contract::bounds::ANONYMOUS_REQUESTS;
+use charter_contract::bounds::{ANONYMOUS_REQUESTS, LIGHT_ANSWER};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::EngineError;
+use charter_engine::{Caller, EngineError, Share};
 use tracing::Instrument;
 
 use crate::auth::Identity;
 use crate::error::ApiError;
-use crate::shares::Share;
 use crate::state::AppState;
 use crate::telemetry::Told;
 use crate::transfer::{HeldBody, TimedBody};
@@ -50,23 +49,57 @@ impl Default for Limits {
     }
 }
 
-/// The place of a request, for handlers that give it back before they answer.
+/// The place of a request, for handlers that give it back before they answer, and the memory of what it sent.
 #[derive(Clone)]
-pub(crate) struct Place(Arc<Mutex<Option<Share>>>);
+pub(crate) struct Place {
+    caller: Arc<Caller>,
+    held: Arc<Mutex<Held>>,
+}
+
+struct Held {
+    place: Option<Share>,
+    document: Option<Share>,
+}
 
 impl Place {
-    fn new(share: Share) -> Self {
-        Self(Arc::new(Mutex::new(Some(share))))
+    fn new(caller: Caller, share: Share) -> Self {
+        Self {
+            caller: Arc::new(caller),
+            held: Arc::new(Mutex::new(Held {
+                place: Some(share),
+                document: None,
+            })),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // Every change is one step.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whose it is.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     fn take(&self) -> Option<Share> {
-        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        place.take()
+        self.held().place.take()
     }
 
     /// Gives the place back: what follows is waiting.
     pub(crate) fn give_back(&self) {
         drop(self.take());
+    }
+
+    /// Keeps the memory of what the request sent until it is answered.
+    pub(crate) fn keep(&self, document: Share) {
+        self.held().document = Some(document);
+    }
+
+    /// Gives that memory back.
+    fn forget(&self) {
+        let document = self.held().document.take();
+        drop(document);
     }
 }
 
@@ -105,9 +138,13 @@ pub(crate) async fn admit(
         Ok(share) => share,
         Err(error) => return ApiError::new(&state, error).into_response(),
     };
+    let caller = found.as_ref().ok().cloned();
     request.extensions_mut().insert(Identity::new(found));
-    match share {
-        Some(share) => answered_to_caller(&state, share, request, next).await,
+    match caller.zip(share) {
+        Some((caller, share)) => {
+            let place = Place::new(caller, share);
+            answered_to_caller(&state, place, request, next).await
+        }
         None => answered_to_anyone(&state, request, next).await,
     }
 }
@@ -115,13 +152,19 @@ pub(crate) async fn admit(
 /// The answer to a caller, who has its place until the answer is sent.
 async fn answered_to_caller(
     state: &AppState,
-    share: Share,
+    place: Place,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let place = Place::new(share);
     request.extensions_mut().insert(place.clone());
     let response = answered(state, request, next).await;
+    place.forget();
+    let bytes = response.body().size_hint().exact().unwrap_or_default();
+    let response = match answer_memory(state, place.caller(), bytes).await {
+        Ok(None) => response,
+        Ok(Some(memory)) => response.map(|body| Body::new(HeldBody::new(body, memory))),
+        Err(error) => ApiError::new(state, error).into_response(),
+    };
     match place.take() {
         // A stream has a place of its own.
         Some(share) if !is_stream(&response) => {
@@ -129,6 +172,21 @@ async fn answered_to_caller(
         }
         Some(_) | None => response,
     }
+}
+
+/// The memory of a large answer until its client has taken it.
+async fn answer_memory(
+    state: &AppState,
+    caller: &Caller,
+    bytes: u64,
+) -> Result<Option<Share>, EngineError> {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    if bytes <= LIGHT_ANSWER {
+        return Ok(None);
+    }
+    let answers = &state.memory.answers;
+    let share = answers.wait_for(caller, bytes, state.limits.body).await?;
+    Ok(Some(share))
 }
 
 /// The answer where no credential counts: what needs none, or a refusal. Nothing is worked on for it.

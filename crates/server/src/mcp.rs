@@ -29,7 +29,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use charter_contract::bounds::MCP_CALLS;
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, Engine, EngineError};
+use charter_engine::{Caller, Engine, EngineError, Shares};
 use prometheus_client::metrics::counter::Counter;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -45,7 +45,7 @@ use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use crate::operations;
-use crate::shares::{Shares, Use};
+use crate::shares::Use;
 
 pub(crate) use mount::mounted;
 #[cfg(test)]
@@ -151,7 +151,7 @@ impl Shared {
         Self {
             engine,
             seal: RequestStateCodec::new_unchecked(key.concat()),
-            calls: Shares::new(Use::Calls, MCP_CALLS, refused),
+            calls: Use::Calls.shared(MCP_CALLS, refused),
         }
     }
 }

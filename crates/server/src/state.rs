@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware;
 use charter_contract::bounds::ANONYMOUS_REQUESTS;
-use charter_engine::Engine;
+use charter_engine::{Engine, Shares};
 use tokio::sync::Semaphore;
 
 use crate::a2a::{A2aIdentity, Publisher};
@@ -16,7 +16,7 @@ use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
 use crate::operations::Operations;
 use crate::routes::{self, Readiness};
-use crate::shares::{Shares, Use};
+use crate::shares::{Memory, Use};
 use crate::telemetry::JoinTrace;
 
 /// Shared by all handlers; cheap to clone.
@@ -39,6 +39,8 @@ pub struct Shared {
     pub(crate) anonymous: Semaphore,
     /// Streams of events that are open.
     pub(crate) streams: Shares,
+    /// The memory of bodies and answers.
+    pub(crate) memory: Memory,
     pub(crate) readiness: Readiness,
     pub(crate) metrics: Metrics,
     /// How a request becomes part of its client's trace, where traces are kept.
@@ -64,8 +66,8 @@ impl AppState {
         join_trace: Option<JoinTrace>,
     ) -> Self {
         let metrics = Metrics::new();
-        let shared =
-            |places: Use, total| Shares::new(places, total, metrics.refused(places.as_str()));
+        let refused = |of: Use| metrics.refused(of.as_str());
+        let shared = |of: Use, total| of.shared(total, refused(of));
         Self(Arc::new(Shared {
             engine,
             access,
@@ -75,6 +77,7 @@ impl AppState {
             requests: shared(Use::Requests, limits.concurrency),
             anonymous: Semaphore::new(ANONYMOUS_REQUESTS),
             streams: shared(Use::Streams, limits.concurrency),
+            memory: Memory::new(refused),
             readiness: Readiness::default(),
             metrics,
             join_trace,

@@ -9,10 +9,9 @@ use axum::http::header::{AUTHORIZATION, HOST};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, EngineError};
+use charter_engine::{Caller, EngineError, Share};
 use futures_util::{Stream, StreamExt};
 
-use crate::shares::Share;
 use crate::state::AppState;
 
 /// How often a stream's credential is looked at again.

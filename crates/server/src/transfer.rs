@@ -26,12 +26,14 @@ pub(crate) enum TooSlow {
 const PAUSE: Duration = Duration::from_millis(BODY_PAUSE_MS as u64);
 const PER_MIB: Duration = Duration::from_millis(BODY_MS_PER_MIB as u64);
 
-/// The body of a request, which fails when it does not come in time. Time counts from when it is first asked for.
+/// The body of a request, which fails when it does not come in time. Time counts while it is asked for.
 pub(crate) struct TimedBody {
     body: Body,
     allowed: Duration,
     pace: Option<BodyPace>,
     alarm: Option<Pin<Box<Sleep>>>,
+    /// Since when nothing is asked for: what came is being worked on.
+    idle: Option<Instant>,
 }
 
 /// When a body began to come, and what of it has come.
@@ -54,6 +56,12 @@ impl BodyPace {
     fn came(&mut self, bytes: usize, now: Instant) {
         self.last = now;
         self.bytes = self.bytes.saturating_add(bytes as u64);
+    }
+
+    /// Leaves out a time in which nothing was asked for.
+    fn leave_out(&mut self, idle: Duration) {
+        self.begun += idle;
+        self.last += idle;
     }
 
     /// How long the whole may take: the allowance, and as much more as what has come explains.
@@ -83,6 +91,7 @@ impl TimedBody {
             allowed,
             pace: None,
             alarm: None,
+            idle: None,
         }
     }
 }
@@ -98,6 +107,9 @@ impl HttpBody for TimedBody {
         let this = self.get_mut();
         let now = Instant::now();
         let pace = this.pace.get_or_insert_with(|| BodyPace::new(now));
+        if let Some(since) = this.idle.take() {
+            pace.leave_out(now.saturating_duration_since(since));
+        }
         let (end, why) = pace.end(this.allowed);
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
             let frame = frame.map(|frame| frame.map_err(BoxError::from));
@@ -105,6 +117,7 @@ impl HttpBody for TimedBody {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
                 pace.came(bytes, now);
             }
+            this.idle = Some(now);
             return Poll::Ready(frame);
         }
         let alarm = this.alarm.get_or_insert_with(|| Box::pin(sleep_until(end)));
@@ -186,6 +199,20 @@ mod tests {
         pace.came(1, after(begun, 45));
         let late = TooSlow::Late(Duration::from_secs(46));
         assert_eq!(pace.end(allowed), (after(begun, 46), late));
+    }
+
+    /// A client does not pay for the time in which the server has no memory for its body.
+    #[test]
+    fn time_in_which_nothing_is_asked_for_does_not_count() {
+        let allowed = Duration::from_secs(30);
+        let begun = Instant::now();
+        let mut pace = BodyPace::new(begun);
+        pace.came(1, after(begun, 9));
+        pace.leave_out(Duration::from_secs(60));
+        assert_eq!(pace.end(allowed), (after(begun, 79), TooSlow::Paused));
+        pace.came(1, after(begun, 89));
+        let late = TooSlow::Late(allowed);
+        assert_eq!(pace.end(allowed), (after(begun, 90), late));
     }
 
     #[tokio::test]

@@ -184,7 +184,8 @@ async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Va
         state.engine.task(caller, &id).await
     };
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
-    Ok(json!({"task": show::task(&task, sending.view)}))
+    let task = show::task(&task, sending.view);
+    Ok(show::with(json!({}), "task", task))
 }
 
 async fn send_streaming(

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::call::{self, Method, Reply};
 use super::error::{A2aError, Kind};
 use super::params::parsed;
+use super::show::with;
 use super::version;
 use crate::extract::{By, Bytes};
 use crate::state::AppState;
@@ -65,10 +66,10 @@ pub(super) async fn call(
     }
     match call::call(&state, &caller, call.method, call.params).await {
         Err(error) => failed(&call.id, &error),
-        Ok(Reply::One(result)) => Json(answered(&call.id, &result)).into_response(),
+        Ok(Reply::One(result)) => Json(answered(&call.id, result)).into_response(),
         Ok(Reply::Many(events, place)) => {
             let events = events.map(move |event| {
-                let data = answered(&call.id, &event).to_string();
+                let data = answered(&call.id, event).to_string();
                 Event::default().data(data)
             });
             streams::sent(&state, &headers, place, events)
@@ -122,8 +123,8 @@ fn read(body: &[u8]) -> Result<Call, (Value, A2aError)> {
     }
 }
 
-fn answered(id: &Value, result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "result": result})
+fn answered(id: &Value, result: Value) -> Value {
+    with(json!({"jsonrpc": "2.0", "id": id}), "result", result)
 }
 
 fn failed(id: &Value, error: &A2aError) -> Response {

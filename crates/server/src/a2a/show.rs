@@ -62,6 +62,12 @@ pub(super) struct View {
     pub(super) accepts: Accepts,
 }
 
+/// Puts a value into an object, which `json!` would do with a copy of it: an answer has up to 16 MiB.
+pub(super) fn with(mut object: Value, name: &str, value: Value) -> Value {
+    object[name] = value;
+    object
+}
+
 /// A `Task`.
 pub(super) fn task(task: &Task, view: View) -> Value {
     let mut shown = json!({
@@ -99,9 +105,12 @@ pub(super) fn artifact_updates(told: Option<&Task>, task: &Task, accepts: Accept
     let last = told.and_then(|told| told.artifacts.last());
     let after = last.map_or(0, |shown| shown.place);
     let updates = artifacts(task, after, accepts).into_iter().map(|artifact| {
-        json!({"artifactUpdate": {
-            "taskId": task.id, "contextId": task.context, "artifact": artifact, "lastChunk": true,
-        }})
+        let update = json!({"taskId": task.id, "contextId": task.context, "lastChunk": true});
+        with(
+            json!({}),
+            "artifactUpdate",
+            with(update, "artifact", artifact),
+        )
     });
     updates.collect()
 }
@@ -112,7 +121,7 @@ pub(super) fn progress(task: &Task, at: usize, event: &ProgressEvent) -> Value {
         {"text": words(event), "mediaType": TEXT},
         {"data": event.to_value(), "mediaType": DATA},
     ]);
-    let message = agent(task, &format!("{}/progress/{at}", task.id), &parts);
+    let message = agent(task, &format!("{}/progress/{at}", task.id), parts);
     let status = json!({"state": state_name(TaskState::Working), "message": message});
     json!({"statusUpdate": {
         "taskId": task.id, "contextId": task.context, "status": status,
@@ -133,16 +142,16 @@ fn status(task: &Task) -> Value {
     }
     if !parts.is_empty() {
         let id = format!("{}/{}", task.id, task.since.as_micros());
-        status["message"] = agent(task, &id, &Value::Array(parts));
+        status["message"] = agent(task, &id, Value::Array(parts));
     }
     status
 }
 
-fn agent(task: &Task, id: &str, parts: &Value) -> Value {
-    json!({
+fn agent(task: &Task, id: &str, parts: Value) -> Value {
+    let message = json!({
         "messageId": id, "role": "ROLE_AGENT", "taskId": task.id, "contextId": task.context,
-        "parts": parts,
-    })
+    });
+    with(message, "parts", parts)
 }
 
 fn user(task: &Task, said: &Said) -> Value {
@@ -153,10 +162,11 @@ fn user(task: &Task, said: &Said) -> Value {
     if !said.wishes.is_empty() || parts.is_empty() {
         parts.push(json!({"data": said.wishes}));
     }
-    json!({
+    let message = json!({
         "messageId": said.message_id, "role": "ROLE_USER", "taskId": task.id,
-        "contextId": task.context, "parts": parts,
-    })
+        "contextId": task.context,
+    });
+    with(message, "parts", Value::Array(parts))
 }
 
 /// What a task came to: a request's answer, or what a mission has written after a place.
@@ -182,9 +192,8 @@ fn of_mission(shown: &ArtifactShown, accepts: Accepts) -> Value {
     if accepts.data {
         parts.push(json!({"data": shown.artifact, "mediaType": DATA}));
     }
-    let mut artifact = json!({
-        "artifactId": format!("{kind}/{id}"), "name": kind, "parts": parts,
-    });
+    let artifact = json!({"artifactId": format!("{kind}/{id}"), "name": kind});
+    let mut artifact = with(artifact, "parts", Value::Array(parts));
     if let Some(task) = &shown.task_id {
         artifact["metadata"] = json!({"task_id": task});
     }
@@ -204,9 +213,8 @@ fn answer(task: &Task, accepts: Accepts) -> Option<Value> {
     let artifact = json!({
         "artifactId": answer.id, "name": "answer",
         "description": "The answer as text, and as an AgentResponse with findings, evidence and runs.",
-        "parts": parts,
     });
-    Some(artifact)
+    Some(with(artifact, "parts", Value::Array(parts)))
 }
 
 fn words(event: &ProgressEvent) -> String {

@@ -128,8 +128,8 @@ impl Teller {
             artifacts: true,
             accepts: self.accepts,
         };
-        self.waiting
-            .push_back(json!({"task": show::task(&task, view)}));
+        let shown = show::task(&task, view);
+        self.waiting.push_back(show::with(json!({}), "task", shown));
         self.is_over = self.until.is_over(task.state);
         self.last = Some(task);
     }

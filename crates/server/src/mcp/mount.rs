@@ -10,8 +10,8 @@ use axum::http::{Extensions, HeaderMap, HeaderValue};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::json::{Profile, extent};
-use charter_engine::{Caller, EngineError};
+use charter_contract::json::Profile;
+use charter_engine::{Caller, EngineError, Share};
 use futures_util::StreamExt;
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -21,11 +21,12 @@ use super::sessions::Sessions;
 use super::{Mcp, Shared, Who};
 use crate::auth::{Identity, is_of_this_server};
 use crate::error::ApiError;
-use crate::extract::read;
+use crate::extract::ReadBody;
 use crate::limits::is_stream;
-use crate::shares::{Share, Use};
+use crate::shares::Use;
 use crate::state::AppState;
 use crate::streams::{self, StreamPlace};
+use crate::transfer::HeldBody;
 
 /// Where the protocol is served.
 const PATH: &str = "/mcp";
@@ -122,15 +123,15 @@ impl Gate {
     /// The request with its body read and measured: the SDK reads it twice over, and bounds its bytes only.
     async fn measured(&self, request: Request) -> Result<Request, ApiError> {
         let (head, body) = request.into_parts();
-        let body = read(body, &self.state).await?;
-        extent(&body, Profile::MESSAGE.of_bytes(usize::MAX)).map_err(|much| {
-            let message = format!("the body {much}");
-            ApiError::new(
-                &self.state,
-                EngineError::new(ErrorCode::InvalidRequest, message),
-            )
-        })?;
-        Ok(Request::from_parts(head, Body::from(body)))
+        let read = ReadBody::read(&head, body, &self.state).await?;
+        let profile = Profile::MESSAGE.of_bytes(usize::MAX);
+        if let Some(much) = read.set_aside(&head, &self.state, profile).await? {
+            let error = EngineError::new(ErrorCode::InvalidRequest, format!("the body {much}"));
+            return Err(ApiError::new(&self.state, error));
+        }
+        let ReadBody { bytes, share } = read;
+        let body = HeldBody::new(Body::from(bytes), share);
+        Ok(Request::from_parts(head, Body::new(body)))
     }
 
     async fn check(

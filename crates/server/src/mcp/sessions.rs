@@ -9,12 +9,12 @@ use axum::http::HeaderMap;
 use charter_contract::bounds::MCP_SESSIONS;
 use charter_contract::identity::Rights;
 use charter_contract::ids::{TenantId, UserId};
-use charter_engine::{Caller, CredentialId, EngineError};
+use charter_engine::{Caller, CredentialId, EngineError, Share, Shares};
 use prometheus_client::metrics::counter::Counter;
 use rmcp::transport::streamable_http_server::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 
-use crate::shares::{Share, Shares, Use};
+use crate::shares::Use;
 use crate::state::AppState;
 use crate::streams;
 
@@ -65,7 +65,7 @@ impl Sessions {
         manager.session_config = config;
         Self {
             manager: Arc::new(manager),
-            shares: Shares::new(Use::Sessions, MCP_SESSIONS, refused),
+            shares: Use::Sessions.shared(MCP_SESSIONS, refused),
             open: Mutex::default(),
         }
     }
