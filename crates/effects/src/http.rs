@@ -9,6 +9,7 @@ mod template;
 
 use charter_contract::agentic::error::ErrorType;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::{HttpTool, ToolCall};
 use crate::egress::{EgressPolicy, EgressRefusal};
+use crate::kept::Kept;
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
@@ -30,6 +32,13 @@ pub(crate) use response::{Answer, End, kind_of, read_within};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects followed, all to the same origin.
 const MAX_REDIRECTS: usize = 5;
+
+/// What became of a request.
+enum Sent {
+    /// It was not sent: the call is a dry run.
+    Previewed(Success),
+    Answered(Answer),
+}
 
 /// What servers are told that asks.
 pub(crate) const USER_AGENT: &str = concat!("charter/", env!("CARGO_PKG_VERSION"));
@@ -48,6 +57,8 @@ pub(crate) enum Redirects {
 pub(crate) struct HttpRunner {
     tls: rustls::ClientConfig,
     trace: TraceContext,
+    /// Where large answers are kept; without it they stay in memory.
+    directory: Option<PathBuf>,
 }
 
 impl HttpRunner {
@@ -56,12 +67,21 @@ impl HttpRunner {
         Ok(Self {
             tls: platform_tls()?,
             trace: TraceContext::default(),
+            directory: None,
         })
     }
 
     /// The same, and the servers of HTTP tools are told which trace a call belongs to.
     pub(crate) fn telling(self, trace: TraceContext) -> Self {
         Self { trace, ..self }
+    }
+
+    /// The same, and large answers are kept in files of a directory until there is memory for them.
+    pub(crate) fn keeping_in(self, directory: &Path) -> Self {
+        Self {
+            directory: Some(directory.to_owned()),
+            ..self
+        }
     }
 
     /// Runs an HTTP tool: fills its templates and exchanges.
@@ -93,9 +113,10 @@ impl HttpRunner {
         let exchange = async {
             let prepared = request::prepare(exchange, &call.idempotency_key)?;
             if let Some(preview) = prepared.preview_instead(call.dry_run, redactor) {
-                return Ok(preview);
+                return Ok(Sent::Previewed(preview));
             }
-            self.exchange(call, prepared, redirects, redactor).await
+            let answer = self.exchange(call, prepared, redirects).await?;
+            Ok(Sent::Answered(answer))
         };
         let result = tokio::select! {
             biased;
@@ -106,6 +127,14 @@ impl HttpRunner {
                 let message = format!("no answer within {} ms", call.limits.timeout.as_millis());
                 Err(Failure::new(ErrorType::TimeoutError, message).retryable())
             }),
+        };
+        let result = match result {
+            Ok(Sent::Previewed(preview)) => Ok(preview),
+            // The call's time is over when the answer is here; it may wait for memory.
+            Ok(Sent::Answered(answer)) => {
+                response::read(answer, redactor, call.room.as_ref()).await
+            }
+            Err(failure) => Err(failure),
         };
         result.map_err(|failure| Failure {
             message: redactor.apply(&failure.message),
@@ -118,12 +147,11 @@ impl HttpRunner {
         call: &ToolCall,
         prepared: Prepared,
         redirects: Redirects,
-        redactor: &Redactor,
-    ) -> Result<Success, Failure> {
+    ) -> Result<Answer, Failure> {
         let client = self.client(call, &prepared, redirects).await?;
         let request = prepared.into_request();
-        let answer = Answer::to(&client, request, call.limits.output_bytes).await?;
-        response::read(&answer, redactor)
+        let body = Kept::new(self.directory.clone());
+        Answer::to(&client, request, call.limits.output_bytes, body).await
     }
 
     /// A client for this call alone: it connects to the addresses that were

@@ -34,6 +34,10 @@
 //! [`McpServers`] keeps connections to the registered servers of the Model Context Protocol, tells
 //! of their tools as catalogue documents ([`Imports`]) and runs calls of them.
 //!
+//! # Memory
+//! A call holds no large output in memory before [`ToolCall::room`] has set memory aside for it: what scripts print and
+//! hosts answer waits in a file.
+//!
 //! # Sources
 //! [`Sources`] fetches what a lens refers to, through the same wall, and takes its text out in a
 //! process of its own ([`extract()`] is what that process runs).
@@ -68,12 +72,14 @@ mod cause;
 mod egress;
 mod extract;
 mod http;
+mod kept;
 mod mcp;
 mod models;
 mod outcome;
 mod package;
 mod patience;
 mod redact;
+mod room;
 mod rubbish;
 mod sandbox;
 mod schema_check;
@@ -108,6 +114,7 @@ pub use models::{
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
 pub use patience::{Jitter, Patience};
+pub use room::{AnyRoom, NoRoom, OutputRoom, OutputSize};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,
     keep,

@@ -25,6 +25,9 @@ const SHORTEST_SECRET_IN_OUTPUT: usize = 8;
 /// The most bytes that a coding takes for one byte of a value: `\\u0041` for `A`, in JSON within JSON.
 const WIDEST_CODING: usize = 7;
 
+/// How much of a text is looked at together.
+const WINDOW_BYTES: usize = 256 << 10;
+
 /// Replaces each granted value, however it is encoded, by `[redacted:NAME]`; and paths of this
 /// machine by what they are.
 #[derive(Clone)]
@@ -89,6 +92,18 @@ impl Redactor {
     }
 
     pub(crate) fn apply(&self, text: &str) -> String {
+        let mut found = Vec::new();
+        for window in windows(text, self.longest().saturating_mul(2)) {
+            let within = merged(self.find(&text[window.clone()]));
+            found.extend(within.into_iter().map(|one| Found {
+                range: one.range.start + window.start..one.range.end + window.start,
+                ..one
+            }));
+        }
+        replaced(text, merged(found))
+    }
+
+    fn find(&self, text: &str) -> Vec<Found<'_>> {
         let mut found = self.secrets.find(text);
         for (folder, mark) in &self.folders {
             let places = text.match_indices(folder.as_str());
@@ -98,7 +113,7 @@ impl Redactor {
                 weight: folder.len(),
             }));
         }
-        replaced(text, merged(found))
+        found
     }
 
     /// Redacts every text and number in a JSON value, the names of fields included.
@@ -143,11 +158,15 @@ impl Redactor {
             .map_err(|error| Failure::system(format!("taking values out of an output: {error}")))
     }
 
+    /// How much of a text [`Redactor::apply_head`] looks at.
+    pub(crate) fn beyond(&self, limit: usize) -> usize {
+        limit.saturating_add(self.longest().saturating_mul(2))
+    }
+
     /// Redacts the beginning of a text, about `limit` bytes of it, without looking at all the rest.
     pub(crate) fn apply_head(&self, text: &[u8], limit: usize) -> String {
         let longest = self.longest();
-        let most = limit.saturating_add(longest.saturating_mul(2));
-        let Some(head) = text.get(..most) else {
+        let Some(head) = text.get(..self.beyond(limit)) else {
             return self.apply(&String::from_utf8_lossy(text));
         };
         // What is cut in two stands in the last `longest` bytes.
@@ -169,6 +188,19 @@ impl Redactor {
         let from = skip.max(text.len().saturating_sub(limit)).min(text.len());
         text[text.ceil_char_boundary(from)..].to_owned()
     }
+}
+
+/// The parts in which a text is looked at: a part is read in every coding, which takes up to forty times its memory.
+/// Each goes on for `overlap` bytes into the next, so that what is in two of them is whole in one.
+fn windows(text: &str, overlap: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let start = next?;
+        let after = text.ceil_char_boundary((start + WINDOW_BYTES).min(text.len()));
+        next = (after < text.len()).then_some(after);
+        let end = after.saturating_add(overlap).min(text.len());
+        Some(start..text.ceil_char_boundary(end))
+    })
 }
 
 /// What overlaps is replaced together, so that no part of it is left.

@@ -145,7 +145,8 @@ impl Sandbox {
             renderer: OnceLock::new(),
             http: HttpRunner::new()
                 .map_err(SandboxError::Tls)?
-                .telling(options.trace),
+                .telling(options.trace)
+                .keeping_in(&options.directory),
             options,
         })
     }

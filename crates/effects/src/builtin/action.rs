@@ -1,6 +1,8 @@
 //! What a call did, in the form of the response's actions (seed 003, Response Schema) without the
 //! time. Must not know how anything is done.
 
+use std::io::{self, Write};
+
 use charter_contract::agentic::response::ActionType;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -39,6 +41,13 @@ impl Content {
         digest.update(bytes);
         digest.finish()
     }
+
+    /// Of the JSON text of a value, which is not made.
+    pub(super) fn of_json(value: &Value) -> Result<Self, Failure> {
+        let mut digest = Digester::default();
+        serde_json::to_writer(&mut digest, value).map_err(|error| unwritable(&error))?;
+        Ok(digest.finish())
+    }
 }
 
 /// A content that is read piece by piece.
@@ -64,9 +73,27 @@ impl Digester {
     }
 }
 
+impl Write for Digester {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A result with what was done for it.
 pub(super) fn answer(result: &impl Serialize, actions: &[Action]) -> Result<Success, Failure> {
-    let mut output = object(result)?;
+    answered(object(result)?, actions)
+}
+
+/// The same of a result that is large: it is not copied.
+pub(super) fn answered(
+    mut output: Map<String, Value>,
+    actions: &[Action],
+) -> Result<Success, Failure> {
     let actions = serde_json::to_value(actions).map_err(|error| unwritable(&error))?;
     output.insert("actions".to_owned(), actions);
     Ok(Success {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use charter_contract::agentic::response::ActionType;
 use charter_contract::catalogue::builtin::Builtin;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
-use super::action::{Action, Content, answer};
+use super::action::{Action, Content, answer, answered};
 use super::grants::{BuiltinGrants, RootAccess};
 use super::parameters::{self, input};
 use crate::call::ToolCall;
@@ -91,19 +91,21 @@ impl Command {
         answer(&preview, &[])
     }
 
-    pub(crate) fn answer(&self, ended: &Ended) -> Result<Success, Failure> {
+    pub(crate) fn answer(&self, ended: Ended) -> Result<Success, Failure> {
         let details = json!({
             "operation": Builtin::CommandRun, "command": self.name, "arguments": self.given,
             "root": self.root.as_ref().map(|(name, ..)| name), "exit_code": ended.exit_code,
             "after": Content::of(&ended.stdout),
         });
-        let result = json!({
-            "exit_code": ended.exit_code,
-            "stdout": String::from_utf8_lossy(&ended.stdout),
-            "stderr": ended.stderr,
-        });
-        answer(
-            &result,
+        let stdout = String::from_utf8(ended.stdout)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let result = Map::from_iter([
+            ("exit_code".to_owned(), Value::from(ended.exit_code)),
+            ("stdout".to_owned(), Value::String(stdout)),
+            ("stderr".to_owned(), Value::String(ended.stderr)),
+        ]);
+        answered(
+            result,
             &[Action::new(ActionType::CommandExecution, &details)?],
         )
     }
@@ -120,6 +122,7 @@ pub(super) mod tests {
     use super::super::{BuiltinTool, CommandGrant, Root};
     use super::*;
     use crate::call::{DryRun, Limits, Target, ToolImplementation};
+    use crate::room::AnyRoom;
 
     /// A call without parameters.
     pub(in super::super) fn call() -> ToolCall {
@@ -138,6 +141,7 @@ pub(super) mod tests {
             egress: Vec::new(),
             readable: Vec::new(),
             idempotency_key: "key".to_owned(),
+            room: Arc::new(AnyRoom),
         }
     }
 

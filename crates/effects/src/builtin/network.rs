@@ -8,11 +8,11 @@ use charter_contract::agentic::response::ActionType;
 use charter_contract::catalogue::builtin::Builtin;
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_contract::ids::NetworkRequestId;
-use serde_json::json;
+use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::action::{Action, Content, answer};
+use super::action::{Action, Content, answer, answered};
 use super::parameters::{self, input};
 use super::{BuiltinTool, grants::denied};
 use crate::call::{DryRun, Limits, ToolCall};
@@ -43,18 +43,19 @@ pub(crate) async fn request(
     };
     let exchange = exchange(&request);
     let sent = http.send(&bounded, &exchange, redirects, redactor, cancel);
-    let answered = sent.await?.output;
-    if call.dry_run == DryRun::Yes && answered["dry_run"] == true {
-        return answer(&answered, &[]);
+    let response = sent.await?.output;
+    if call.dry_run == DryRun::Yes && response["dry_run"] == true {
+        return answer(&response, &[]);
     }
     // The query may hold what is not for logs; the link without it says enough.
     let link = request.url.as_str().split(['?', '#']).next();
     let details = json!({
         "operation": tool.name, "operation_id": request.id, "method": request.method,
-        "url": link, "after": Content::of(answered.to_string().as_bytes()),
+        "url": link, "after": Content::of_json(&response)?,
     });
     let action = Action::new(ActionType::CommandExecution, &details)?;
-    answer(&json!({ "response": answered }), &[action])
+    let output = Map::from_iter([("response".to_owned(), response)]);
+    answered(output, &[action])
 }
 
 fn parse(call: &ToolCall, builtin: Builtin) -> Result<NetworkRequest, Failure> {

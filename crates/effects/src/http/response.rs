@@ -1,37 +1,49 @@
 //! Sends a request, reads the response within bounds and says what it means. Must not know tools.
 
 use charter_contract::agentic::error::ErrorType;
-use charter_contract::json::{self, JsonFault, Profile};
+use charter_contract::json::JsonFault;
 use reqwest::header::{self, HeaderMap};
 use reqwest::{Client, Request, Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
+use crate::kept::{Kept, Unread};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
+use crate::room::OutputRoom;
 
 /// How much of the body of a failed response is quoted.
 const QUOTED_BYTES: usize = 500;
 
-/// What a host answered, with its body read within a bound.
+/// What a host answered, with its body kept within a bound.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Kept,
 }
 
 impl Answer {
-    /// Sends a request and reads what is answered, at most `limit` bytes of a body.
+    /// Sends a request and keeps what is answered, at most `limit` bytes of a body.
     pub(crate) async fn to(
         client: &Client,
         request: Request,
         limit: usize,
+        mut body: Kept,
     ) -> Result<Self, Failure> {
         let sent = client.execute(request).await;
         let response = sent.map_err(|error| unanswered(&error))?;
         let status = response.status();
         let headers = response.headers().clone();
-        let (body, end) = read_within(response, limit).await;
+        let mut lost = None;
+        let end = pieces_within(response, limit, |piece| {
+            if lost.is_none() {
+                lost = body.push(piece).err();
+            }
+        });
+        let end = end.await;
+        if let Some(error) = lost {
+            return Err(Failure::system(format!("keeping the response: {error}")));
+        }
         match end {
             End::Whole => Ok(Self {
                 status,
@@ -67,20 +79,34 @@ pub(crate) enum End {
 }
 
 /// Reads a body until its end or the bound, which counts what comes out of decompression.
-pub(crate) async fn read_within(mut response: Response, limit: usize) -> (Vec<u8>, End) {
+pub(crate) async fn read_within(response: Response, limit: usize) -> (Vec<u8>, End) {
     let mut body = Vec::new();
+    let end = pieces_within(response, limit, |piece| body.extend_from_slice(piece)).await;
+    (body, end)
+}
+
+/// The same piece by piece.
+async fn pieces_within(mut response: Response, limit: usize, mut take: impl FnMut(&[u8])) -> End {
+    let mut length = 0;
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return (body, End::TooLong),
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return (body, End::Whole),
-            Err(error) => return (body, End::BrokenOff(error)),
+            Ok(Some(chunk)) if length + chunk.len() > limit => return End::TooLong,
+            Ok(Some(chunk)) => {
+                length += chunk.len();
+                take(&chunk);
+            }
+            Ok(None) => return End::Whole,
+            Err(error) => return End::BrokenOff(error),
         }
     }
 }
 
-/// The JSON of a successful response, or `{"status", "body"}` for other text.
-pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<Success, Failure> {
+/// The JSON of a successful response, or `{"status", "body"}` for other text, once there is memory for it.
+pub(super) async fn read(
+    mut answer: Answer,
+    redactor: &Redactor,
+    room: &dyn OutputRoom,
+) -> Result<Success, Failure> {
     let status = answer.status;
     if status.is_redirection() {
         let location = answer.headers.get(header::LOCATION);
@@ -92,19 +118,25 @@ pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<Success, Fail
         return Err(Failure::new(ErrorType::ExecutionError, message));
     }
     if !status.is_success() {
-        let said = redactor.apply_head(&answer.body, QUOTED_BYTES);
+        let beginning = answer.body.beginning(redactor.beyond(QUOTED_BYTES));
+        let beginning = beginning.unwrap_or_default();
+        let said = redactor.apply_head(&beginning, QUOTED_BYTES);
         return Err(failed(status, &said));
     }
-    let output = if is_json(&answer.headers) && !answer.body.is_empty() {
-        json::decode::<Value>(&answer.body, Profile::OUTPUT).map_err(|fault| {
-            let message = match fault {
-                JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
-                JsonFault::Form(error) => format!("the host answered {status} with a body that is not the JSON it claims to be: {error}"),
-            };
-            Failure::new(ErrorType::ExecutionError, message).answered()
-        })?
+    let unreadable = |unread: Unread| {
+        unread.into_failure(|fault, _| match fault {
+            JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
+            JsonFault::Form(error) => format!("the host answered {status} with a body that is not the JSON it claims to be: {error}"),
+        })
+    };
+    let output = if is_json(&answer.headers) && answer.body.len() > 0 {
+        answer.body.into_value(room).await.map_err(unreadable)?
     } else {
-        json!({ "status": status.as_u16(), "body": String::from_utf8_lossy(&answer.body) })
+        let body = answer.body.into_text(room).await.map_err(unreadable)?;
+        Value::Object(Map::from_iter([
+            ("status".to_owned(), Value::from(status.as_u16())),
+            ("body".to_owned(), Value::String(body)),
+        ]))
     };
     Ok(Success {
         output,

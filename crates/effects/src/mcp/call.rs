@@ -2,19 +2,22 @@
 //! Must not know how a connection is kept, or who decided that the call may be made.
 
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::json::{memory_of, text_length};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
     RequestParamsMeta,
 };
 use rmcp::service::{Peer, RoleClient, ServiceError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::keep::{self, Link, Up};
 use super::{McpTool, Server, http, import};
 use crate::call::{Repeat, ToolCall};
 use crate::cause::chain;
+use crate::kept::set_aside;
 use crate::outcome::{Failure, Success};
+use crate::room::OutputSize;
 use crate::text::clean;
 
 /// Most characters of a message of a server.
@@ -41,10 +44,19 @@ impl Server {
             }),
         };
         match result {
-            Ok(output) => Ok(Success {
-                output: self.output_redactor.apply_to_output(output).await?,
-                log: String::new(),
-            }),
+            Ok(output) => {
+                // The SDK has read it: memory is set aside before anything more is made of it.
+                let size = OutputSize {
+                    bytes: 0,
+                    memory: memory_of(&output),
+                };
+                let set_aside = set_aside(call.room.as_ref(), size).await;
+                set_aside.map_err(|unread| unread.into_failure(|fault, _| fault.to_string()))?;
+                Ok(Success {
+                    output: self.output_redactor.apply_to_output(output).await?,
+                    log: String::new(),
+                })
+            }
             Err(failure) => Err(Failure {
                 message: clean(&self.redactor.apply(&failure.message), MAX_MESSAGE),
                 ..failure
@@ -179,10 +191,15 @@ fn output(result: CallToolResult, most: usize, server: &str) -> Result<Value, Fa
     }
     let output = match result.structured_content {
         Some(content) => content,
-        None if left_out.is_empty() => json!({ "text": text }),
-        None => json!({ "text": text, "left_out": left_out }),
+        None => {
+            let mut output = Map::from_iter([("text".to_owned(), Value::String(text))]);
+            if !left_out.is_empty() {
+                output.insert("left_out".to_owned(), json!(left_out));
+            }
+            Value::Object(output)
+        }
     };
-    let size = output.to_string().len();
+    let size = text_length(&output);
     if size > most {
         let message = format!("the MCP server `{server}` answers {size} bytes, more than {most}");
         return Err(Failure::new(ErrorType::ResourceError, message).answered());

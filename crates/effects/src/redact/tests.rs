@@ -319,3 +319,39 @@ fn no_encoding_of_a_random_value_survives() {
         }
     }
 }
+
+/// A long text is looked at part by part; a value at the end of a part is whole in the next, however it is encoded.
+#[test]
+fn values_are_found_wherever_a_long_text_is_divided() {
+    let redactor = of_secret();
+    let coded = utf8_percent_encode(SECRET, NON_ALPHANUMERIC).to_string();
+    let base64 = STANDARD.encode(SECRET);
+    for written in [SECRET, coded.as_str(), base64.as_str()] {
+        for before in [
+            WINDOW_BYTES - written.len() - 1,
+            WINDOW_BYTES - written.len() / 2,
+            WINDOW_BYTES - 1,
+            WINDOW_BYTES,
+            2 * WINDOW_BYTES - 3,
+        ] {
+            let text = format!(
+                "{}{written}{}",
+                "é".repeat(before / 2),
+                "+".repeat(WINDOW_BYTES)
+            );
+            let redacted = redactor.apply(&text);
+            assert!(
+                redacted.contains("[redacted:SECRET]"),
+                "{written} at {before}"
+            );
+            assert!(!redacted.contains(written), "{written} at {before}");
+            assert!(redacted.ends_with("++++") && redacted.starts_with("éééé"));
+        }
+    }
+    let parts: Vec<Range<usize>> = windows(&"a".repeat(2 * WINDOW_BYTES + 5), 10).collect();
+    let last = 2 * WINDOW_BYTES;
+    assert_eq!(
+        parts,
+        [0..WINDOW_BYTES + 10, WINDOW_BYTES..last + 5, last..last + 5]
+    );
+}

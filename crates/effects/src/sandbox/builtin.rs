@@ -18,9 +18,11 @@ use crate::builtin::command::{Command, Ended};
 use crate::builtin::{
     Budget, BuiltinTool, RootAccess, environment, files, network, visualise, web_search,
 };
-use crate::call::{DryRun, Limits, ToolCall};
+use crate::call::{DryRun, ToolCall};
+use crate::kept::{Unread, set_aside};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
+use crate::room::OutputSize;
 
 impl Sandbox {
     pub(super) async fn run_builtin(
@@ -90,7 +92,8 @@ impl Sandbox {
         };
         let run = self.start_and_supervise(&launch, command.input.as_bytes(), &redactor, cancel);
         let (ending, remains) = run.await?;
-        command.answer(&ended(ending, remains, &call.limits, &redactor)?)
+        let ended = ended(ending, remains, call, &redactor).await?;
+        command.answer(ended)
     }
 }
 
@@ -112,22 +115,32 @@ async fn run_files(
 }
 
 /// A program that ended by itself has an answer, whatever its exit code.
-fn ended(
+async fn ended(
     ending: Ending,
     remains: Remains,
-    limits: &Limits,
+    call: &ToolCall,
     redactor: &Redactor,
 ) -> Result<Ended, Failure> {
+    let limits = &call.limits;
     let stderr = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
     if let Some(failure) = cut_short(ending, limits, "program") {
         return Err(failure.with_log(stderr));
     }
     match remains.status.code() {
-        Some(exit_code) => Ok(Ended {
-            exit_code,
-            stdout: remains.stdout,
-            stderr,
-        }),
+        Some(exit_code) => {
+            let size = OutputSize {
+                bytes: remains.stdout.len(),
+                memory: remains.stdout.len(),
+            };
+            let lost = |unread: Unread| unread.into_failure(|fault, _| fault.to_string());
+            set_aside(call.room.as_ref(), size).await.map_err(lost)?;
+            let stdout = remains.stdout.into_bytes();
+            Ok(Ended {
+                exit_code,
+                stdout: stdout.map_err(|error| lost(error.into()))?,
+                stderr,
+            })
+        }
         None => {
             let message = format!("the program was killed: {}", remains.status);
             Err(Failure::new(ErrorType::ExecutionError, message).with_log(stderr))

@@ -65,7 +65,13 @@ impl Sources for Sandbox {
             .await
             .map_err(|failure| SourceError::new(SourceFault::System, failure.message))?;
         match ending {
-            Ending::Exited => concluded(&remains, media_type),
+            Ending::Exited => {
+                let reading = tokio::task::spawn_blocking(move || concluded(remains, media_type));
+                reading.await.unwrap_or_else(|error| {
+                    let message = format!("reading the text broke off: {error}");
+                    Err(SourceError::new(SourceFault::System, message))
+                })
+            }
             Ending::TimedOut => Err(unreadable(&late())),
             Ending::OutputTooLarge => Err(unreadable("it holds too much text")),
             Ending::TooManyProcesses => Err(unreadable("its reader started processes")),
@@ -117,13 +123,16 @@ impl Sandbox {
     }
 }
 
-fn concluded(remains: &Remains, media_type: MediaType) -> Result<Extracted, SourceError> {
+fn concluded(remains: Remains, media_type: MediaType) -> Result<Extracted, SourceError> {
     if remains.status.success() {
-        let profile = Profile::MESSAGE.of_bytes(OUTPUT);
-        return json::decode(&remains.stdout, profile).map_err(|error| {
+        let no_text = |error: &dyn std::fmt::Display| {
             let message = format!("the reader of sources gave no text: {error}");
             SourceError::new(SourceFault::System, message)
-        });
+        };
+        let text = remains.stdout.into_bytes();
+        let text = text.map_err(|error| no_text(&error))?;
+        let profile = Profile::MESSAGE.of_bytes(OUTPUT);
+        return json::decode(&text, profile).map_err(|error| no_text(&error));
     }
     let last = remains.stderr.trim_ascii_end();
     let last = last.rsplit(|byte| *byte == b'\n').next().unwrap_or(last);

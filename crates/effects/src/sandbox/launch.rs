@@ -117,6 +117,7 @@ impl Sandbox {
         let allowance = Allowance {
             input,
             limits: launch.limits,
+            directory: &self.options.directory,
             log_bytes: launch.limits.log_bytes + redactor.longest(),
             watch: &self.watch,
             cancel,

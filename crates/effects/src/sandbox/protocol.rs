@@ -8,12 +8,14 @@ use charter_contract::json::{self, JsonFault, Profile};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::call::{DryRun, Limits, ToolCall};
+use crate::kept::Kept;
 use crate::outcome::Failure;
 use crate::redact::{Cut, Redactor};
+use crate::room::OutputRoom;
 
 /// The largest request a script is given: 16 MiB.
 const MAX_INPUT_BYTES: usize = 16 << 20;
@@ -26,20 +28,29 @@ const MESSAGE_BYTES: usize = 4 << 10;
 #[derive(Debug)]
 pub(super) struct Remains {
     pub(super) status: ExitStatus,
-    pub(super) stdout: Vec<u8>,
+    pub(super) stdout: Kept,
     pub(super) stderr: Vec<u8>,
     /// Whether the beginning of `stderr` was dropped.
     pub(super) stderr_cut: Cut,
 }
 
+/// What a script is asked.
+#[derive(Serialize)]
+struct Request<'c> {
+    parameters: &'c Map<String, Value>,
+    dry_run: bool,
+    idempotency_key: &'c str,
+}
+
 /// The JSON a script reads.
 pub(super) fn request(call: &ToolCall) -> Result<Vec<u8>, Failure> {
-    let request = json!({
-        "parameters": call.parameters,
-        "dry_run": call.dry_run == DryRun::Yes,
-        "idempotency_key": call.idempotency_key,
-    });
-    let bytes = request.to_string().into_bytes();
+    let request = Request {
+        parameters: &call.parameters,
+        dry_run: call.dry_run == DryRun::Yes,
+        idempotency_key: &call.idempotency_key,
+    };
+    let bytes = serde_json::to_vec(&request)
+        .map_err(|error| Failure::system(format!("writing the parameters: {error}")))?;
     if bytes.len() > MAX_INPUT_BYTES {
         let message = format!(
             "the parameters take {} bytes, more than {MAX_INPUT_BYTES}",
@@ -59,18 +70,28 @@ struct Report {
     retryable: bool,
 }
 
-/// Reads a process that ended on its own.
-pub(super) fn read(
-    remains: &Remains,
+/// Reads what a process printed that ended on its own.
+pub(super) async fn read(
+    remains: Remains,
     limits: &Limits,
     redactor: &Redactor,
+    room: &dyn OutputRoom,
 ) -> Result<(Value, String), Failure> {
+    let log = ended(&remains, limits, redactor)?;
+    let read = remains.stdout.into_value(room).await;
+    match read {
+        Ok(output) => Ok((output, log)),
+        Err(unread) => {
+            let refused = |fault: JsonFault, beginning: &[u8]| refused(beginning, &fault, redactor);
+            Err(unread.into_failure(refused).with_log(log))
+        }
+    }
+}
+
+/// The log of a process that ended well; of any other, how it failed.
+fn ended(remains: &Remains, limits: &Limits, redactor: &Redactor) -> Result<String, Failure> {
     if remains.status.success() {
-        let log = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
-        return match json::decode(&remains.stdout, Profile::OUTPUT) {
-            Ok(output) => Ok((output, log)),
-            Err(fault) => Err(refused(&remains.stdout, &fault, redactor).with_log(log)),
-        };
+        return Ok(redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes));
     }
     let (before, last) = split_last_line(&remains.stderr);
     let reported = json::decode::<Report>(last, Profile::NOTICE).ok();
@@ -94,9 +115,9 @@ pub(super) fn read(
     Err(failure.with_log(log))
 }
 
-/// A script that ended well and whose output is none.
-fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> Failure {
-    let message = match fault {
+/// What is wrong with the output of a script that ended well; `stdout` is its beginning.
+fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> String {
+    match fault {
         JsonFault::TooMuch(much) => format!("the script's output {much}"),
         JsonFault::Form(_) if stdout.iter().all(u8::is_ascii_whitespace) => {
             "the script printed nothing; it must print one JSON value".to_owned()
@@ -107,8 +128,7 @@ fn refused(stdout: &[u8], fault: &JsonFault, redactor: &Redactor) -> Failure {
                 "the script did not print exactly one JSON value ({error}); it begins {quoted:?}"
             )
         }
-    };
-    Failure::new(ErrorType::ExecutionError, message).answered()
+    }
 }
 
 /// A failure without a report: the limits first, then whatever was said last.
@@ -177,11 +197,11 @@ mod tests {
     fn failed(raw_status: i32, stderr: &str) -> Failure {
         let remains = Remains {
             status: ExitStatus::from_raw(raw_status),
-            stdout: Vec::new(),
+            stdout: Kept::new(None),
             stderr: stderr.as_bytes().to_vec(),
             stderr_cut: Cut::Whole,
         };
-        read(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
+        ended(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
     }
 
     fn kind_and_log(raw_status: i32, stderr: &str) -> (ErrorType, String) {

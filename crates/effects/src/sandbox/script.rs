@@ -15,7 +15,7 @@ use super::interpreter::Interpreter;
 use super::launch::{Launch, RESERVED, cut_short};
 use super::protocol::{self, Remains};
 use super::supervise::Ending;
-use crate::call::{Language, Limits, ScriptTool, ToolCall};
+use crate::call::{Language, ScriptTool, ToolCall};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 
@@ -53,7 +53,7 @@ impl Sandbox {
         let (ending, remains) = self
             .start_and_supervise(&launch, &input, redactor, cancel)
             .await?;
-        conclude(ending, &remains, &call.limits, redactor)
+        conclude(ending, remains, call, redactor).await
     }
 
     /// What the interpreter is told.
@@ -136,15 +136,17 @@ pub(super) fn check_variables(granted: &[(String, String)]) -> Result<(), Failur
     Ok(())
 }
 
-fn conclude(
+async fn conclude(
     ending: Ending,
-    remains: &Remains,
-    limits: &Limits,
+    remains: Remains,
+    call: &ToolCall,
     redactor: &Redactor,
 ) -> Result<Success, Failure> {
+    let limits = &call.limits;
     match cut_short(ending, limits, "script") {
         None => {
-            let (output, log) = protocol::read(remains, limits, redactor)?;
+            let room = call.room.as_ref();
+            let (output, log) = protocol::read(remains, limits, redactor, room).await?;
             Ok(Success { output, log })
         }
         Some(failure) => {

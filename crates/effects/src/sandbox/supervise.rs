@@ -4,6 +4,7 @@
 //! Must not know protocols or confinement.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -17,6 +18,7 @@ use super::protocol::Remains;
 use super::starter::Group;
 use super::watch::ProcessWatch;
 use crate::call::Limits;
+use crate::kept::Kept;
 use crate::redact::Cut;
 
 /// How long pipes may stay open after their process group was killed.
@@ -64,6 +66,8 @@ pub(super) struct Allowance<'a> {
     /// Written to standard input.
     pub(super) input: &'a [u8],
     pub(super) limits: &'a Limits,
+    /// Where a large output is kept.
+    pub(super) directory: &'a Path,
     /// How much of the end of standard error to keep.
     pub(super) log_bytes: usize,
     pub(super) watch: &'a ProcessWatch,
@@ -93,7 +97,7 @@ pub(super) async fn supervise(
         return Err(io::Error::other("the child's streams are not piped"));
     };
     let overflow = CancellationToken::new();
-    let mut output = Vec::new();
+    let mut output = Kept::new(Some(allowance.directory.to_owned()));
     let mut log = Tail::new(allowance.log_bytes);
     let ending = {
         let limit = allowance.limits.output_bytes;
@@ -170,7 +174,7 @@ async fn feed(mut stdin: ChildStdin, input: &[u8]) -> io::Result<()> {
 
 async fn read_bounded(
     mut pipe: impl AsyncRead + Unpin,
-    output: &mut Vec<u8>,
+    output: &mut Kept,
     limit: usize,
     overflow: &CancellationToken,
 ) -> io::Result<()> {
@@ -184,7 +188,7 @@ async fn read_bounded(
             overflow.cancel();
             return Ok(());
         }
-        output.extend_from_slice(&chunk[..count]);
+        output.push(&chunk[..count])?;
     }
 }
 

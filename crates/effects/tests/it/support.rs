@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{
-    DryRun, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox, SandboxOptions,
+    AnyRoom, DryRun, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox, SandboxOptions,
     ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
 };
 use serde_json::{Map, Value};
@@ -110,6 +110,7 @@ pub(crate) fn call(implementation: ToolImplementation) -> ToolCall {
         egress: Vec::new(),
         readable: Vec::new(),
         idempotency_key: "run-1/step-1".to_owned(),
+        room: Arc::new(AnyRoom),
     }
 }
 

@@ -17,7 +17,7 @@ use charter_contract::package::PackageBundle;
 use charter_contract::text::Text;
 use charter_contract::validate::read_value;
 use charter_effects::{
-    DryRun, HttpTool, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall,
+    AnyRoom, DryRun, HttpTool, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall,
     ToolImplementation, ToolOutcome, ToolRunner,
 };
 use tokio::time::{Instant, timeout_at};
@@ -287,6 +287,8 @@ async fn tool_call(
         egress: work.grants.hosts(&call.egress)?,
         environment,
         idempotency_key: call.idempotency_key.to_string(),
+        // This process serves no other callers.
+        room: Arc::new(AnyRoom),
     })
 }
 

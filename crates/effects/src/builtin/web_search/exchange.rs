@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::json::{self, Profile};
-use reqwest::header::{ACCEPT, HeaderValue};
+use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use reqwest::{Request, StatusCode};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,7 @@ use super::hit::Hit;
 use super::options::{SearchProvider, WebSearch};
 use super::{Query, brave, searxng};
 use crate::http::{Answer, USER_AGENT, kind_of};
+use crate::kept::Kept;
 use crate::outcome::Failure;
 use crate::patience::retry_after;
 use crate::text::clean;
@@ -87,13 +88,20 @@ impl WebSearch {
             &self.client,
             self.request(query)?,
             self.options.answer_bytes,
+            Kept::new(None),
         );
         let answer = tokio::time::timeout(limit, exchange).await;
-        let answer = answer.unwrap_or_else(|_| Err(self.late(limit)))?;
-        if !answer.status.is_success() {
-            return Err(self.refused(&answer));
+        let Answer {
+            status,
+            headers,
+            body,
+        } = answer.unwrap_or_else(|_| Err(self.late(limit)))?;
+        let body = body.into_bytes();
+        let body = body.map_err(|error| Failure::system(format!("reading the answer: {error}")))?;
+        if !status.is_success() {
+            return Err(self.refused(status, &headers, &body));
         }
-        let mut hits = self.hits(&answer.body)?;
+        let mut hits = self.hits(&body)?;
         hits.truncate(query.count);
         Ok(hits)
     }
@@ -142,15 +150,14 @@ impl WebSearch {
 
     /// What a status other than success means. What the provider says may name the operator's
     /// account: it is for the log, and where it is about a key for nobody.
-    fn refused(&self, answer: &Answer) -> Missed {
-        let body: Value = json::decode(&answer.body, Profile::MESSAGE).unwrap_or_default();
+    fn refused(&self, status: StatusCode, headers: &HeaderMap, answer: &[u8]) -> Missed {
+        let body: Value = json::decode(answer, Profile::MESSAGE).unwrap_or_default();
         let word = match self.provider() {
             SearchProvider::Brave => brave::refusal(&body),
             SearchProvider::SearxNg => None,
         };
-        let status = answer.status;
         let (kind, passes, happened) = self.meaning(status, word);
-        let said = String::from_utf8_lossy(&answer.body);
+        let said = String::from_utf8_lossy(answer);
         let said = clean(&self.redactor().apply(&said), LOGGED_CHARACTERS);
         let said = Some(said).filter(|_| kind != ErrorType::PermissionError);
         let provider = self.provider().as_str();
@@ -165,7 +172,7 @@ impl WebSearch {
             ..self.failure(kind, &format!("{happened} ({})", status.as_u16()))
         };
         let again = match passes {
-            true => Again::After(retry_after(&answer.headers, SystemTime::now())),
+            true => Again::After(retry_after(headers, SystemTime::now())),
             false => Again::Never,
         };
         Missed { failure, again }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use charter_contract::ids::ToolId;
 use charter_effects::{
-    DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolImplementation,
+    AnyRoom, DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolImplementation,
 };
 use serde_json::{Map, json};
 use uuid::Uuid;
@@ -59,6 +59,7 @@ fn put_to_begin_within(
         egress: Vec::new(),
         readable: Vec::new(),
         idempotency_key: "run/step".to_owned(),
+        room: Arc::new(AnyRoom),
     };
     let client = ClientCall {
         tenant: tenant("acme"),

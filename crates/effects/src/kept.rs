@@ -1,0 +1,324 @@
+//! What a process prints or a host answers, as it arrives: in memory as long as it is small, and beyond that in a file
+//! without a name, until there is memory to read it. So a call that takes its time holds no memory meanwhile. Must not
+//! know where the bytes come from.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::path::PathBuf;
+
+use charter_contract::agentic::error::ErrorType;
+use charter_contract::bounds::LARGE_OUTPUT;
+use charter_contract::json::{self, Extent, JsonFault, Meter, Profile, TooMuch};
+use serde_json::Value;
+
+use crate::outcome::Failure;
+use crate::room::{NoRoom, OutputRoom, OutputSize};
+
+/// How much is read from a file at a time.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// Bytes that are kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// Where the file is made; without it all stays in memory.
+    directory: Option<PathBuf>,
+    place: Place,
+    length: usize,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Vec<u8>),
+    File(File),
+}
+
+/// Why kept bytes are no output.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// They are no JSON, or more than an output may be. Where they are no JSON, also their beginning.
+    Fault(JsonFault, Vec<u8>),
+    /// There is no memory for them.
+    NoRoom(NoRoom),
+    /// They are lost.
+    Lost(io::Error),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        Self::Lost(error)
+    }
+}
+
+impl Unread {
+    /// The failure of a call that was answered so; `refused` says what is wrong with an answer that is no output.
+    pub(crate) fn into_failure(self, refused: impl FnOnce(JsonFault, &[u8]) -> String) -> Failure {
+        match self {
+            Self::Fault(fault, beginning) => {
+                Failure::new(ErrorType::ExecutionError, refused(fault, &beginning)).answered()
+            }
+            Self::NoRoom(none) => {
+                let failure = Failure::new(ErrorType::ResourceError, none.to_string());
+                failure.retryable().answered()
+            }
+            Self::Lost(error) => Failure::system(format!("reading the output: {error}")),
+        }
+    }
+}
+
+impl Kept {
+    /// Nothing yet. What is large will be kept in a file of this directory.
+    pub(crate) fn new(directory: Option<PathBuf>) -> Self {
+        Self {
+            directory,
+            place: Place::Memory(Vec::new()),
+            length: 0,
+        }
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Adds a piece.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> io::Result<()> {
+        let length = self.length + piece.len();
+        match (&mut self.place, &self.directory) {
+            (Place::Memory(bytes), Some(directory)) if length > LARGE_OUTPUT => {
+                let mut file = tempfile::tempfile_in(directory)?;
+                file.write_all(bytes)?;
+                file.write_all(piece)?;
+                self.place = Place::File(file);
+            }
+            (Place::Memory(bytes), _) => bytes.extend_from_slice(piece),
+            (Place::File(file), _) => file.write_all(piece)?,
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// The first bytes, at most so many.
+    pub(crate) fn beginning(&mut self, most: usize) -> io::Result<Vec<u8>> {
+        match &mut self.place {
+            Place::Memory(bytes) => Ok(bytes.iter().take(most).copied().collect()),
+            Place::File(file) => {
+                let mut beginning = Vec::new();
+                file.rewind()?;
+                let most = u64::try_from(most).unwrap_or(u64::MAX);
+                file.take(most).read_to_end(&mut beginning)?;
+                Ok(beginning)
+            }
+        }
+    }
+
+    /// All of them, in memory.
+    pub(crate) fn into_bytes(self) -> io::Result<Vec<u8>> {
+        match self.place {
+            Place::Memory(bytes) => Ok(bytes),
+            Place::File(mut file) => {
+                let mut bytes = Vec::with_capacity(self.length);
+                file.rewind()?;
+                file.read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// The text that they are, once there is memory for it. What is no UTF-8 in it is replaced.
+    pub(crate) async fn into_text(self, room: &dyn OutputRoom) -> Result<String, Unread> {
+        let size = OutputSize {
+            bytes: self.length,
+            memory: self.length,
+        };
+        set_aside(room, size).await?;
+        let bytes = self.worked_on(size.bytes, Self::into_bytes).await?;
+        Ok(String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// The JSON value that they are, once there is memory for it.
+    pub(crate) async fn into_value(self, room: &dyn OutputRoom) -> Result<Value, Unread> {
+        let bytes = self.length;
+        let measure = |mut kept: Self| {
+            let extent = kept.extent(Profile::OUTPUT)?;
+            Ok((kept, extent))
+        };
+        let (kept, extent) = self.worked_on(bytes, measure).await?;
+        let extent = extent.map_err(|much| Unread::Fault(much.into(), Vec::new()))?;
+        let memory = extent.memory;
+        set_aside(room, OutputSize { bytes, memory }).await?;
+        kept.worked_on(bytes.max(memory), Self::decode).await?
+    }
+
+    fn decode(self) -> io::Result<Result<Value, Unread>> {
+        let bytes = self.into_bytes()?;
+        let value = json::decode(&bytes, Profile::OUTPUT);
+        Ok(value.map_err(|fault| {
+            let beginning = bytes.get(..CHUNK_BYTES).unwrap_or(&bytes);
+            Unread::Fault(fault, beginning.to_vec())
+        }))
+    }
+
+    /// Does work that takes long where the bytes, or their value, are large: on a thread that may take its time then.
+    async fn worked_on<T: Send + 'static>(
+        self,
+        size: usize,
+        work: impl FnOnce(Self) -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        if size <= LARGE_OUTPUT {
+            return work(self);
+        }
+        let working = tokio::task::spawn_blocking(move || work(self));
+        working.await.map_err(io::Error::other)?
+    }
+
+    fn extent(&mut self, profile: Profile) -> io::Result<Result<Extent, TooMuch>> {
+        let file = match &mut self.place {
+            Place::Memory(bytes) => return Ok(json::extent(bytes, profile)),
+            Place::File(file) => file,
+        };
+        file.rewind()?;
+        let mut meter = Box::new(Meter::new(profile));
+        let mut chunk = vec![0; CHUNK_BYTES];
+        loop {
+            let count = file.read(&mut chunk)?;
+            if count == 0 {
+                return Ok(Ok(meter.extent()));
+            }
+            if let Err(much) = meter.feed(&chunk[..count]) {
+                return Ok(Err(much));
+            }
+        }
+    }
+}
+
+/// Sets memory aside for an output that is large.
+pub(crate) async fn set_aside(room: &dyn OutputRoom, size: OutputSize) -> Result<(), Unread> {
+    if size.bytes.max(size.memory) <= LARGE_OUTPUT {
+        return Ok(());
+    }
+    room.set_aside(size).await.map_err(Unread::NoRoom)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use charter_contract::bounds::JSON_MEMORY;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Takes note of what is set aside; refuses what is over a bound.
+    #[derive(Debug)]
+    struct Noting {
+        most: usize,
+        asked: Mutex<Vec<OutputSize>>,
+    }
+
+    impl Noting {
+        fn new(most: usize) -> Self {
+            Self {
+                most,
+                asked: Mutex::default(),
+            }
+        }
+    }
+
+    #[async_trait]
+    impl OutputRoom for Noting {
+        async fn set_aside(&self, size: OutputSize) -> Result<(), NoRoom> {
+            self.asked.lock().unwrap().push(size);
+            if size.memory > self.most {
+                return Err(NoRoom("full".to_owned()));
+            }
+            Ok(())
+        }
+    }
+
+    fn kept(text: &str, directory: Option<&std::path::Path>) -> Kept {
+        let mut kept = Kept::new(directory.map(std::path::Path::to_owned));
+        for piece in text.as_bytes().chunks(100_000) {
+            kept.push(piece).unwrap();
+        }
+        assert_eq!(kept.len(), text.len());
+        kept
+    }
+
+    #[tokio::test]
+    async fn what_is_small_stays_in_memory_and_what_is_large_goes_to_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let small = "x".repeat(LARGE_OUTPUT);
+        let large = "x".repeat(LARGE_OUTPUT + 1);
+        for (text, given, in_file) in [
+            (&small, Some(directory.path()), false),
+            (&large, Some(directory.path()), true),
+            (&large, None, false),
+        ] {
+            let mut kept = kept(text, given);
+            assert_eq!(matches!(kept.place, Place::File(_)), in_file);
+            assert_eq!(kept.beginning(3).unwrap(), b"xxx");
+            assert_eq!(kept.into_bytes().unwrap(), text.as_bytes());
+        }
+        assert_eq!(directory.path().read_dir().unwrap().count(), 0);
+    }
+
+    /// Before a large value is made, its memory is set aside; a small text may be a large value.
+    #[tokio::test]
+    async fn memory_is_set_aside_before_a_large_value_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = json!(["x".repeat(3 << 20), "é\n"]).to_string();
+        let many = format!("[{}0]", "0,".repeat(100_000));
+        for (text, least) in [(&text, 3 << 20), (&many, 7 << 20)] {
+            let room = Noting::new(usize::MAX);
+            let value = kept(text, Some(directory.path())).into_value(&room).await;
+            assert_eq!(value.unwrap().to_string(), *text);
+            let asked = room.asked.lock().unwrap().clone();
+            assert_eq!(asked.len(), 1);
+            assert_eq!(asked[0].bytes, text.len());
+            assert!(asked[0].memory >= least, "{asked:?}");
+            let full = Noting::new(least - 1);
+            let refused = kept(text, Some(directory.path())).into_value(&full).await;
+            assert!(matches!(refused, Err(Unread::NoRoom(_))), "{refused:?}");
+        }
+        let room = Noting::new(0);
+        let value = kept("[1]", Some(directory.path())).into_value(&room).await;
+        assert_eq!(value.unwrap(), json!([1]));
+        assert!(room.asked.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_too_much_or_no_json_is_told_before_memory_is_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let heavy = format!("[{}[]]", "[],".repeat(2_000_000));
+        let room = Noting::new(0);
+        let refused = kept(&heavy, Some(directory.path())).into_value(&room).await;
+        let much = TooMuch::Memory { limit: JSON_MEMORY };
+        match refused {
+            Err(Unread::Fault(JsonFault::TooMuch(found), _)) => assert_eq!(found, much),
+            other => panic!("{other:?}"),
+        }
+        let refused = kept("nothing", Some(directory.path()))
+            .into_value(&room)
+            .await;
+        match refused {
+            Err(Unread::Fault(JsonFault::Form(_), beginning)) => assert_eq!(beginning, b"nothing"),
+            other => panic!("{other:?}"),
+        }
+        assert!(room.asked.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_text_is_read_once_there_is_memory_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "é".repeat(1 << 20);
+        let room = Noting::new(usize::MAX);
+        let read = kept(&text, Some(directory.path())).into_text(&room).await;
+        assert_eq!(read.unwrap(), text);
+        assert_eq!(room.asked.lock().unwrap().len(), 1);
+        let mut broken = Kept::new(None);
+        broken.push(b"a\xffb").unwrap();
+        assert_eq!(broken.into_text(&room).await.unwrap(), "a\u{fffd}b");
+    }
+}
