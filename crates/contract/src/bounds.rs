@@ -76,7 +76,7 @@ bounds! {
     /// Nesting of a JSON document that is read from storage, where older versions wrote deeper ones.
     STORED_LEVELS_READ = 256, Levels;
     /// A page of a listing of large entries, beyond its first entry.
-    PAGE_BYTES = MIB, Bytes;
+    PAGE_BYTES = 256 * KIB, Bytes;
     /// A tool's output, its text or its memory, that is read at once; a larger one waits in a file for its memory.
     LARGE_OUTPUT = MIB, Bytes;
     /// A run's journal that is read at once; a larger one waits for the memory that it may take.

@@ -7,6 +7,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use charter_contract::bounds::PAGE_BYTES;
 use charter_contract::ids::{TenantId, UserId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::scope::Scope;
@@ -213,4 +214,84 @@ pub(crate) fn page<T>(
     let last = entries.last().filter(|_| more);
     let next = last.map(|entry| cursor(entry).encode());
     Page { entries, next }
+}
+
+/// Rows of a listing whose entries may be large: one at least, and no more than `PAGE_BYTES` beyond it.
+#[derive(Debug)]
+pub(crate) struct Listed<T> {
+    pub(crate) rows: Vec<T>,
+    bytes: usize,
+    is_cut: bool,
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            bytes: 0,
+            is_cut: false,
+        }
+    }
+}
+
+impl<T> Listed<T> {
+    /// Whether the next row, of so many bytes, still belongs to the page; with the first that does not it ends.
+    pub(crate) fn takes(&mut self, bytes: usize) -> bool {
+        if !self.rows.is_empty() {
+            self.bytes = self.bytes.saturating_add(bytes);
+        }
+        self.is_cut = self.bytes > PAGE_BYTES;
+        !self.is_cut
+    }
+
+    /// Makes a page of what was read with a limit of one more than the page holds.
+    pub(crate) fn page(
+        mut self,
+        request: &PageRequest,
+        cursor: impl FnOnce(&T) -> Cursor,
+    ) -> Page<T> {
+        let more = self.is_cut || self.rows.len() > request.limit();
+        self.rows.truncate(request.limit());
+        let last = self.rows.last().filter(|_| more);
+        let next = last.map(|entry| cursor(entry).encode());
+        Page {
+            entries: self.rows,
+            next,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_large_entries_ends_before_its_bytes_are_too_many_and_has_one_at_least() {
+        let cursor = |row: &usize| Cursor {
+            at: 0,
+            id: row.to_string(),
+        };
+        let read = |sizes: &[usize]| {
+            let mut listed = Listed::default();
+            for (row, size) in sizes.iter().enumerate() {
+                if !listed.takes(*size) {
+                    break;
+                }
+                listed.rows.push(row);
+            }
+            listed
+        };
+        let half = PAGE_BYTES / 2;
+        for (sizes, most, entries, next) in [
+            (vec![10, 10, 10], 3, 3, None),
+            (vec![10, 10, 10], 2, 2, Some("0.1")),
+            (vec![100 * PAGE_BYTES, 10], 9, 2, None),
+            (vec![100 * PAGE_BYTES, 100 * PAGE_BYTES], 9, 1, Some("0.0")),
+            (vec![10, half, half, 1], 9, 3, Some("0.2")),
+        ] {
+            let page = read(&sizes).page(&PageRequest::new(None, most), cursor);
+            assert_eq!(page.entries.len(), entries, "{sizes:?}");
+            assert_eq!(page.next.as_deref(), next, "{sizes:?}");
+        }
+    }
 }

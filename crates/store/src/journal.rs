@@ -312,7 +312,8 @@ pub trait Journal {
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError>;
 
     /// The events of a tenant's run after `sequence`, oldest first, at most `limit`; none of a run that is
-    /// absent or another tenant's.
+    /// absent or another tenant's. Where they are large there may be fewer, but one at least while there are any:
+    /// no more than [`PAGE_BYTES`](charter_contract::bounds::PAGE_BYTES) follow the first.
     async fn events(
         &self,
         tenant: &TenantId,
@@ -320,6 +321,9 @@ pub trait Journal {
         after: u64,
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError>;
+
+    /// The bytes of all events of a tenant's run.
+    async fn journal_bytes(&self, tenant: &TenantId, run: &RunId) -> Result<u64, StoreError>;
 
     /// A tenant's runs that fit, newest first. Where titles are looked at, a page looks at a bounded number
     /// of runs: it may hold fewer than it has room for, or none, and say where the next one starts.

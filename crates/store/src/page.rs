@@ -28,7 +28,8 @@ impl PageRequest {
     }
 }
 
-/// One page of a listing.
+/// One page of a listing. Where entries are large, as approvals, requests and whole evidence records may be, a page ends
+/// before they are more than [`PAGE_BYTES`](charter_contract::bounds::PAGE_BYTES) beyond its first one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     /// The entries, in the order of the listing's key.

@@ -146,6 +146,7 @@ macro_rules! store_suite {
                 appends_at_the_same_time_have_one_winner,
                 appends_to_many_runs_all_succeed,
                 events_are_read_in_portions,
+                large_events_are_read_page_by_page,
                 a_stored_chain_verifies_and_shows_tampering,
                 runs_are_listed_newest_first,
                 a_made_up_cursor_is_refused,

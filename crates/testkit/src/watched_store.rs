@@ -202,6 +202,10 @@ impl Journal for WatchedStore {
         self.inner.events(tenant, run, after, limit).await
     }
 
+    async fn journal_bytes(&self, tenant: &TenantId, run: &RunId) -> Result<u64, StoreError> {
+        self.inner.journal_bytes(tenant, run).await
+    }
+
     async fn runs(
         &self,
         tenant: &TenantId,

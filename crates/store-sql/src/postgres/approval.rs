@@ -13,7 +13,7 @@ use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::Transaction;
 
 use super::connection::{Reach, in_transaction};
-use super::statement::{execute, params, row, rows};
+use super::statement::{execute, params, row, rows_within};
 use super::{PostgresStore, outbox};
 use crate::column::{self, Cursor};
 use crate::record::approval::{elsewhere, listed};
@@ -199,7 +199,7 @@ impl Approvals for PostgresStore {
             None => "$7::text IS NULL",
         };
         let client = self.client(Reach::Tenant(tenant)).await?;
-        let entries = rows(
+        let listed = rows_within(
             "listing approvals",
             &client,
             &format!(
@@ -221,7 +221,7 @@ impl Approvals for PostgresStore {
             listed,
         )
         .await?;
-        Ok(column::page(entries, page, |approval| Cursor {
+        Ok(listed.page(page, |approval| Cursor {
             at: column::micros(approval.record.requested_at),
             id: approval.record.approval_id.to_string(),
         }))

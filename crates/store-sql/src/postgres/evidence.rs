@@ -20,7 +20,7 @@ pub(super) use self::gather::Gathering;
 use super::PostgresStore;
 use super::connection::{Reach, in_transaction};
 use super::evidence_log::Log;
-use super::statement::{bound, execute, params, row, rows};
+use super::statement::{bound, execute, params, row, rows, rows_within};
 use crate::column::{self, Cursor};
 use crate::record::evidence::{self as record, Dialect, WHAT};
 use crate::row::field;
@@ -209,8 +209,9 @@ impl Evidence for PostgresStore {
     ) -> Result<Page<EvidenceRecord>, StoreError> {
         let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
         let client = self.client(Reach::Tenant(tenant)).await?;
-        let entries = rows(LOOKING_UP, &client, &sql, &bound(&values), record::record).await?;
-        Ok(column::page(entries, page, |record| Cursor {
+        let values = bound(&values);
+        let listed = rows_within(LOOKING_UP, &client, &sql, &values, record::record).await?;
+        Ok(listed.page(page, |record| Cursor {
             at: column::micros(record.captured_at),
             id: record.id.to_string(),
         }))

@@ -20,7 +20,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use super::connection::{Reach, in_transaction};
 use super::mission::{self, Addition};
 use super::standby::on_reader;
-use super::statement::{bound, execute, params, row, rows};
+use super::statement::{bound, execute, params, row, rows, rows_within};
 use super::{PostgresStore, approval, lease, outbox};
 use crate::column;
 use crate::record::run::{self as record, Head, RECORD};
@@ -277,7 +277,7 @@ pub(super) async fn one(
     .await
 }
 
-/// The events after `after`, at most `limit`.
+/// The events after `after`, at most `limit`, on a page of large entries.
 pub(super) async fn events(
     connection: &impl GenericClient,
     tenant: &TenantId,
@@ -285,7 +285,7 @@ pub(super) async fn events(
     after: u64,
     limit: usize,
 ) -> Result<Vec<JournalEvent>, StoreError> {
-    rows(
+    let listed = rows_within(
         "reading a journal",
         connection,
         "SELECT sequence, hash, at, payload FROM journal_event
@@ -298,7 +298,8 @@ pub(super) async fn events(
         ],
         record::event,
     )
-    .await
+    .await?;
+    Ok(listed.rows)
 }
 
 #[async_trait]
@@ -353,6 +354,20 @@ impl Journal for PostgresStore {
     ) -> Result<Vec<JournalEvent>, StoreError> {
         let client = self.client(Reach::Tenant(tenant)).await?;
         events(&client, tenant, run, after, limit).await
+    }
+
+    async fn journal_bytes(&self, tenant: &TenantId, run: &RunId) -> Result<u64, StoreError> {
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        let bytes: Option<i64> = row(
+            "measuring a journal",
+            &client,
+            "SELECT coalesce(sum(octet_length(payload)), 0)::bigint FROM journal_event
+             WHERE tenant_id = $1 AND run_id = $2",
+            params![tenant.as_str(), run.as_str()],
+            |row| field(row, 0),
+        )
+        .await?;
+        Ok(bytes.map_or(0, i64::unsigned_abs))
     }
 
     async fn runs(

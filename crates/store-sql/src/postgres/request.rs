@@ -9,7 +9,7 @@ use charter_store::request::{Hold, RequestRecord, Requests};
 
 use super::PostgresStore;
 use super::connection::Reach;
-use super::statement::{execute, params, row, rows};
+use super::statement::{execute, params, row, rows, rows_within};
 use crate::column::{self, Cursor};
 use crate::record::request::{COLUMNS, oldest_first, record, taken};
 
@@ -129,7 +129,7 @@ impl Requests for PostgresStore {
     ) -> Result<Page<RequestRecord>, StoreError> {
         let (at, id) = column::after(page)?;
         let client = self.client(Reach::Tenant(tenant)).await?;
-        let entries = rows(
+        let listed = rows_within(
             "listing requests",
             &client,
             &format!(
@@ -147,7 +147,7 @@ impl Requests for PostgresStore {
             record,
         )
         .await?;
-        Ok(column::page(entries, page, |request| Cursor {
+        Ok(listed.page(page, |request| Cursor {
             at: column::micros(request.created_at),
             id: request.request_id.to_string(),
         }))

@@ -2,10 +2,12 @@
 
 use charter_store::StoreError;
 use deadpool_postgres::GenericClient;
+use futures_util::TryStreamExt;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::failure::during;
+use crate::column::Listed;
 use crate::record::asked::Value;
 use crate::row::Columns;
 
@@ -43,6 +45,29 @@ pub(super) async fn rows<T>(
     let found = query(doing, connection, sql, values).await?;
     let mut read = read;
     found.iter().map(|row| read(row)).collect()
+}
+
+/// The rows of a page of large entries, read as they arrive.
+pub(super) async fn rows_within<T>(
+    doing: &'static str,
+    connection: &impl GenericClient,
+    sql: &str,
+    values: Values<'_>,
+    read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Listed<T>, StoreError> {
+    let mut read = read;
+    let statement = connection.prepare_cached(sql).await;
+    let statement = statement.map_err(during(doing))?;
+    let found = connection.query_raw(&statement, values.iter().copied());
+    let mut found = std::pin::pin!(found.await.map_err(during(doing))?);
+    let mut listed = Listed::default();
+    while let Some(row) = found.try_next().await.map_err(during(doing))? {
+        if !listed.takes(row.raw_size_bytes()) {
+            break;
+        }
+        listed.rows.push(read(&row)?);
+    }
+    Ok(listed)
 }
 
 /// The first row, if there is one.

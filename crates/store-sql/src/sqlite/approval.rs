@@ -12,7 +12,7 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
 
-use super::statement::{execute, row, rows};
+use super::statement::{execute, row, rows_within};
 use super::{SqliteStore, outbox};
 use crate::column::{self, Cursor};
 use crate::record::approval::{elsewhere, listed};
@@ -151,7 +151,7 @@ fn list(
         Some(_) => "approval.user_id = ?7",
         None => "?7 IS NULL",
     };
-    let entries = rows(
+    let listed = rows_within(
         "listing approvals",
         connection,
         &format!(
@@ -171,7 +171,7 @@ fn list(
         ],
         listed,
     )?;
-    Ok(column::page(entries, page, |approval| Cursor {
+    Ok(listed.page(page, |approval| Cursor {
         at: column::micros(approval.record.requested_at),
         id: approval.record.approval_id.to_string(),
     }))

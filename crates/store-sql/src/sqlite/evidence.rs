@@ -16,7 +16,7 @@ use rusqlite::{Connection, params};
 
 use super::SqliteStore;
 use super::evidence_log;
-use super::statement::{bound, insert, row, rows};
+use super::statement::{bound, insert, row, rows, rows_within};
 use crate::column::{self, Cursor};
 use crate::record::evidence::{self as record, Dialect, WHAT};
 use crate::row::field;
@@ -119,8 +119,8 @@ fn find(
     page: &PageRequest,
 ) -> Result<Page<EvidenceRecord>, StoreError> {
     let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
-    let entries = rows(LOOKING_UP, connection, &sql, bound(values), record::record)?;
-    Ok(column::page(entries, page, |record| Cursor {
+    let listed = rows_within(LOOKING_UP, connection, &sql, bound(values), record::record)?;
+    Ok(listed.page(page, |record| Cursor {
         at: column::micros(record.captured_at),
         id: record.id.to_string(),
     }))

@@ -289,6 +289,12 @@ impl Journal for SqliteStore {
             .await
     }
 
+    async fn journal_bytes(&self, tenant: &TenantId, run: &RunId) -> Result<u64, StoreError> {
+        let (tenant, run) = (tenant.clone(), run.clone());
+        self.read(move |connection| read::bytes(connection, &tenant, &run))
+            .await
+    }
+
     async fn runs(
         &self,
         tenant: &TenantId,

@@ -9,7 +9,7 @@ use charter_store::request::{Hold, RequestRecord, Requests};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
-use super::statement::{execute, insert, row, rows};
+use super::statement::{execute, insert, row, rows, rows_within};
 use crate::column::{self, Cursor};
 use crate::record::request::{COLUMNS, oldest_first, record, taken};
 
@@ -241,7 +241,7 @@ fn list(
     page: &PageRequest,
 ) -> Result<Page<RequestRecord>, StoreError> {
     let (at, id) = column::after(page)?;
-    let entries = rows(
+    let listed = rows_within(
         "listing requests",
         connection,
         &format!(
@@ -258,7 +258,7 @@ fn list(
         ],
         record,
     )?;
-    Ok(column::page(entries, page, |request| Cursor {
+    Ok(listed.page(page, |request| Cursor {
         at: column::micros(request.created_at),
         id: request.request_id.to_string(),
     }))

@@ -1,10 +1,11 @@
 //! The three ways in which this crate runs a statement, each compiled once per connection.
 
 use charter_store::StoreError;
-use rusqlite::types;
+use rusqlite::types::{self, ValueRef};
 use rusqlite::{Connection, Params, Row, params_from_iter};
 
 use super::failure::during;
+use crate::column::Listed;
 use crate::record::asked::Value;
 use crate::row::Columns;
 
@@ -25,6 +26,38 @@ pub(super) fn rows<T>(
         read_rows.push(read(row)?);
     }
     Ok(read_rows)
+}
+
+/// The rows of a page of large entries.
+pub(super) fn rows_within<T>(
+    doing: &'static str,
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
+) -> Result<Listed<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(during(doing))?;
+    let columns = statement.column_count();
+    let mut rows = statement.query(params).map_err(during(doing))?;
+    let mut listed = Listed::default();
+    while let Some(row) = rows.next().map_err(during(doing))? {
+        if !listed.takes(bytes_of(row, columns).map_err(during(doing))?) {
+            break;
+        }
+        listed.rows.push(read(row)?);
+    }
+    Ok(listed)
+}
+
+/// The bytes of a row's texts and blobs.
+fn bytes_of(row: &Row<'_>, columns: usize) -> Result<usize, rusqlite::Error> {
+    let mut bytes = 0_usize;
+    for column in 0..columns {
+        if let ValueRef::Text(value) | ValueRef::Blob(value) = row.get_ref(column)? {
+            bytes = bytes.saturating_add(value.len());
+        }
+    }
+    Ok(bytes)
 }
 
 /// The first row, if there is one.

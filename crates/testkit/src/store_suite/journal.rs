@@ -1,5 +1,6 @@
 //! Cases of runs and journals.
 
+use charter_contract::bounds::PAGE_BYTES;
 use charter_contract::ids::RunId;
 use charter_store::journal::{
     After, Append, Claim, EventHash, GENESIS, HeldRun, JournalEvent, NewEvent, RunFilter, RunPhase,
@@ -440,6 +441,40 @@ pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
         store.events(&tenant("acme")?, &run(1), 5, 10).await?,
         Vec::new()
     );
+    Ok(())
+}
+
+/// However many may be read at once, large events come on pages of their own; and a journal is measured without being
+/// read.
+///
+/// # Errors
+/// As the store's.
+pub async fn large_events_are_read_page_by_page(store: &dyn Store) -> Outcome {
+    let acme = tenant("acme")?;
+    create(store, 1, 0).await?;
+    let before = store.journal_bytes(&acme, &run(1)).await?;
+    let large = format!("\"{}\"", "é".repeat(PAGE_BYTES));
+    let payloads = ["{}", large.as_str(), large.as_str(), "1", "2"];
+    store
+        .append(second_append(1, After::Runs, &payloads)?)
+        .await?;
+    let mut pages = Vec::new();
+    let mut read: Vec<JournalEvent> = Vec::new();
+    loop {
+        let after = read.last().map_or(0, |event| event.sequence);
+        let page = store.events(&acme, &run(1), after, 100).await?;
+        if page.is_empty() {
+            break;
+        }
+        pages.push(page.len());
+        read.extend(page);
+    }
+    assert_eq!(pages, [2, 1, 3]);
+    let payloads: usize = payloads.iter().map(|payload| payload.len()).sum();
+    let bytes = store.journal_bytes(&acme, &run(1)).await?;
+    assert_eq!(bytes, before + payloads as u64);
+    assert_eq!(store.journal_bytes(&acme, &run(2)).await?, 0);
+    assert_eq!(store.journal_bytes(&tenant("other")?, &run(1)).await?, 0);
     Ok(())
 }
 

@@ -6,13 +6,13 @@ use charter_store::journal::{Claim, JournalEvent, RunFilter, RunRecord};
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
 
-use super::super::statement::{bound, row, rows};
+use super::super::statement::{bound, row, rows, rows_within};
 use super::READING;
 use crate::column;
 use crate::record::run::{self, Listing, RECORD, event, in_turn, record};
 use crate::row::field;
 
-/// The events after `after`, at most `limit`.
+/// The events after `after`, at most `limit`, on a page of large entries.
 pub(in crate::sqlite) fn events(
     connection: &Connection,
     tenant: &TenantId,
@@ -20,7 +20,7 @@ pub(in crate::sqlite) fn events(
     after: i64,
     limit: usize,
 ) -> Result<Vec<JournalEvent>, StoreError> {
-    rows(
+    let listed = rows_within(
         "reading a journal",
         connection,
         "SELECT sequence, hash, at, payload FROM journal_event
@@ -29,7 +29,25 @@ pub(in crate::sqlite) fn events(
          ORDER BY sequence LIMIT ?4",
         params![run.as_str(), tenant.as_str(), after, column::limit(limit)],
         event,
-    )
+    );
+    listed.map(|listed| listed.rows)
+}
+
+/// The bytes of a run's events. Their lengths are read, and not the events.
+pub(super) fn bytes(
+    connection: &Connection,
+    tenant: &TenantId,
+    run: &RunId,
+) -> Result<u64, StoreError> {
+    let bytes: Option<i64> = row(
+        "measuring a journal",
+        connection,
+        "SELECT coalesce(sum(octet_length(payload)), 0) FROM journal_event
+         WHERE run_key = (SELECT run_key FROM run WHERE run_id = ?1 AND tenant_id = ?2)",
+        [run.as_str(), tenant.as_str()],
+        |row| field(row, 0),
+    )?;
+    Ok(bytes.map_or(0, i64::unsigned_abs))
 }
 
 /// A tenant's run.

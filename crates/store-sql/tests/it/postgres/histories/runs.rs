@@ -164,7 +164,10 @@ impl super::Call for Call {
                 told(store.claim_runs(&claim).await)
             }
             Self::Events(tenant, n, Few(after)) => {
-                told(store.events(&tenant.id()?, &run(n), after.into(), 2).await)
+                let (tenant, run) = (tenant.id()?, run(n));
+                let events = told(store.events(&tenant, &run, after.into(), 2).await);
+                let bytes = told(store.journal_bytes(&tenant, &run).await);
+                format!("{events}, {bytes}")
             }
             Self::Sweep(before) => told(store.sweep_runs(before.at()?, 1).await),
             Self::Acquire(n, holder, now, Few(lasts)) => {

@@ -154,6 +154,9 @@ pub(super) async fn look_at_runs(watched: &mut Watched) -> Outcome {
     watched
         .look("events", Tenants, store.events(&acme, &run, 0, PAGE))
         .await;
+    watched
+        .look("journal_bytes", Tenants, store.journal_bytes(&acme, &run))
+        .await;
     let open = sample::run(watched.open);
     let last = store.events(&acme, &open, 0, PAGE).await?;
     let last = last.last().ok_or("no event")?;
