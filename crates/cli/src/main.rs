@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     if first == keep::ARGUMENT {
         return ExitCode::from(keep::run());
     }
+    charter_effects::allocator::set_up();
     let cli = Cli::parse();
     if rustls::crypto::ring::default_provider()
         .install_default()

@@ -44,6 +44,12 @@ impl Profile {
         ..Self::MESSAGE
     };
 
+    /// What an evidence record holds whole of a tool's output.
+    pub const EVIDENCE: Self = Self {
+        memory: bounds::EVIDENCE_MEMORY,
+        ..Self::OUTPUT
+    };
+
     /// The value of a run's parameter.
     pub const PARAMETER: Self = Self {
         levels: bounds::PARAMETER_LEVELS,

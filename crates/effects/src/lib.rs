@@ -66,6 +66,7 @@ compile_error!(
     "charter-effects confines scripts with Linux kernel facilities and builds on Linux only"
 );
 
+pub mod allocator;
 mod builtin;
 mod call;
 mod cause;

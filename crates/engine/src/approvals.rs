@@ -244,10 +244,16 @@ impl Engine {
                 run_id: Some(run),
                 user_id: None,
             };
-            let page = PageRequest::new(None, PAGE);
-            let found = self.store().approvals(tenant, filter, &page).await?;
-            for approval in &found.entries {
-                open.push(read(&approval.record)?);
+            let mut page = PageRequest::new(None, PAGE);
+            loop {
+                let found = self.store().approvals(tenant, filter, &page).await?;
+                for approval in &found.entries {
+                    open.push(read(&approval.record)?);
+                }
+                let Some(next) = found.next else {
+                    break;
+                };
+                page = PageRequest::new(Some(next), PAGE);
             }
         }
         Ok(open)

@@ -17,12 +17,13 @@ use charter_contract::filling::Filling;
 use charter_contract::ids::{TenantId, ToolId};
 use charter_domain::template::{Filled, Structure};
 use charter_effects::{
-    DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall, ToolImplementation,
-    ToolOutcome,
+    AnyRoom, DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall,
+    ToolImplementation, ToolOutcome,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::fair_slots::Slot;
 use crate::{Engine, EngineError};
 
 /// Processes that run at once: each does nothing but compute, so more than there are processors would only take them
@@ -59,9 +60,11 @@ impl Engine {
         tenant: &TenantId,
         what: &str,
         program: &str,
-        input: &Value,
+        input: impl FnOnce() -> Value,
         limit: usize,
     ) -> Result<Vec<Value>, EngineError> {
+        let place = self.computation_slots().take(tenant).await;
+        // Made when its turn has come: those that wait hold no copies.
         let filter = Computation {
             what,
             tool: "charter.filter",
@@ -69,12 +72,12 @@ impl Engine {
             entry: "filter.jq",
             program: program.to_owned(),
             parameters: Map::from_iter([
-                ("input".to_owned(), input.clone()),
+                ("input".to_owned(), input()),
                 ("limit".to_owned(), json!(limit)),
             ]),
             limits: limits(FILTER_TIME, FILTER_MEMORY),
         };
-        match self.compute(tenant, filter).await? {
+        match self.compute(place, filter).await? {
             Value::Array(emitted) => Ok(emitted),
             _ => Err(EngineError::internal("running a filter", "it gave no list")),
         }
@@ -125,7 +128,8 @@ impl Engine {
                 ..limits(EVALUATION_TIME, EVALUATION_MEMORY)
             },
         };
-        match self.compute(tenant, template).await {
+        let place = self.computation_slots().take(tenant).await;
+        match self.compute(place, template).await {
             Ok(output) => outcomes(what, output, count),
             Err(error) if matches!(error.code, ErrorCode::ToolFailed | ErrorCode::ToolTimeout) => {
                 let fault = format!(
@@ -138,15 +142,14 @@ impl Engine {
         }
     }
 
-    /// Runs a computation to its end, when its tenant's turn has come.
+    /// Runs a computation to its end, in a place that its tenant's turn has brought.
     async fn compute(
         &self,
-        tenant: &TenantId,
+        _place: Slot,
         computation: Computation<'_>,
     ) -> Result<Value, EngineError> {
         let what = computation.what;
         let call = computation.call()?;
-        let _place = self.computation_slots().take(tenant).await;
         match self.tools().run(call, self.shutdown().child_token()).await {
             ToolOutcome::Succeeded { output, .. } => Ok(output),
             // Cut off by this process's end, which is not the package's fault.
@@ -182,6 +185,8 @@ impl Computation<'_> {
             egress: Vec::new(),
             readable: Vec::new(),
             idempotency_key: self.what.to_owned(),
+            // As many run at once as there are places, and what waits for its memory would hold one.
+            room: Arc::new(AnyRoom),
         })
     }
 }

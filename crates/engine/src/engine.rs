@@ -34,7 +34,7 @@ use crate::keys::KeysMade;
 use crate::lenses::LensWork;
 use crate::memory::MemoryIndexes;
 use crate::moments::Moments;
-use crate::outputs::Admitting;
+use crate::outputs::{self, Admitting};
 use crate::providers::Providers;
 use crate::rate_limits::RateLimits;
 use crate::replicas::Others;
@@ -42,6 +42,7 @@ use crate::requests::InHand;
 use crate::runs::Drivers;
 use crate::runs::orders::Orders;
 use crate::settings::{ClientTools, Settings};
+use crate::shares::Shares;
 use crate::tool_results::ToolResults;
 
 /// Package versions whose files are kept in memory.
@@ -118,6 +119,7 @@ pub struct Engine {
     slots: FairSlots,
     computation_slots: FairSlots,
     check_slots: FairSlots,
+    values: Shares,
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
@@ -178,6 +180,7 @@ impl Engine {
             slots: FairSlots::new(settings.tool_calls),
             computation_slots: FairSlots::new(confined::at_once()),
             check_slots: FairSlots::new(checks::AT_ONCE),
+            values: outputs::values(),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
@@ -419,6 +422,11 @@ impl Engine {
     /// The places for checks in this process, which tenants get in turn.
     pub(crate) fn check_slots(&self) -> &FairSlots {
         &self.check_slots
+    }
+
+    /// The memory for large outputs and journals, in shares of tenants.
+    pub(crate) fn values(&self) -> &Shares {
+        &self.values
     }
 
     /// What is imported from MCP servers, as it changes.

@@ -2,7 +2,6 @@
 
 mod list;
 
-use charter_contract::canonical;
 use charter_contract::catalogue::evidence::{
     Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource,
 };
@@ -10,13 +9,13 @@ use charter_contract::catalogue::tool::{Tool, ToolEvidence};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, Label, RunId, StepId, TenantId};
-use charter_contract::json::{Profile, extent_of};
+use charter_contract::json::{Profile, extent_of, text_length};
 use charter_contract::text::{HttpsUrl, ShortText, Text};
 use charter_contract::time::Timestamp;
+use charter_domain::approval::Digest;
 use charter_domain::console_link;
 use charter_store::StoreError;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use self::list::redacted;
@@ -25,8 +24,8 @@ use crate::{Caller, Engine, EngineError, Role};
 pub(crate) use list::check_range;
 pub use list::{EvidenceEntry, EvidenceListing, EvidenceQuery};
 
-/// Largest tool output that a record holds whole, in bytes of JSON; of a larger or deeper one it holds
-/// the digest.
+/// Largest tool output, and largest arguments of its call, that a record holds whole, in bytes of JSON; of larger,
+/// deeper or heavier ones it holds the digest.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// Findings that one record is attached to at most; the others cite it.
@@ -147,8 +146,8 @@ impl Captured<'_> {
         }
         let program = format!("{{{}}}", fields.join(", "));
         let what = format!("the evidence of the tool `{}`", self.tool.tool_id);
-        let context = self.context();
-        let given = engine.filter(tenant, &what, &program, &context, 1).await?;
+        let context = || self.context();
+        let given = engine.filter(tenant, &what, &program, context, 1).await?;
         Ok(given.into_iter().next().unwrap_or_default())
     }
 
@@ -183,17 +182,16 @@ impl Captured<'_> {
     }
 
     fn payload(&self) -> Map<String, Value> {
-        let text = canonical::text(self.output.clone());
-        let digest: String = Sha256::digest(&text)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
         let mut payload = Map::new();
         payload.insert("tool_id".to_owned(), json!(self.tool.tool_id));
-        payload.insert("parameters".to_owned(), json!(self.parameters));
-        payload.insert("output_sha256".to_owned(), json!(digest));
-        // Older versions took outputs that nest too deeply to be stored in a record.
-        if text.len() <= MAX_PAYLOAD && extent_of(self.output, Profile::OUTPUT).is_ok() {
+        let parameters = json!(self.parameters);
+        if is_held_whole(&parameters) {
+            payload.insert("parameters".to_owned(), parameters);
+        } else {
+            payload.insert("parameters_sha256".to_owned(), json!(sha256(&parameters)));
+        }
+        payload.insert("output_sha256".to_owned(), json!(sha256(self.output)));
+        if is_held_whole(self.output) {
             payload.insert("output".to_owned(), self.output.clone());
         }
         payload
@@ -237,6 +235,18 @@ impl Captured<'_> {
         let message = format!("the evidence of the tool `{}`: {detail}", self.tool.tool_id);
         EngineError::new(ErrorCode::ToolFailed, message)
     }
+}
+
+/// Whether a record holds a value whole. Older versions took values that nest too deeply to be stored in one.
+fn is_held_whole(value: &Value) -> bool {
+    extent_of(value, Profile::EVIDENCE).is_ok() && text_length(value) <= MAX_PAYLOAD
+}
+
+/// The digest of a value's canonical text, in hexadecimal digits.
+fn sha256(value: &Value) -> String {
+    let digest = Digest::of(value);
+    let digits = digest.as_str();
+    digits.strip_prefix("sha256:").unwrap_or(digits).to_owned()
 }
 
 impl Engine {

@@ -17,11 +17,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::executor::{ExecutorCall, ExecutorOutcome};
 use charter_contract::ids::{Label, LeaseId};
 use charter_contract::package::PackageBundle;
-use charter_effects::{Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
+use charter_effects::{OutputSize, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -168,9 +169,9 @@ impl Engine {
     /// Takes what came of a leased call; its run goes on. The lease is over.
     ///
     /// # Errors
-    /// As [`Engine::renew_call`]; `too_large` for an output over the call's bound, after which the
-    /// lease is still held.
-    pub fn report_call(
+    /// As [`Engine::renew_call`]; `too_large` for an output over the call's bound, and `overloaded` where there is no
+    /// memory for it, after which the lease is still held.
+    pub async fn report_call(
         &self,
         caller: &Caller,
         lease: &LeaseId,
@@ -178,12 +179,20 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let calls = self.calls_for(caller)?;
         let held = calls.held(&caller.tenant, lease, Instant::now());
-        let limit = held.map_err(|NotHeld| not_held(lease))?.limits.output_bytes;
-        let bytes = wire::output_bytes(&outcome);
+        let held = held.map_err(|NotHeld| not_held(lease))?;
+        let limit = held.limits.output_bytes;
+        let OutputSize { bytes, memory } = wire::output_size(&outcome);
         if bytes > limit {
             let message = format!("the output has {bytes} bytes; the limit is {limit}");
             return Err(EngineError::new(ErrorCode::TooLarge, message)
                 .with_details(json!({"limit_bytes": limit})));
+        }
+        if memory > LARGE_OUTPUT {
+            // The run takes it over with its memory.
+            let set_aside = held.room.set_aside(OutputSize { bytes: 0, memory });
+            set_aside
+                .await
+                .map_err(|none| EngineError::new(ErrorCode::Overloaded, none.to_string()))?;
         }
         calls
             .report(

@@ -30,7 +30,6 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
-use charter_contract::time::Timestamp;
 use charter_domain::catalogue::{Entry, Found, Origin, View};
 use charter_domain::graph::{self, StepGraph};
 use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
@@ -39,6 +38,7 @@ use charter_store::mission::ArtifactRecord;
 use serde_json::{Map, Value};
 use tokio::sync::SetOnce;
 
+use self::journal::Unwritten;
 use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Role, events};
 
@@ -84,7 +84,7 @@ pub(crate) struct NewRun {
 struct Unstored {
     run: Run,
     record: RunRecord,
-    started: (RunEvent, Timestamp),
+    started: Unwritten,
     artifacts: Vec<ArtifactRecord>,
     /// Set when storage knows it.
     stored: Arc<SetOnce<()>>,
@@ -122,7 +122,7 @@ impl Engine {
             stored: _,
         } = new;
         let told = events::about_run(&record.tenant_id, &run, None, &[], record.created_at);
-        let events = journal::chain(GENESIS, 0, &[started])?;
+        let events = journal::chain(GENESIS, 0, vec![started]);
         self.store()
             .create_run(&record, events, artifacts, told)
             .await?;
@@ -145,7 +145,8 @@ impl Engine {
             dry_run: new.dry_run,
             opening: new.opening,
         }));
-        let run = Run::start(started.clone(), at)
+        let unwritten = Unwritten::new(&started, at)?;
+        let run = Run::start(started, at)
             .map_err(|error| EngineError::internal("starting a run", error))?;
         let record = RunRecord {
             run_id: new.run_id,
@@ -167,7 +168,7 @@ impl Engine {
         Ok(Unstored {
             run,
             record,
-            started: (started, at),
+            started: unwritten,
             artifacts: new.artifacts,
             stored: Arc::default(),
         })

@@ -9,8 +9,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
+use charter_effects::allocator::give_back_soon;
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
@@ -64,6 +66,12 @@ pub struct Share {
     pool: Arc<Pool>,
     holder: Holder,
     amount: usize,
+}
+
+impl fmt::Debug for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Shares({})", self.0.limit)
+    }
 }
 
 impl fmt::Debug for Share {
@@ -295,6 +303,10 @@ impl Drop for Share {
     fn drop(&mut self) {
         self.pool.held().give_back(&self.holder, self.amount);
         self.pool.given_back.notify_waiters();
+        if self.amount > LARGE_OUTPUT {
+            // What it was held for is being freed.
+            give_back_soon();
+        }
     }
 }
 

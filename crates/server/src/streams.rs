@@ -2,15 +2,20 @@
 //! opened it.
 
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, HOST};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use charter_contract::bounds::LIGHT_ANSWER;
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, EngineError, Share};
+use futures_util::stream::unfold;
 use futures_util::{Stream, StreamExt};
+use serde::Serialize;
 
 use crate::state::AppState;
 
@@ -19,6 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A place among the streams that may be open at once.
 pub(crate) struct StreamPlace {
+    caller: Caller,
     _held: Share,
 }
 
@@ -29,23 +35,87 @@ impl AppState {
     /// `overloaded` when as many are open as may be.
     pub(crate) fn stream_place(&self, caller: &Caller) -> Result<StreamPlace, EngineError> {
         let share = self.streams.take(caller)?;
-        Ok(StreamPlace { _held: share })
+        Ok(StreamPlace {
+            caller: caller.clone(),
+            _held: share,
+        })
     }
 }
 
-/// Sends events until there are no more, the client goes, or the credential of `headers` lets nobody in any
-/// more.
+/// Sends events, each with its data, until there are no more, the client goes, or the credential of `headers` lets
+/// nobody in any more.
 pub(crate) fn sent(
     state: &AppState,
     headers: &HeaderMap,
     place: StreamPlace,
-    events: impl Stream<Item = Event> + Send + 'static,
+    events: impl Stream<Item = (Event, String)> + Send + 'static,
 ) -> Response {
+    let events = Held {
+        events: Box::pin(with_memory(state.clone(), place.caller.clone(), events)),
+        memory: None,
+    };
     let ended = ended(state.clone(), credential(headers), place);
     let events = events.take_until(ended).map(Ok::<_, Infallible>);
     Sse::new(events)
         .keep_alive(KeepAlive::default())
         .into_response()
+}
+
+/// The data of an event.
+pub(crate) fn data(of: &impl Serialize) -> String {
+    serde_json::to_string(of).unwrap_or_else(|error| {
+        tracing::error!(%error, "an event cannot be written");
+        "null".to_owned()
+    })
+}
+
+/// Events with the memory of those that are large. Where there is none for too long the stream ends, and its client
+/// takes it up again after the last event that it saw.
+fn with_memory(
+    state: AppState,
+    caller: Caller,
+    events: impl Stream<Item = (Event, String)> + Send + 'static,
+) -> impl Stream<Item = (Event, Option<Share>)> + Send + 'static {
+    let events = Box::pin(events);
+    unfold(
+        (state, caller, events),
+        |(state, caller, mut events)| async move {
+            let (event, data) = events.next().await?;
+            let memory = match data.len() {
+                0..=LIGHT_ANSWER => None,
+                bytes => {
+                    let answers = &state.memory.answers;
+                    let memory = answers.wait_for(&caller, bytes, state.limits.body).await;
+                    Some(memory.inspect_err(refused).ok()?)
+                }
+            };
+            Some(((event.data(data), memory), (state, caller, events)))
+        },
+    )
+}
+
+fn refused(error: &EngineError) {
+    tracing::debug!(error = %error, "a stream ends: there is no memory for its next event");
+}
+
+/// Events, and the memory of the last one until the next is asked for: its client has taken it then.
+struct Held<S> {
+    events: Pin<Box<S>>,
+    memory: Option<Share>,
+}
+
+impl<S: Stream<Item = (Event, Option<Share>)>> Stream for Held<S> {
+    type Item = Event;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        let this = self.get_mut();
+        this.memory = None;
+        let next = ready!(this.events.as_mut().poll_next(context));
+        Poll::Ready(next.map(|(event, memory)| {
+            this.memory = memory;
+            event
+        }))
+    }
 }
 
 /// Resolves when the credential has ended. The place is given up with it.

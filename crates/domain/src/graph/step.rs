@@ -1,6 +1,7 @@
 //! One step of a graph: what it does, when it may start, and what its failure does.
 
 use charter_contract::ids::{ScriptId, StepId, TaskId, ToolId};
+use charter_contract::json::{memory_of, memory_of_fields};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,6 +35,17 @@ pub enum Action {
         /// What is written out as the step's output.
         output: Value,
     },
+}
+
+impl Action {
+    /// Bytes of memory that its values take, by estimate.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Self::Call { parameters, .. } => memory_of_fields(parameters),
+            Self::Choose { .. } => 0,
+            Self::Conclude { output } => memory_of(output),
+        }
+    }
 }
 
 /// A way that a choice may take.

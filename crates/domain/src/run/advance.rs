@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use charter_contract::bounds::JSON_MEMORY;
+use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
 use charter_contract::filling::Filling;
 use charter_contract::ids::StepId;
 use charter_contract::time::Timestamp;
@@ -109,7 +109,8 @@ impl Run {
         match &step.action {
             Action::Call { .. } => Fate::Start,
             Action::Conclude { output } => {
-                let mut filling = Filling::of(JSON_MEMORY);
+                let left = RUN_MEMORY.saturating_sub(self.memory());
+                let mut filling = Filling::of(left.min(JSON_MEMORY));
                 event(match resolve(output, self.bindings(), &mut filling) {
                     Ok(output) => decided(step, output),
                     Err(error) => unresolved(step, &error),

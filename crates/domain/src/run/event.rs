@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{ApprovalId, Label, RunId, StepId, UserId};
+use charter_contract::json::{memory_of, memory_of_fields};
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
-use crate::graph::{Growth, StepGraph};
+use crate::graph::{Growth, Step, StepGraph};
 
 /// A document version that a run executes: what it was when the run started, whatever is
 /// registered later.
@@ -403,6 +404,110 @@ pub enum RunEvent {
 }
 
 impl RunEvent {
+    /// Bytes of memory that its values take, by estimate.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        match self {
+            Self::Started(started) => {
+                let parameters = memory_of_fields(&started.parameters);
+                parameters.saturating_add(memory_of_steps(started.graph.all_steps()))
+            }
+            Self::ParametersGiven { parameters, .. } | Self::StepRefused { parameters, .. } => {
+                memory_of_fields(parameters)
+            }
+            Self::StepBegun(begun) => memory_of_fields(&begun.parameters),
+            Self::ApprovalRequested(asked) => memory_of_fields(&asked.call.parameters),
+            Self::StepSucceeded { output, brings, .. } => {
+                let added = memory_of_steps(brings.growth.steps.iter());
+                memory_of(output).saturating_add(added)
+            }
+            Self::Confirmed { .. }
+            | Self::ApprovalGranted { .. }
+            | Self::ApprovalDenied { .. }
+            | Self::RetryScheduled { .. }
+            | Self::StepFailed { .. }
+            | Self::StepSkipped { .. }
+            | Self::Paused { .. }
+            | Self::Resumed { .. }
+            | Self::Stopping { .. }
+            | Self::FellBack { .. }
+            | Self::Completed { .. }
+            | Self::Failed { .. }
+            | Self::RolledBack { .. }
+            | Self::RollbackFailed { .. } => 0,
+        }
+    }
+
+    /// The same without what only later steps and readers need of it: outputs, and arguments of calls. A run that is
+    /// folded from such events stands where it stands, and has no outputs.
+    #[must_use]
+    pub fn outline(&self) -> Self {
+        match self {
+            Self::StepBegun(begun) => Self::StepBegun(Begun {
+                step: begun.step.clone(),
+                attempt: begun.attempt,
+                idempotency_key: begun.idempotency_key.clone(),
+                parameters: Map::new(),
+                policy_decision: begun.policy_decision.clone(),
+                approval_expires_at: begun.approval_expires_at,
+            }),
+            Self::StepRefused {
+                step,
+                parameters: _,
+                policy_decision,
+                failure,
+            } => Self::StepRefused {
+                step: step.clone(),
+                parameters: Map::new(),
+                policy_decision: policy_decision.clone(),
+                failure: failure.clone(),
+            },
+            Self::ApprovalRequested(asked) => Self::ApprovalRequested(Box::new(ApprovalAsked {
+                step: asked.step.clone(),
+                approval: asked.approval.clone(),
+                digest: asked.digest.clone(),
+                call: ExactCall {
+                    run_id: asked.call.run_id.clone(),
+                    step: asked.call.step.clone(),
+                    tool: asked.call.tool.clone(),
+                    tool_hash: asked.call.tool_hash.clone(),
+                    parameters: Map::new(),
+                },
+                policy_decision: asked.policy_decision.clone(),
+                expires_at: asked.expires_at,
+            })),
+            Self::StepSucceeded {
+                step,
+                output: _,
+                source,
+                duration_ms,
+                brings,
+            } => Self::StepSucceeded {
+                step: step.clone(),
+                output: Value::Null,
+                source: source.clone(),
+                duration_ms: *duration_ms,
+                brings: brings.clone(),
+            },
+            Self::Started(_)
+            | Self::ParametersGiven { .. }
+            | Self::Confirmed { .. }
+            | Self::ApprovalGranted { .. }
+            | Self::ApprovalDenied { .. }
+            | Self::RetryScheduled { .. }
+            | Self::StepFailed { .. }
+            | Self::StepSkipped { .. }
+            | Self::Paused { .. }
+            | Self::Resumed { .. }
+            | Self::Stopping { .. }
+            | Self::FellBack { .. }
+            | Self::Completed { .. }
+            | Self::Failed { .. }
+            | Self::RolledBack { .. }
+            | Self::RollbackFailed { .. } => self.clone(),
+        }
+    }
+
     /// Whether nothing can follow it.
     #[must_use]
     pub fn is_final(&self) -> bool {
@@ -414,4 +519,8 @@ impl RunEvent {
                 | Self::RollbackFailed { .. }
         )
     }
+}
+
+fn memory_of_steps<'s>(steps: impl Iterator<Item = &'s Step>) -> usize {
+    steps.fold(0, |all, step| all.saturating_add(step.action.memory()))
 }

@@ -59,6 +59,9 @@ pub struct Run {
     worked_us: u64,
     last_at: Timestamp,
     outcome: Option<Outcome>,
+    /// Memory of the values in its journal. Follows from the journal: it is no part of the digest of the state.
+    #[serde(skip)]
+    memory: usize,
 }
 
 /// A journal that cannot be folded: it was not written by this machine.
@@ -87,6 +90,7 @@ impl Run {
     /// # Errors
     /// [`FoldError::Start`] for any other event.
     pub fn start(event: RunEvent, at: Timestamp) -> Result<Self, FoldError> {
+        let memory = event.memory();
         let RunEvent::Started(started) = event else {
             return Err(FoldError::Start);
         };
@@ -129,6 +133,7 @@ impl Run {
             worked_us: 0,
             last_at: at,
             outcome: None,
+            memory,
         };
         run.lay_out();
         Ok(run)
@@ -172,6 +177,7 @@ impl Run {
         }
         self.count_work(at);
         self.note_askers(&event);
+        self.memory = self.memory.saturating_add(event.memory());
         match event {
             RunEvent::Started(_) => return Err(FoldError::Start),
             RunEvent::ParametersGiven {

@@ -1,5 +1,6 @@
 //! What happens between fork and exec, and what else only unsafe code can ask
-//! of the kernel. The only place with unsafe code, with the folder beside it; must not allocate in the child.
+//! of the kernel. With the folder beside it, the only unsafe code but for the allocator's settings; must not
+//! allocate in the child.
 #![allow(unsafe_code)]
 
 mod notify;

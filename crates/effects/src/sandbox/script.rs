@@ -53,6 +53,8 @@ impl Sandbox {
         let (ending, remains) = self
             .start_and_supervise(&launch, &input, redactor, cancel)
             .await?;
+        // Its output may wait for memory.
+        drop(input);
         conclude(ending, remains, call, redactor).await
     }
 

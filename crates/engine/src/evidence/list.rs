@@ -8,7 +8,7 @@ use charter_contract::ids::{EvidenceId, Label};
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_store::evidence::{EvidenceFilter, EvidenceHead};
-use charter_store::page::{Page, PageRequest};
+use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Map;
@@ -81,7 +81,7 @@ impl Engine {
     /// The records that the caller sees and that fit, by capture time, without their payloads.
     ///
     /// # Errors
-    /// As for [`Engine::find_evidence`].
+    /// `invalid_document` for a range that ends before it starts (B000-19).
     pub async fn list_evidence(
         &self,
         caller: &Caller,
@@ -94,30 +94,6 @@ impl Engine {
         let entries = found.entries.into_iter().map(|head| entry(caller, head));
         Ok(EvidenceListing {
             entries: entries.collect::<Result<_, _>>()?,
-            next: found.next,
-        })
-    }
-
-    /// The same, whole.
-    ///
-    /// # Errors
-    /// `invalid_document` for a range that ends before it starts (B000-19).
-    pub async fn find_evidence(
-        &self,
-        caller: &Caller,
-        query: EvidenceQuery,
-        page: &PageRequest,
-    ) -> Result<Page<EvidenceRecord>, EngineError> {
-        let filter = query.filter(caller)?;
-        let found = self
-            .store()
-            .find_evidence(&caller.tenant, &filter, page)
-            .await?;
-        let entries = found.entries.into_iter();
-        Ok(Page {
-            entries: entries
-                .map(|record| redacted(caller, record))
-                .collect::<Result<_, _>>()?,
             next: found.next,
         })
     }

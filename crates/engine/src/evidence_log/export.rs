@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use charter_contract::bounds::PAGE_BYTES;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::Label;
@@ -20,7 +21,7 @@ use serde::Serialize;
 use super::damaged;
 use crate::{Caller, Engine, EngineError, EvidenceQuery};
 
-/// Leaves that are read at once. Payloads are up to 1 MiB each.
+/// Leaves that are read at once, where they are small: payloads are up to 1 MiB each.
 const PAGE: usize = 32;
 
 /// Records that a selection may hold.
@@ -41,6 +42,8 @@ pub struct EvidenceExport {
     header_given: bool,
     size: u64,
     rest: Rest,
+    /// How many leaves are read next.
+    page: usize,
 }
 
 /// What an export has still to give.
@@ -57,7 +60,7 @@ impl Engine {
     /// that the caller sees and that fit.
     ///
     /// # Errors
-    /// `too_large` for a selection of too many records; as [`Engine::find_evidence`].
+    /// `too_large` for a selection of too many records; as [`Engine::list_evidence`].
     pub async fn evidence_export(
         &self,
         caller: &Caller,
@@ -79,6 +82,7 @@ impl Engine {
             header_given: false,
             size,
             rest,
+            page: 1,
         })
     }
 
@@ -100,7 +104,12 @@ impl Engine {
         }
         let lines = self.lines(&export.caller, export.size, leaves).await?;
         let lines = lines.iter().map(json_line);
-        lines.collect::<Result<String, _>>().map(Some)
+        let text = lines.collect::<Result<String, _>>()?;
+        export.page = match text.len() {
+            0..=PAGE_BYTES => (2 * export.page).min(PAGE),
+            _ => 1,
+        };
+        Ok(Some(text))
     }
 
     pub(super) async fn proof_of(
@@ -149,7 +158,7 @@ impl Engine {
         let (mut after, mut records) = (None, 0);
         loop {
             let page = PageRequest::new(after, PAGE);
-            let found = self.find_evidence(caller, query.clone(), &page).await?;
+            let found = self.list_evidence(caller, query.clone(), &page).await?;
             records += found.entries.len();
             if records > MAX_SELECTED {
                 let message = format!("the selection has more than {MAX_SELECTED} records");
@@ -176,7 +185,7 @@ impl Engine {
         let tenant = &export.caller.tenant;
         let mut leaves = match &mut export.rest {
             Rest::From(from) => {
-                let leaves = self.store().log_leaves(tenant, *from, PAGE).await?;
+                let leaves = self.store().log_leaves(tenant, *from, export.page).await?;
                 *from = leaves.last().map_or(*from, |leaf| leaf.index + 1);
                 leaves
             }

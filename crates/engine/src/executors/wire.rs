@@ -8,9 +8,10 @@ use charter_contract::executor::{
     ExecutorCall, ExecutorImplementation, ExecutorOutcome, ExecutorResult, ScriptLanguage,
 };
 use charter_contract::ids::IdError;
+use charter_contract::json::{memory_of, text_length};
 use charter_contract::number::Positive;
 use charter_contract::text::{ShortText, Text};
-use charter_effects::{DryRun, Language, ToolImplementation, ToolOutcome};
+use charter_effects::{DryRun, Language, OutputSize, ToolImplementation, ToolOutcome};
 
 use super::queue::Taken;
 
@@ -73,11 +74,17 @@ fn implementation(here: &ToolImplementation) -> Result<ExecutorImplementation, W
     }
 }
 
-/// How large an output is, as JSON.
-pub(super) fn output_bytes(outcome: &ExecutorOutcome) -> usize {
+/// How large an output is, as JSON and in memory.
+pub(super) fn output_size(outcome: &ExecutorOutcome) -> OutputSize {
     match &outcome.result {
-        ExecutorResult::Succeeded { output } => output.to_string().len(),
-        ExecutorResult::Failed { .. } => 0,
+        ExecutorResult::Succeeded { output } => OutputSize {
+            bytes: text_length(output),
+            memory: memory_of(output),
+        },
+        ExecutorResult::Failed { .. } => OutputSize {
+            bytes: 0,
+            memory: 0,
+        },
     }
 }
 

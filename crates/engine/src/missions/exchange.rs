@@ -3,13 +3,13 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
-use charter_contract::json::{Profile, decode_stored, extent};
+use charter_contract::json::{JsonFault, Profile, decode_stored, extent};
 use charter_contract::mission::{Artifact, MissionState};
-use charter_contract::time::Timestamp;
 use charter_domain::graph::Source;
 use charter_domain::mission::bundle::{Bundle, verify};
 use charter_domain::mission::diff::{MissionDiff, Side, Used, diff};
-use charter_domain::run::Run;
+use charter_domain::run::{FoldError, Run, RunEvent};
+use charter_store::journal::JournalEvent;
 use charter_store::mission::{Imported, MissionImport, bundle};
 use serde::Serialize;
 use serde_json::json;
@@ -150,6 +150,28 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
     faults
 }
 
+/// The run that a journal comes to.
+fn folded(journal: &[JournalEvent]) -> Result<Run, FoldedError> {
+    let mut run: Option<Run> = None;
+    for stored in journal {
+        let event: RunEvent = decode_stored(&stored.payload)?;
+        match &mut run {
+            None => run = Some(Run::start(event, stored.at)?),
+            Some(run) => run.apply(event, stored.at)?,
+        }
+    }
+    Ok(run.ok_or(FoldError::Start)?)
+}
+
+/// Why a journal comes to no run.
+#[derive(Debug, thiserror::Error)]
+enum FoldedError {
+    #[error(transparent)]
+    Unread(#[from] JsonFault),
+    #[error(transparent)]
+    Fold(#[from] FoldError),
+}
+
 fn history(bundle: &Bundle) -> Result<Vec<HistoryEvent>, String> {
     let events = (1..).zip(&bundle.events).map(|(sequence, event)| {
         let read = decode_stored(&event.payload);
@@ -176,14 +198,11 @@ impl Engine {
         let run_id = &record.run_id;
         let mut run = self.record_of(caller, run_id).await?;
         // A mission that goes on is taken as its journal stood at one moment.
-        let events = self.journal(&caller.tenant, run_id).await?;
+        let (events, _memory) = self.journal(&caller.tenant, run_id).await?;
         let written = events.len() as u64;
         let mut artifacts = self.stored_artifacts(&caller.tenant, mission).await?;
         artifacts.retain(|artifact| artifact.event <= written);
-        let history = events.iter().cloned().map(HistoryEvent::try_from);
-        let history = history.collect::<Result<Vec<_>, _>>()?;
-        let history = history.into_iter().map(|entry| (entry.event, entry.at));
-        let folded = Run::replay(history)
+        let folded = folded(&events)
             .map_err(|error| EngineError::internal("folding a mission's journal", error))?;
         record.state = charter_domain::mission::state(&folded);
         folded.status().as_str().clone_into(&mut run.status);
@@ -249,10 +268,9 @@ impl Engine {
             let kind = stored.record.kind.as_str();
             read.map_err(|found| EngineError::violations(kind, &found))
         });
-        let (folded, history) = self.told(&caller.tenant, &record.run_id).await?;
+        let folded = self.fold(&caller.tenant, &record.run_id).await?;
         let run = folded.run;
-        let times: Vec<Timestamp> = history.iter().map(|entry| entry.at).collect();
-        let time_ms = match (times.first(), times.last()) {
+        let time_ms = match (folded.first, folded.last) {
             (Some(first), Some(last)) => last.as_micros().abs_diff(first.as_micros()) / 1_000,
             _ => 0,
         };

@@ -145,7 +145,13 @@ impl Engine {
         for rule in rules.filter(|rule| rule.from == *step) {
             let what = format!("the rule `{}` of `{}`", rule.rule_id, skill.skill_id);
             let emitted = self
-                .filter(tenant, &what, rule.filter.as_str(), output, MAX_FINDINGS)
+                .filter(
+                    tenant,
+                    &what,
+                    rule.filter.as_str(),
+                    || output.clone(),
+                    MAX_FINDINGS,
+                )
                 .await?;
             let findings = analysis::findings(skill, rule, emitted).map_err(|error| {
                 EngineError::new(ErrorCode::ToolFailed, format!("{what}: {error}"))
@@ -165,7 +171,7 @@ impl Engine {
         findings: &[(Finding, StepId)],
         warnings: &mut Vec<String>,
     ) -> Result<BTreeMap<StepId, EvidenceRecord>, EngineError> {
-        let pinned = self.pinned(&asked.caller.tenant, run.id()).await?;
+        let pinned = self.pinned_by(&asked.caller.tenant, run).await?;
         let mut records = BTreeMap::new();
         for (step, output) in run.outputs() {
             let Some(tool) = run

@@ -11,8 +11,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_effects::{
-    BuiltinGrants, BuiltinTool, ClientCall, DryRun, HttpTool, Limits, McpTool, PackageFiles,
-    Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
+    BuiltinGrants, BuiltinTool, ClientCall, DryRun, HttpTool, Limits, McpTool, OutputRoom,
+    PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
 };
 use serde_json::Value;
 
@@ -25,6 +25,7 @@ impl Prepared {
         self,
         engine: &Engine,
         idempotency_key: String,
+        room: Arc<dyn OutputRoom>,
     ) -> Result<ToolCall, StepFailure> {
         let document = &self.tool.entry.document;
         let grants = &engine.settings().grants;
@@ -61,6 +62,7 @@ impl Prepared {
             egress,
             readable,
             idempotency_key,
+            room,
         })
     }
 }

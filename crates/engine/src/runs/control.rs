@@ -16,7 +16,7 @@ use tracing::Instrument;
 
 use super::Unstored;
 use super::drivers::{Order, Place, busy, left_behind};
-use super::journal::{Folded, chain, is_of_newer};
+use super::journal::{Folded, Unwritten, chain, is_of_newer};
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::{Engine, EngineError, events, missions};
@@ -272,9 +272,9 @@ impl Engine {
         let mut events = run.decide(command).map_err(|error| illegal(&error))?;
         while !events.is_empty() {
             for event in events {
-                let applied = run.apply(event.clone(), at);
+                written.push(Unwritten::new(&event, at)?);
+                let applied = run.apply(event, at);
                 applied.map_err(|error| EngineError::internal("folding an event", error))?;
-                written.push((event, at));
             }
             events = run.advance();
             // Whoever drives the run leaves its evidence and then ends it.
@@ -291,7 +291,7 @@ impl Engine {
             run_id: run_id.clone(),
             expected: version,
             fence: lease.fence,
-            events: chain(head, version, &written)?,
+            events: chain(head, version, written),
             then,
             status: run.status().to_string(),
             messages: events::about_run(tenant, &run, before, &approvals, at),

@@ -4,20 +4,22 @@
 //! of the next share a commit. An effect starts only after its beginning is durable.
 
 mod awaiting;
+mod values;
 mod writing;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
+use charter_contract::json::memory_of_fields;
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::gate::{self, Decision};
-use charter_domain::graph::Growth;
 use charter_domain::run::{
-    Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, Tokens,
+    Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, Tokens,
 };
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{After, RunRecord};
@@ -33,10 +35,11 @@ use tracing::{Instrument, Span};
 use self::writing::Hold;
 use super::drivers::{Order, Place, busy, left_behind, unless_lost};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
-use super::journal::Folded;
+use super::journal::{Folded, Unwritten};
 use super::{NewRun, Unstored};
 use crate::requests::Progress;
 use crate::settings::Duty;
+use crate::shares::Share;
 use crate::{Engine, EngineError};
 use crate::{approvals, missions, telemetry};
 
@@ -52,12 +55,14 @@ struct Drive<'e> {
     /// Where the run stands as far as watchers know.
     told: Option<RunStatus>,
     /// Decided and not yet durable.
-    unwritten: Vec<(RunEvent, Timestamp)>,
+    unwritten: Vec<Unwritten>,
     approvals: Vec<ApprovalChange>,
     /// Approvals that were given in a pause and are not used before its end.
     set_aside: BTreeSet<ApprovalId>,
     /// What was added to the run's mission and is not durable yet.
     artifacts: Vec<ArtifactRecord>,
+    /// The memory of outputs that are not durable yet.
+    memory: Vec<Share>,
     /// Where the run's mission stands as far as storage knows.
     mission: Option<MissionState>,
 }
@@ -250,6 +255,7 @@ impl Engine {
             approvals: Vec::new(),
             set_aside: BTreeSet::new(),
             artifacts,
+            memory: Vec::new(),
             mission,
         };
         let ended = unless_lost(&place.lost, drive.go_on()).await;
@@ -308,11 +314,17 @@ impl Drive<'_> {
                 }
                 Next::Start(steps) => {
                     let mut effects = Vec::with_capacity(steps.len());
+                    let mut begun = 0_usize;
                     for step in steps {
                         // What cannot start may end the run or skip the steps after it.
-                        match self.begin(&step)? {
-                            Some(effect) => effects.push(effect),
-                            None => break,
+                        let Some(effect) = self.begin(&step)? else {
+                            break;
+                        };
+                        begun = begun.saturating_add(memory_of_fields(&effect.call().parameters));
+                        effects.push(effect);
+                        // Large arguments are written before more are begun with.
+                        if begun > LARGE_OUTPUT {
+                            break;
                         }
                     }
                     self.write(After::Runs).await?;
@@ -547,13 +559,17 @@ impl Drive<'_> {
                 duration_ms,
                 brings,
                 tools: _,
-            } => Command::Succeed {
-                step,
-                output,
-                source,
-                duration_ms,
-                brings,
-            },
+                memory,
+            } => {
+                self.memory.extend(memory);
+                Command::Succeed {
+                    step,
+                    output,
+                    source,
+                    duration_ms,
+                    brings,
+                }
+            }
             StepEnd::Failed {
                 step,
                 failure,
@@ -569,21 +585,6 @@ impl Drive<'_> {
         self.decide(command)
     }
 
-    /// Whether the plan may have what a step's result adds to it.
-    fn has_room_for(&self, growth: &Growth) -> Result<(), StepFailure> {
-        if growth.is_empty() {
-            return Ok(());
-        }
-        self.folded.run.graph().admits(growth).map_err(|error| {
-            let message = format!("what the step adds to the plan does not fit: {error}");
-            failure(
-                ErrorKind::ExecutionError,
-                ErrorCode::InvalidDocument,
-                message,
-            )
-        })
-    }
-
     /// Takes what a stage made into its mission. What the mission or the plan does not admit fails the step.
     fn taken(&mut self, end: StepEnd) -> StepEnd {
         let StepEnd::Succeeded {
@@ -596,12 +597,8 @@ impl Drive<'_> {
         else {
             return end;
         };
-        if let Err(failure) = self.has_room_for(&brings.growth) {
-            return StepEnd::Failed {
-                step: step.clone(),
-                failure,
-                tokens: brings.tokens,
-            };
+        if let Err(refusal) = self.has_room_for(output, &brings.growth) {
+            return self.refused(step, refusal, &end);
         }
         let Some(desk) = self.workspace.desk.clone() else {
             return end;
@@ -640,9 +637,10 @@ impl Drive<'_> {
                 let record = approvals::record(&approval)?;
                 self.approvals.push(ApprovalChange::Ask(record));
             }
-            let folded = self.folded.run.apply(event.clone(), at);
+            let unwritten = Unwritten::new(&event, at)?;
+            let folded = self.folded.run.apply(event, at);
             folded.map_err(|error| EngineError::internal("folding an event", error))?;
-            self.unwritten.push((event, at));
+            self.unwritten.push(unwritten);
         }
         Ok(())
     }

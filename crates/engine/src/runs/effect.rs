@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::bounds::JSON_MEMORY;
+use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::stage::Stage;
@@ -31,7 +31,8 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::missions::{Desk, StageFailed, StageWork};
-use crate::outputs::admit;
+use crate::outputs::{Room, admit};
+use crate::shares::Share;
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
 
@@ -107,6 +108,8 @@ pub(crate) enum StepEnd {
         brings: Box<Yield>,
         /// What the new steps call.
         tools: Vec<PinnedTool>,
+        /// The memory of a large output, until it is written.
+        memory: Option<Share>,
     },
     Failed {
         step: StepId,
@@ -123,6 +126,15 @@ impl StepEnd {
             Self::Succeeded { step, .. }
             | Self::Failed { step, .. }
             | Self::InDoubt { step, .. } => step,
+        }
+    }
+
+    /// Tokens that were used for it.
+    pub(crate) fn tokens(&self) -> Tokens {
+        match self {
+            Self::Succeeded { brings, .. } => brings.tokens,
+            Self::Failed { tokens, .. } => *tokens,
+            Self::InDoubt { .. } => Tokens::default(),
         }
     }
 }
@@ -361,7 +373,8 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
 /// A step's parameters with every reference replaced by its value.
 fn resolved(run: &Run, written: &Map<String, Value>) -> Result<Map<String, Value>, StepFailure> {
     let mut given = Map::new();
-    let mut filling = Filling::of(JSON_MEMORY);
+    let left = RUN_MEMORY.saturating_sub(run.memory());
+    let mut filling = Filling::of(left.min(JSON_MEMORY));
     for (name, value) in written {
         // A reference to an optional parameter without a value leaves the argument out.
         match resolve(value, run.bindings(), &mut filling) {
@@ -426,6 +439,7 @@ impl Prepared {
                 duration_ms: 0,
                 brings: Box::default(),
                 tools: Vec::new(),
+                memory: None,
             };
         }
         let tenant = self.tenant.clone();
@@ -437,9 +451,9 @@ impl Prepared {
             engine.tool_results().forget(&tenant);
         }
         match ended {
-            Ok((output, duration_ms)) => {
+            Ok((output, duration_ms, memory)) => {
                 if let Some(key) = result_key {
-                    engine.tool_results().put(key, output.clone(), engine.now());
+                    engine.tool_results().put(key, &output, engine.now());
                 }
                 StepEnd::Succeeded {
                     step,
@@ -448,6 +462,7 @@ impl Prepared {
                     duration_ms,
                     brings: Box::default(),
                     tools: Vec::new(),
+                    memory,
                 }
             }
             Err(NoOutput::Refused(refusal)) if changes => StepEnd::InDoubt { step, refusal },
@@ -489,7 +504,7 @@ impl Prepared {
                 StageFailed::from(failure(ErrorKind::SystemError, code, error.to_string()))
             })?;
             // What it adds to the plan becomes a part of the same event.
-            let admitted = admit(&output).and_then(|()| admit(&json!(done.growth)));
+            let admitted = admit(&output).and_then(|_| admit(&json!(done.growth)));
             admitted.map_err(|much| {
                 let message = format!("what the stage made {much}");
                 StageFailed {
@@ -513,6 +528,7 @@ impl Prepared {
                         pins,
                     }),
                     tools,
+                    memory: None,
                 }
             }
             Err(StageFailed { failure, tokens }) => StepEnd::Failed {
@@ -536,7 +552,7 @@ impl Prepared {
         let tool = look.call.tool.clone();
         let key = format!("{}/again", look.call.step);
         let seen = Box::pin(look.run(engine, key, cancel.clone())).await;
-        let (now, _) = seen.map_err(NoOutput::into_failure)?;
+        let (now, ..) = seen.map_err(NoOutput::into_failure)?;
         if Digest::of(&now) == Digest::of(&before) {
             return Ok(());
         }
@@ -545,18 +561,20 @@ impl Prepared {
         Err(target_changed(message))
     }
 
+    /// The output, how long it took, and its memory where it is large.
     async fn run(
         mut self,
         engine: &Engine,
         key: String,
         cancel: CancellationToken,
-    ) -> Result<(Value, u64), NoOutput> {
+    ) -> Result<(Value, u64, Option<Share>), NoOutput> {
         self.has_changed(engine, &cancel).await?;
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let (of_proposal, approved_until) = (self.of_proposal, self.approved_until);
         let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
-        let call = self.tool_call(engine, key)?;
+        let room = engine.room_for_output(&tenant);
+        let call = self.tool_call(engine, key, Arc::<Room>::clone(&room))?;
         let _slot = engine.tool_slot(&tenant, &call).await;
         still_approved(approved_until, engine.now())?;
         let _resting = engine.drivers().rests(&run);
@@ -572,7 +590,7 @@ impl Prepared {
                 } else {
                     output
                 };
-                Ok((output, duration_ms))
+                Ok((output, duration_ms, room.take()))
             }
             // B002-13: who keeps the target says that it is another than the proposal was made for.
             ToolOutcome::Failed {

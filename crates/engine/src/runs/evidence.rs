@@ -6,6 +6,7 @@
 //! who drives a run.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::policy::RunKind;
@@ -335,17 +336,21 @@ impl Engine {
         tenant: &TenantId,
         run: &Run,
     ) -> Result<Vec<RunEvidence>, EngineError> {
-        let records = self.records_of(tenant, run.id()).await?;
         let steps = run.graph().steps().iter().map(|step| &step.id);
         let steps: BTreeMap<EvidenceId, &StepId> =
             steps.map(|step| (id_of(run.id(), step), step)).collect();
-        let shown = records.into_iter().map(|record| RunEvidence {
-            warning: record.payload.contains_key(FAULT).then_some(FAULTY),
-            step: steps.get(&record.id).map(|step| StepId::clone(step)),
-            evidence_id: record.id,
-            summary: record.summary,
-        });
-        Ok(shown.collect())
+        let mut shown = Vec::new();
+        let each = |record: EvidenceRecord| {
+            shown.push(RunEvidence {
+                warning: record.payload.contains_key(FAULT).then_some(FAULTY),
+                step: steps.get(&record.id).map(|step| StepId::clone(step)),
+                evidence_id: record.id,
+                summary: record.summary,
+            });
+            ControlFlow::Continue(())
+        };
+        self.each_record_of(tenant, run.id(), each).await?;
+        Ok(shown)
     }
 
     /// Where a journal is not what the run's evidence says that it was.
@@ -355,34 +360,40 @@ impl Engine {
         run: &RunId,
         journal: &[JournalEvent],
     ) -> Result<Option<Diverges>, EngineError> {
-        for record in self.records_of(tenant, run).await? {
+        let mut diverges = None;
+        let each = |record: EvidenceRecord| {
             let said = record.payload.get(RUN).unwrap_or_default();
             let (Some(version), Some(head)) = (
                 said["journal_version"].as_u64(),
                 said["journal_head"].as_str(),
             ) else {
-                continue;
+                return ControlFlow::Continue(());
             };
             let last = journal.iter().find(|event| event.sequence == version);
-            if last.is_none_or(|event| hex(&event.hash.0) != head) {
-                return Ok(Some(Diverges {
-                    at: version,
-                    detail: format!(
-                        "the evidence `{}` says that the journal up to here was another: {head}",
-                        record.id
-                    ),
-                }));
+            if last.is_some_and(|event| hex(&event.hash.0) == head) {
+                return ControlFlow::Continue(());
             }
-        }
-        Ok(None)
+            diverges = Some(Diverges {
+                at: version,
+                detail: format!(
+                    "the evidence `{}` says that the journal up to here was another: {head}",
+                    record.id
+                ),
+            });
+            ControlFlow::Break(())
+        };
+        self.each_record_of(tenant, run, each).await?;
+        Ok(diverges)
     }
 
-    /// Every record that is attached to a run.
-    async fn records_of(
+    /// Gives every record that is attached to a run to `each`, until it wants no more. They are read page by page: all
+    /// their payloads together may be large.
+    async fn each_record_of(
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<Vec<EvidenceRecord>, EngineError> {
+        mut each: impl FnMut(EvidenceRecord) -> ControlFlow<()> + Send,
+    ) -> Result<(), EngineError> {
         let filter = EvidenceFilter {
             attached_to: Some(Attachment {
                 run_id: EvidenceRunId::parse(run.as_ref()).ok(),
@@ -390,15 +401,16 @@ impl Engine {
             }),
             ..EvidenceFilter::default()
         };
-        let mut records = Vec::new();
         let mut after = None;
         loop {
             let page = PageRequest::new(after, MAX_PAGE);
             let found = self.store().find_evidence(tenant, &filter, &page).await?;
-            records.extend(found.entries);
+            if found.entries.into_iter().try_for_each(&mut each).is_break() {
+                return Ok(());
+            }
             after = found.next;
             if after.is_none() {
-                return Ok(records);
+                return Ok(());
             }
         }
     }

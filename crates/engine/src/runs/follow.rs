@@ -1,12 +1,15 @@
 //! A run as it goes on: its journal, with where the run stands after each event, by page or as it is written.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
+use charter_domain::graph::Source;
 use charter_domain::run::Run;
 use charter_store::journal::JournalEvent;
 use futures_util::Stream;
@@ -14,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::HistoryEvent;
+use super::journal::MEMORY_PER_BYTE;
 use crate::{Caller, Engine, EngineError};
 
 /// Time after which a run is looked at even if nobody in this process said that there is news.
@@ -94,7 +98,7 @@ impl Engine {
 
     /// Events after one, at most `limit`, and the one to go on after where there are more. `stands` says what is
     /// to be told of the run.
-    pub(crate) async fn journal_page<S: Copy>(
+    pub(crate) async fn journal_page<S: Copy + Send>(
         &self,
         tenant: &TenantId,
         run: &RunId,
@@ -102,17 +106,26 @@ impl Engine {
         after: u64,
         limit: usize,
     ) -> Result<(Vec<Followed<S>>, Option<u64>), EngineError> {
+        let measured = self.measure_journal(tenant, run).await?;
         let mut folding = Folding::new(stands);
-        let mut found = Vec::new();
-        for entry in self.history(tenant, run).await? {
+        let (mut found, mut memory) = (Vec::new(), 0_usize);
+        let mut is_full = false;
+        let each = |entry: HistoryEvent| {
             let followed = folding.take(entry)?;
             if followed.entry.sequence > after {
+                // A page of large events ends early.
+                is_full = memory > LARGE_OUTPUT;
+                memory = memory.saturating_add(followed.entry.event.memory());
                 found.push(followed);
             }
-            if found.len() > limit {
-                break;
-            }
-        }
+            Ok(if is_full || found.len() > limit {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        };
+        self.read_journal((tenant, run), &measured, each).await?;
+        let limit = if is_full { found.len() - 1 } else { limit };
         let more = found.len() > limit;
         found.truncate(limit);
         let last = found.last().filter(|_| more);
@@ -191,7 +204,14 @@ impl<S> Folding<S> {
 
     fn take(&mut self, entry: HistoryEvent) -> Result<Followed<S>, EngineError> {
         let before = self.run.as_ref().map(self.stands);
-        let (event, at) = (entry.event.clone(), entry.at);
+        let event = match &self.run {
+            // Where a mission stands is in the outputs of its stages.
+            Some(run) if !matches!(run.graph().source(), Some(Source::Mission(_))) => {
+                entry.event.outline()
+            }
+            Some(_) | None => entry.event.clone(),
+        };
+        let at = entry.at;
         let damaged = |error| EngineError::internal("folding a run's journal", error);
         let run = match &mut self.run {
             Some(run) => {
@@ -220,14 +240,18 @@ struct Follower<S> {
     run: RunId,
     after: u64,
     folding: Folding<S>,
-    read: VecDeque<HistoryEvent>,
+    /// As stored: read one by one, as they are sent.
+    read: VecDeque<JournalEvent>,
 }
 
 impl<S> Follower<S> {
     async fn next(&mut self) -> Result<Option<Followed<S>>, EngineError> {
         loop {
-            while let Some(entry) = self.read.pop_front() {
-                let followed = self.folding.take(entry)?;
+            while let Some(stored) = self.read.pop_front() {
+                let memory = stored.payload.len().saturating_mul(MEMORY_PER_BYTE);
+                let memory = memory.min(RUN_MEMORY);
+                let _memory = self.engine.memory_for(&self.tenant, memory).await?;
+                let followed = self.folding.take(HistoryEvent::try_from(stored)?)?;
                 if followed.entry.sequence > self.after {
                     return Ok(Some(followed));
                 }
@@ -240,14 +264,14 @@ impl<S> Follower<S> {
             let news = engine.news().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
+            // All that was read is folded.
             let after = self.folding.sequence;
             let read = engine
                 .store()
                 .events(&self.tenant, &self.run, after, BATCH)
                 .await?;
             if !read.is_empty() {
-                let read = read.into_iter().map(HistoryEvent::try_from);
-                self.read.extend(read.collect::<Result<Vec<_>, _>>()?);
+                self.read.extend(read);
                 continue;
             }
             tokio::select! {

@@ -1,5 +1,8 @@
 //! Between domain events and stored ones: JSON, hash chain, folding.
 
+use std::ops::{ControlFlow, Deref};
+
+use charter_contract::bounds::{LARGE_JOURNAL, RUN_MEMORY};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::json::{JsonFault, decode_stored, to_stored};
@@ -10,10 +13,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::shares::Share;
 use crate::{Engine, EngineError};
 
 /// Events read from storage at once.
 const PAGE: usize = 500;
+
+/// Memory that a byte of JSON takes at most when it is read.
+pub(super) const MEMORY_PER_BYTE: usize = 64;
 
 /// A run with the end of its journal.
 #[derive(Debug)]
@@ -21,7 +28,8 @@ pub(crate) struct Folded {
     pub(crate) run: Run,
     pub(crate) version: u64,
     pub(crate) head: EventHash,
-    /// When its last event happened; `None` before its first is written.
+    /// When its first and its last event happened; `None` before its first is written.
+    pub(crate) first: Option<Timestamp>,
     pub(crate) last: Option<Timestamp>,
     /// Whether people were ever asked for an approval.
     pub(crate) asked: bool,
@@ -34,6 +42,7 @@ impl Folded {
             run,
             version: 0,
             head: GENESIS,
+            first: None,
             last: None,
             asked: false,
         }
@@ -53,31 +62,135 @@ pub struct HistoryEvent {
     pub event: RunEvent,
 }
 
-/// Writes events as JSON and chains them from `head`.
-pub(crate) fn chain(
-    head: EventHash,
-    version: u64,
-    events: &[(RunEvent, Timestamp)],
-) -> Result<Vec<NewEvent>, EngineError> {
-    let mut head = head;
-    let mut chained = Vec::with_capacity(events.len());
-    for (sequence, (event, at)) in (version + 1..).zip(events) {
+/// An event that was decided on, as it will be written.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    payload: String,
+    at: Timestamp,
+}
+
+impl Unwritten {
+    /// # Errors
+    /// `internal` for an event that could not be read again.
+    pub(crate) fn new(event: &RunEvent, at: Timestamp) -> Result<Self, EngineError> {
         let payload =
             to_stored(event).map_err(|error| EngineError::internal("writing an event", error))?;
+        Ok(Self { payload, at })
+    }
+}
+
+/// Chains events from `head`.
+pub(crate) fn chain(head: EventHash, version: u64, events: Vec<Unwritten>) -> Vec<NewEvent> {
+    let mut head = head;
+    let chained = (version + 1..).zip(events).map(|(sequence, event)| {
+        let Unwritten { payload, at } = event;
         head = head.chain(sequence, &payload);
-        chained.push(NewEvent {
+        NewEvent {
             payload,
             hash: head,
-            at: *at,
-        });
+            at,
+        }
+    });
+    chained.collect()
+}
+
+/// Events of a run's journal, with their memory where they are large.
+#[derive(Debug)]
+pub(crate) struct History {
+    events: Vec<HistoryEvent>,
+    memory: Option<Share>,
+}
+
+impl History {
+    /// The events, and their memory.
+    pub(crate) fn into_parts(self) -> (Vec<HistoryEvent>, Option<Share>) {
+        (self.events, self.memory)
     }
-    Ok(chained)
+}
+
+impl Deref for History {
+    type Target = [HistoryEvent];
+
+    fn deref(&self) -> &[HistoryEvent] {
+        &self.events
+    }
+}
+
+/// How much a journal is, and the memory that was set aside for reading it.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    bytes: u64,
+    pub(super) memory: Option<Share>,
 }
 
 impl Engine {
+    /// Measures a run's journal, and waits for the memory that reading it takes.
+    ///
+    /// # Errors
+    /// `overloaded` when there is no memory for too long.
+    pub(crate) async fn measure_journal(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Measured, EngineError> {
+        let bytes = self.store().journal_bytes(tenant, run).await?;
+        let text = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let memory = match text {
+            0..=LARGE_JOURNAL => None,
+            text => {
+                let values = text.saturating_mul(MEMORY_PER_BYTE).min(RUN_MEMORY);
+                self.memory_for(tenant, text.saturating_add(values)).await?
+            }
+        };
+        Ok(Measured { bytes, memory })
+    }
+
+    /// Gives the events of a run's journal to `each`, oldest first and each checked to chain from the one before it,
+    /// until `each` wants no more; returns the hash of the last.
+    pub(super) async fn read_journal(
+        &self,
+        (tenant, run): (&TenantId, &RunId),
+        measured: &Measured,
+        mut each: impl FnMut(HistoryEvent) -> Result<ControlFlow<()>, EngineError> + Send,
+    ) -> Result<EventHash, EngineError> {
+        let (mut head, mut sequence, mut bytes) = (GENESIS, 0, 0);
+        while bytes < measured.bytes {
+            let page = self.store().events(tenant, run, sequence, PAGE).await?;
+            if page.is_empty() {
+                break;
+            }
+            for stored in page {
+                sequence += 1;
+                if stored.hash != head.chain(sequence, &stored.payload)
+                    || stored.sequence != sequence
+                {
+                    let detail = "it does not chain from the event before it";
+                    return Err(damaged(run, sequence, detail));
+                }
+                bytes += stored.payload.len() as u64;
+                head = stored.hash;
+                let event = decode_stored(&stored.payload)
+                    .map_err(|error| unread(run, sequence, &stored.payload, &error))?;
+                let entry = HistoryEvent {
+                    sequence,
+                    at: stored.at,
+                    event,
+                };
+                if each(entry)?.is_break() {
+                    return Ok(head);
+                }
+            }
+        }
+        Ok(head)
+    }
+
     /// Folds a run's whole journal, checking the chain.
     pub(crate) async fn fold(&self, tenant: &TenantId, run: &RunId) -> Result<Folded, EngineError> {
-        folded(run, read(run, self.journal(tenant, run).await?)?)
+        let measured = self.measure_journal(tenant, run).await?;
+        let mut folding = Folding::new(run);
+        let each = |entry: HistoryEvent| folding.take(entry);
+        let head = self.read_journal((tenant, run), &measured, each).await?;
+        folding.folded(head)
     }
 
     /// Folds a run's journal up to an event, checking the whole chain; `None` for an event that has not
@@ -88,13 +201,21 @@ impl Engine {
         run: &RunId,
         sequence: u64,
     ) -> Result<Option<Folded>, EngineError> {
-        let mut read = read(run, self.journal(tenant, run).await?)?;
-        let known = 1..=read.events.len() as u64;
-        if !known.contains(&sequence) {
+        let measured = self.measure_journal(tenant, run).await?;
+        let mut folding = Folding::new(run);
+        let mut last = 0;
+        let each = |entry: HistoryEvent| {
+            last = entry.sequence;
+            if entry.sequence <= sequence {
+                return folding.take(entry);
+            }
+            Ok(ControlFlow::Continue(()))
+        };
+        let head = self.read_journal((tenant, run), &measured, each).await?;
+        if !(1..=last).contains(&sequence) {
             return Ok(None);
         }
-        read.events.retain(|event| event.sequence <= sequence);
-        folded(run, read).map(Some)
+        folding.folded(head).map(Some)
     }
 
     /// The first event of a run's journal.
@@ -103,9 +224,14 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<Option<RunEvent>, EngineError> {
-        let first = self.store().events(tenant, run, 0, 1).await?;
-        let first = read(run, first)?.events.pop();
-        Ok(first.map(|first| first.event))
+        let mut first = None;
+        let each = |entry: HistoryEvent| {
+            first = Some(entry.event);
+            Ok(ControlFlow::Break(()))
+        };
+        let measured = self.measure_journal(tenant, run).await?;
+        self.read_journal((tenant, run), &measured, each).await?;
+        Ok(first)
     }
 
     /// A run's history, checking the chain.
@@ -113,91 +239,116 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<Vec<HistoryEvent>, EngineError> {
-        Ok(read(run, self.journal(tenant, run).await?)?.events)
+    ) -> Result<History, EngineError> {
+        let measured = self.measure_journal(tenant, run).await?;
+        let mut events = Vec::new();
+        let each = |entry: HistoryEvent| {
+            events.push(entry);
+            Ok(ControlFlow::Continue(()))
+        };
+        self.read_journal((tenant, run), &measured, each).await?;
+        Ok(History {
+            events,
+            memory: measured.memory,
+        })
     }
 
-    /// A run's history and what it comes to.
+    /// A run's history and where it stands after it. Of the values the run has its parameters alone; all others are in
+    /// the history.
     pub(crate) async fn told(
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<(Folded, Vec<HistoryEvent>), EngineError> {
-        let read = read(run, self.journal(tenant, run).await?)?;
-        let events = read.events.clone();
-        Ok((folded(run, read)?, events))
+    ) -> Result<(Folded, History), EngineError> {
+        let measured = self.measure_journal(tenant, run).await?;
+        let mut folding = Folding::new(run);
+        let mut events = Vec::new();
+        let each = |entry: HistoryEvent| {
+            let told = folding.take(HistoryEvent {
+                event: entry.event.outline(),
+                ..entry
+            });
+            events.push(entry);
+            told
+        };
+        let head = self.read_journal((tenant, run), &measured, each).await?;
+        let history = History {
+            events,
+            memory: measured.memory,
+        };
+        Ok((folding.folded(head)?, history))
     }
 
+    /// The events of a run's journal as they are stored, and their memory.
     pub(crate) async fn journal(
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<Vec<JournalEvent>, EngineError> {
+    ) -> Result<(Vec<JournalEvent>, Measured), EngineError> {
+        let measured = self.measure_journal(tenant, run).await?;
         let mut events: Vec<JournalEvent> = Vec::new();
         loop {
             let after = events.last().map_or(0, |event| event.sequence);
             let page = self.store().events(tenant, run, after, PAGE).await?;
-            let last = page.len() < PAGE;
-            events.extend(page);
-            if last {
-                return Ok(events);
+            if page.is_empty() {
+                return Ok((events, measured));
             }
+            events.extend(page);
         }
     }
 }
 
-/// A journal that chains, with its last hash.
-struct Read {
-    events: Vec<HistoryEvent>,
-    head: EventHash,
+/// A journal that is being folded.
+struct Folding<'r> {
+    id: &'r RunId,
+    run: Option<Run>,
+    version: u64,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    asked: bool,
 }
 
-fn read(run: &RunId, journal: Vec<JournalEvent>) -> Result<Read, EngineError> {
-    let mut head = GENESIS;
-    let mut events = Vec::with_capacity(journal.len());
-    for (expected, stored) in (1..).zip(journal) {
-        if stored.hash != head.chain(expected, &stored.payload) || stored.sequence != expected {
-            let detail = "it does not chain from the event before it";
-            return Err(damaged(run, expected, detail));
+impl<'r> Folding<'r> {
+    fn new(id: &'r RunId) -> Self {
+        Self {
+            id,
+            run: None,
+            version: 0,
+            first: None,
+            last: None,
+            asked: false,
         }
-        let event = decode_stored(&stored.payload)
-            .map_err(|error| unread(run, stored.sequence, &stored.payload, &error))?;
-        head = stored.hash;
-        events.push(HistoryEvent {
-            sequence: stored.sequence,
-            at: stored.at,
+    }
+
+    fn take(&mut self, entry: HistoryEvent) -> Result<ControlFlow<()>, EngineError> {
+        let HistoryEvent {
+            sequence,
+            at,
             event,
-        });
-    }
-    Ok(Read { events, head })
-}
-
-fn folded(run: &RunId, Read { events, head }: Read) -> Result<Folded, EngineError> {
-    let version = events.len() as u64;
-    let last = events.last().map(|event| event.at);
-    let mut asked = false;
-    let mut folded: Option<Run> = None;
-    for HistoryEvent {
-        sequence,
-        at,
-        event,
-    } in events
-    {
-        asked |= matches!(event, RunEvent::ApprovalRequested(_));
-        let result = match &mut folded {
-            None => Run::start(event, at).map(|run| folded = Some(run)),
+        } = entry;
+        self.asked |= matches!(event, RunEvent::ApprovalRequested(_));
+        let result = match &mut self.run {
+            None => Run::start(event, at).map(|run| self.run = Some(run)),
             Some(run) => run.apply(event, at),
         };
-        result.map_err(|error| damaged(run, sequence, &error.to_string()))?;
+        result.map_err(|error| damaged(self.id, sequence, &error.to_string()))?;
+        self.version += 1;
+        self.first = self.first.or(Some(at));
+        self.last = Some(at);
+        Ok(ControlFlow::Continue(()))
     }
-    let run = folded.ok_or_else(|| damaged(run, 1, "the journal is empty"))?;
-    Ok(Folded {
-        run,
-        version,
-        head,
-        last,
-        asked,
-    })
+
+    fn folded(self, head: EventHash) -> Result<Folded, EngineError> {
+        let empty = || damaged(self.id, 1, "the journal is empty");
+        Ok(Folded {
+            run: self.run.ok_or_else(empty)?,
+            version: self.version,
+            head,
+            first: self.first,
+            last: self.last,
+            asked: self.asked,
+        })
+    }
 }
 
 /// An event that chains, and that this version does not know: a newer one wrote it.

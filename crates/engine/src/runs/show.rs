@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{HistoryEvent, RunEvidence, RunSummary};
+use crate::shares::Share;
 use crate::{Caller, Engine, EngineError};
 
 /// A run with its journal.
@@ -157,16 +158,31 @@ impl Engine {
     /// # Errors
     /// `not_found`, also for another tenant's run.
     pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunShown, EngineError> {
+        let (shown, _memory) = self.show_run_with_memory(caller, run).await?;
+        Ok(shown)
+    }
+
+    /// The same with the memory that a large one takes, for who writes it out at once.
+    ///
+    /// # Errors
+    /// As for [`Engine::show_run`].
+    pub async fn show_run_with_memory(
+        &self,
+        caller: &Caller,
+        run: &RunId,
+    ) -> Result<(RunShown, Option<Share>), EngineError> {
         let record = self.record_of(caller, run).await?;
-        let (folded, events) = self.told(&caller.tenant, run).await?;
-        Ok(RunShown {
+        let (folded, history) = self.told(&caller.tenant, run).await?;
+        let (events, memory) = history.into_parts();
+        let shown = RunShown {
             summary: record.into(),
             state: RunState::of(&folded.run),
             approvals: self.open_approvals(&caller.tenant, run).await?,
             evidence: self.evidence_of_run(&caller.tenant, &folded.run).await?,
             notes: self.notes_on(&caller.tenant, &folded.run).await?,
             events,
-        })
+        };
+        Ok((shown, memory))
     }
 
     /// A run of the caller's tenant as it stood after an event of its journal: the same fold, of so many
@@ -227,7 +243,7 @@ impl Engine {
     /// `not_found`, also for another tenant's run.
     pub async fn replay_run(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
         self.record_of(caller, run).await?;
-        let journal = self.journal(&caller.tenant, run).await?;
+        let (journal, _measured) = self.journal(&caller.tenant, run).await?;
         let mut broken = verify_chain(GENESIS, 1, &journal).err().map(|at| Diverges {
             at,
             detail: "its hash does not follow from the event before it".to_owned(),

@@ -91,7 +91,7 @@ impl Asker {
                 ([(CONTENT_TYPE, MEDIA_TYPE)], value.to_string()).into_response()
             }
             Ok(Reply::Many(events, place)) => {
-                let events = events.map(|event| Event::default().data(event.to_string()));
+                let events = events.map(|event| (Event::default(), event.to_string()));
                 streams::sent(&self.state, &self.headers, place, events)
             }
             Err(error) => {

@@ -70,7 +70,7 @@ pub(super) async fn call(
         Ok(Reply::Many(events, place)) => {
             let events = events.map(move |event| {
                 let data = answered(&call.id, event).to_string();
-                Event::default().data(data)
+                (Event::default(), data)
             });
             streams::sent(&state, &headers, place, events)
         }

@@ -63,7 +63,7 @@ pub(crate) async fn events(
     let events = events.map(|event| {
         let data = serde_json::json!({"at": event.at, "data": event.data});
         let sent = Event::default().id(event.id.to_string());
-        sent.event(event.topic).data(data.to_string())
+        (sent.event(event.topic), data.to_string())
     });
     Ok(streams::sent(&state, &headers, place, events))
 }

@@ -81,6 +81,7 @@ pub(crate) async fn report(
     let id: LeaseId = parsed(&state, &id)?;
     let reported = state.engine.report_call(&caller, &id, outcome);
     reported
+        .await
         .map(|()| StatusCode::NO_CONTENT)
         .map_err(|error| ApiError::new(&state, error))
 }

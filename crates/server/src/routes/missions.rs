@@ -17,7 +17,6 @@ use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::IntoParams;
 
 use super::events::{JOURNAL, STATE, last_event, wants_stream};
@@ -198,7 +197,7 @@ pub(crate) async fn events(
     let events = followed.map_err(failed)?.map(|event| {
         let name = if event.moved { STATE } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
-        sent.event(name).data(json!(event).to_string())
+        (sent.event(name), streams::data(&event))
     });
     let place = state.stream_place(&caller).map_err(failed)?;
     Ok(streams::sent(&state, &headers, place, events))

@@ -61,7 +61,7 @@ pub(crate) async fn ask(
         let stream = events.chain(futures_util::stream::once(async move {
             said.await.unwrap_or(("error", Value::Null))
         }));
-        let stream = stream.map(|(name, data)| Event::default().event(name).data(data.to_string()));
+        let stream = stream.map(|(name, data)| (Event::default().event(name), data.to_string()));
         return Ok(streams::sent(&state, &headers, place, stream));
     }
     let answer = state

@@ -12,7 +12,7 @@ use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use utoipa::IntoParams;
 
 use super::events::{JOURNAL, STATUS, last_event, wants_stream};
@@ -77,12 +77,11 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
     Path(id): Path<String>,
-) -> Result<Json<RunShown>, ApiError> {
+) -> Result<Response, ApiError> {
     let id: RunId = parsed(&state, &id)?;
-    let shown = state.engine.show_run(&caller, &id).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let shown = state.engine.show_run_with_memory(&caller, &id).await;
+    let (shown, _memory) = shown.map_err(|error| ApiError::new(&state, error))?;
+    Ok(Json(shown).into_response())
 }
 
 /// Show a run as it stood after an event of its journal.
@@ -132,7 +131,7 @@ pub(crate) async fn events(
     let events = followed.map_err(failed)?.map(|event| {
         let name = if event.moved { STATUS } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
-        sent.event(name).data(json!(event).to_string())
+        (sent.event(name), streams::data(&event))
     });
     let place = state.stream_place(&caller).map_err(failed)?;
     Ok(streams::sent(&state, &headers, place, events))

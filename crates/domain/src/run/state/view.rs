@@ -114,6 +114,12 @@ impl Run {
         }
     }
 
+    /// Memory that the values in its journal take, by estimate.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
+
     /// Tokens that models used for it so far.
     #[must_use]
     pub fn tokens(&self) -> Tokens {

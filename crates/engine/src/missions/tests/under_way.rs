@@ -431,7 +431,7 @@ async fn b002_12_states_follow_each_other() {
         .unwrap();
     let mut run: Option<charter_domain::run::Run> = None;
     let mut passed: Vec<MissionState> = Vec::new();
-    for entry in history {
+    for entry in history.into_parts().0 {
         match (&mut run, entry.event) {
             (Some(run), event) => run.apply(event, entry.at).unwrap(),
             (None, event @ RunEvent::Started(_)) => {

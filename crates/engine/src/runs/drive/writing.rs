@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use charter_contract::bounds::LARGE_OUTPUT;
+use charter_contract::json::memory_of_fields;
 use charter_contract::time::Timestamp;
 use charter_store::journal::{After, Append, HeldRun, NewEvent, RunRecord, Wait};
 use charter_store::lease::Lease;
@@ -55,7 +57,7 @@ impl Drive<'_> {
         let artifacts = std::mem::take(&mut self.artifacts);
         let mission = missions::state_of(&self.folded.run);
         let mission_state = mission.filter(|_| mission != self.mission);
-        let chained = chain(self.folded.head, self.folded.version, &decided)?;
+        let chained = chain(self.folded.head, self.folded.version, decided);
         let head = chained.last().map_or(self.folded.head, |event| event.hash);
         let version = self.folded.version + chained.len() as u64;
         let release = then != After::Runs;
@@ -108,6 +110,7 @@ impl Drive<'_> {
         }
         (self.folded.version, self.folded.head) = (version, head);
         (self.told, self.mission) = (Some(self.folded.run.status()), mission);
+        self.memory.clear();
         if release {
             self.hold = Hold::Returned;
         }
@@ -155,11 +158,23 @@ impl Drive<'_> {
         let history = engine
             .history(&self.workspace.tenant, self.folded.run.id())
             .await?;
-        let mut records = Vec::new();
+        let (mut records, mut memory) = (Vec::new(), 0_usize);
         let journal = evidence::Anchor::of(&self.folded);
         for made in evidence::made(&history) {
             let record = engine.proof(&self.workspace, &self.folded, &journal, &made);
-            records.extend(record.await?);
+            let Some(record) = record.await? else {
+                continue;
+            };
+            memory = memory.saturating_add(memory_of_fields(&record.payload));
+            records.push(record);
+            // Large ones are not kept in memory until all are made.
+            if memory > LARGE_OUTPUT {
+                engine
+                    .keep_evidence(&self.workspace.tenant, &records)
+                    .await?;
+                records.clear();
+                memory = 0;
+            }
         }
         engine.keep_evidence(&self.workspace.tenant, &records).await
     }

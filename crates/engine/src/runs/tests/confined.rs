@@ -52,7 +52,7 @@ async fn filters_run_one_for_each_processor() {
         sample::tenant("umbra").unwrap(),
     ];
     let many = 10 * confined::at_once();
-    let asked = (0..many).map(|n| engine.filter(&tenants[n % 2], "a test", ".", &Value::Null, 1));
+    let asked = (0..many).map(|n| engine.filter(&tenants[n % 2], "a test", ".", || Value::Null, 1));
     for given in join_all(asked).await {
         assert_eq!(given.unwrap(), [json!(true)]);
     }
