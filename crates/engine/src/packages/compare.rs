@@ -134,14 +134,18 @@ fn differing(old: &Value, new: &Value, pointer: String, fields: &mut Vec<String>
                 .chain(new.keys().filter(|key| !old.contains_key(*key)));
             for key in keys {
                 let here = format!("{pointer}/{}", pointer_segment(key));
-                let part =
-                    |of: &serde_json::Map<String, Value>| of.get(key).cloned().unwrap_or_default();
-                differing(&part(old), &part(new), here, fields);
+                differing(part(old, key), part(new, key), here, fields);
             }
         }
         (old, new) if old != new => fields.push(pointer),
         _ => {}
     }
+}
+
+/// A part of a document; one that is not there is `null`.
+fn part<'d>(of: &'d serde_json::Map<String, Value>, key: &str) -> &'d Value {
+    static ABSENT: Value = Value::Null;
+    of.get(key).unwrap_or(&ABSENT)
 }
 
 fn version_in_force(layer: &Layer, package: &PackageName) -> Option<String> {
