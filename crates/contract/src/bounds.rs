@@ -83,7 +83,9 @@ bounds! {
     LARGE_JOURNAL = 32 * KIB, Bytes;
     /// Memory for large outputs and journals that are worked on at the same time, with the copies that it takes, by estimate.
     VALUES_MEMORY = 160 * MIB, Bytes;
-    /// The longest wait of an output or a journal for that memory.
+    /// Memory for the values of all runs that a process carries on at the same time, beyond a MiB of each, by estimate.
+    RUNS_MEMORY = 128 * MIB, Bytes;
+    /// The longest wait of an output, a journal or a run for such memory.
     VALUES_WAIT_MS = 120_000, Milliseconds;
     /// Results of tools that are kept for reuse, by estimate.
     RESULTS_MEMORY = 32 * MIB, Bytes;
@@ -306,6 +308,8 @@ mod tests {
         const { assert!(JSON_BYTES <= BODIES_BYTES && JSON_MEMORY <= BODIES_MEMORY) };
         const { assert!(2 * (JSON_BYTES + JSON_MEMORY) <= VALUES_MEMORY) };
         const { assert!(JSON_MEMORY <= RUN_MEMORY && RUN_MEMORY <= VALUES_MEMORY) };
+        // A tenant has half of it.
+        const { assert!(2 * RUN_MEMORY <= RUNS_MEMORY) };
         const { assert!(RESULT_MEMORY <= RESULTS_MEMORY) };
     }
 }

@@ -120,6 +120,7 @@ pub struct Engine {
     computation_slots: FairSlots,
     check_slots: FairSlots,
     values: Shares,
+    run_values: Shares,
     in_hand: InHand,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
@@ -181,6 +182,7 @@ impl Engine {
             computation_slots: FairSlots::new(confined::at_once()),
             check_slots: FairSlots::new(checks::AT_ONCE),
             values: outputs::values(),
+            run_values: outputs::run_values(),
             in_hand: InHand::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
@@ -427,6 +429,11 @@ impl Engine {
     /// The memory for large outputs and journals, in shares of tenants.
     pub(crate) fn values(&self) -> &Shares {
         &self.values
+    }
+
+    /// The memory for the values of runs that are carried on, in shares of tenants.
+    pub(crate) fn run_values(&self) -> &Shares {
+        &self.run_values
     }
 
     /// What is imported from MCP servers, as it changes.

@@ -1,12 +1,12 @@
 //! The one admission of outputs: whoever ran a tool, what it gave is measured before it becomes a part of a run, of
-//! evidence or of an answer, all of which put more around it; and a large one has its memory from here until it is
-//! written. Must not know how a tool is run, nor what it declares.
+//! evidence or of an answer, all of which put more around it; and a large one has its memory from here. Must not know
+//! how a tool is run, nor what it declares.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use charter_contract::bounds::{LARGE_OUTPUT, VALUES_MEMORY, VALUES_WAIT_MS};
+use charter_contract::bounds::{LARGE_OUTPUT, RUNS_MEMORY, VALUES_MEMORY, VALUES_WAIT_MS};
 use charter_contract::ids::TenantId;
 use charter_contract::json::{Extent, Profile, TooMuch, extent_of};
 use charter_domain::run::ErrorKind;
@@ -14,10 +14,11 @@ use charter_effects::{NoRoom, OutputRoom, OutputSize, ToolCall, ToolOutcome, Too
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::runs::room::{Part, RunRoom};
 use crate::shares::{Share, Shares};
 use crate::{Engine, EngineError};
 
-/// How long an output or a journal waits for memory.
+/// How long an output, a journal or a run waits for memory.
 pub(crate) const VALUES_WAIT: Duration = Duration::from_millis(VALUES_WAIT_MS as u64);
 
 /// The memory for large outputs and journals.
@@ -30,22 +31,36 @@ pub(crate) fn values() -> Shares {
     )
 }
 
+/// The memory for the values of runs that are carried on.
+pub(crate) fn run_values() -> Shares {
+    Shares::new("bytes in runs", "RUNS_MEMORY", RUNS_MEMORY, || {})
+}
+
+/// The memory of a large output.
+#[derive(Debug)]
+pub(crate) struct OutputMemory {
+    /// Until it is written.
+    pub(crate) written: Share,
+    /// As long as its run is carried on; none where the run may not have the output.
+    pub(crate) kept: Option<Part>,
+}
+
 /// Memory for the output of one call.
 #[derive(Debug)]
 pub(crate) struct Room {
     shares: Shares,
-    tenant: TenantId,
-    taken: Mutex<Option<Share>>,
+    run: Arc<RunRoom>,
+    taken: Mutex<Option<Box<OutputMemory>>>,
 }
 
 impl Room {
-    fn taken(&self) -> MutexGuard<'_, Option<Share>> {
+    fn taken(&self) -> MutexGuard<'_, Option<Box<OutputMemory>>> {
         // Every change is one step.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was set aside, for whoever has the output now.
-    pub(crate) fn take(&self) -> Option<Share> {
+    pub(crate) fn take(&self) -> Option<Box<OutputMemory>> {
         self.taken().take()
     }
 }
@@ -56,23 +71,26 @@ impl OutputRoom for Room {
         if self.taken().is_some() {
             return Ok(());
         }
+        // What is held for long is waited for first, while nothing is held that others wait for.
+        let kept = self.run.take(size.memory, VALUES_WAIT).await;
+        let kept = kept.map_err(|error| NoRoom(error.message))?;
         // What is read, and what is written of it: the event and its text.
         let bytes = size.bytes.saturating_add(size.memory).saturating_mul(2);
         let waited = self
             .shares
-            .wait_for_tenant(&self.tenant, bytes, VALUES_WAIT);
-        let share = waited.await.map_err(|error| NoRoom(error.message))?;
-        *self.taken() = Some(share);
+            .wait_for_tenant(self.run.tenant(), bytes, VALUES_WAIT);
+        let written = waited.await.map_err(|error| NoRoom(error.message))?;
+        *self.taken() = Some(Box::new(OutputMemory { written, kept }));
         Ok(())
     }
 }
 
 impl Engine {
-    /// Memory for the output of a call that is made for a tenant.
-    pub(crate) fn room_for_output(&self, tenant: &TenantId) -> Arc<Room> {
+    /// Memory for the output of a call of a run.
+    pub(crate) fn room_for_output(&self, run: &Arc<RunRoom>) -> Arc<Room> {
         Arc::new(Room {
             shares: self.values().clone(),
-            tenant: tenant.clone(),
+            run: Arc::clone(run),
             taken: Mutex::default(),
         })
     }
@@ -160,9 +178,10 @@ mod tests {
     use super::*;
 
     fn room(shares: &Shares) -> Room {
+        let acme = TenantId::parse("acme").unwrap();
         Room {
             shares: shares.clone(),
-            tenant: TenantId::parse("acme").unwrap(),
+            run: RunRoom::new(&run_values(), &acme),
             taken: Mutex::default(),
         }
     }
@@ -188,7 +207,9 @@ mod tests {
         assert!(waits(waiting.as_mut()));
         let written = first.take();
         assert!(written.is_some() && first.take().is_none());
-        drop(written);
+        // That the run keeps it keeps no other from being written.
+        let kept = written.and_then(|memory| memory.kept);
+        assert!(kept.is_some());
         waiting.await.unwrap();
         assert!(second.take().is_some());
     }

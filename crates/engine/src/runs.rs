@@ -19,6 +19,7 @@ mod manage;
 mod once;
 pub(crate) mod orders;
 mod pinned;
+pub(crate) mod room;
 mod second_person;
 mod show;
 mod wait;

@@ -36,7 +36,9 @@ use self::writing::Hold;
 use super::drivers::{Order, Place, busy, left_behind, unless_lost};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
 use super::journal::{Folded, Unwritten};
+use super::room::{Housed, Part, RunRoom};
 use super::{NewRun, Unstored};
+use crate::outputs::{OutputMemory, VALUES_WAIT};
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::shares::Share;
@@ -63,6 +65,9 @@ struct Drive<'e> {
     artifacts: Vec<ArtifactRecord>,
     /// The memory of outputs that are not durable yet.
     memory: Vec<Share>,
+    /// The memory of the run's values, and what of it is set aside.
+    room: Arc<RunRoom>,
+    kept: Vec<Part>,
     /// Where the run's mission stands as far as storage knows.
     mission: Option<MissionState>,
 }
@@ -72,7 +77,7 @@ enum Whence {
     /// Its journal, under a lease that is to be taken.
     Stored(RunId),
     /// Its journal as it was read under a lease that this worker has.
-    Held(Box<Folded>, Lease),
+    Held(Box<Housed>, Lease),
     /// Nothing of it is stored.
     New(Box<Unstored>),
 }
@@ -81,7 +86,7 @@ impl Whence {
     fn run_id(&self) -> &RunId {
         match self {
             Self::Stored(run_id) => run_id,
-            Self::Held(folded, _) => folded.run.id(),
+            Self::Held(housed, _) => housed.folded.run.id(),
             Self::New(new) => new.run.id(),
         }
     }
@@ -157,12 +162,12 @@ impl Engine {
         lease: Lease,
     ) -> Result<Run, EngineError> {
         let reading = async {
-            let folded = self.fold(&run.tenant_id, &run.run_id).await?;
-            let pinned = self.pinned_by(&run.tenant_id, &folded.run).await?;
-            Ok((folded, pinned.workspace))
+            let housed = self.fold_to_carry_on(&run.tenant_id, &run.run_id).await?;
+            let pinned = self.pinned_by(&run.tenant_id, &housed.folded.run).await?;
+            Ok((housed, pinned.workspace))
         };
-        let (folded, workspace) = unless_lost(&place.lost, reading).await?;
-        let whence = Whence::Held(Box::new(folded), lease);
+        let (housed, workspace) = unless_lost(&place.lost, reading).await?;
+        let whence = Whence::Held(Box::new(housed), lease);
         self.drive_at(place, whence, workspace, Progress::silent())
             .await
     }
@@ -218,25 +223,30 @@ impl Engine {
         progress: Progress,
         place: &mut Place,
     ) -> Result<Run, EngineError> {
-        let (folded, hold, unwritten, artifacts) = match whence {
+        let (housed, hold, unwritten, artifacts) = match whence {
             Whence::Stored(run_id) => {
                 let lease = self.lease_of(&run_id).await?;
                 self.drivers().holds(&run_id, lease.fence);
-                match self.fold(&workspace.tenant, &run_id).await {
-                    Ok(folded) => (folded, Hold::Held(lease), Vec::new(), Vec::new()),
+                match self.fold_to_carry_on(&workspace.tenant, &run_id).await {
+                    Ok(housed) => (housed, Hold::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
                         self.store().release(&lease).await?;
                         return Err(error);
                     }
                 }
             }
-            Whence::Held(folded, lease) => (*folded, Hold::Held(lease), Vec::new(), Vec::new()),
+            Whence::Held(housed, lease) => (*housed, Hold::Held(lease), Vec::new(), Vec::new()),
             Whence::New(new) => {
+                let room = RunRoom::new(self.run_values(), &workspace.tenant);
+                let part = room.take(new.run.memory(), VALUES_WAIT).await?;
                 let hold = Hold::Unstored(Box::new(new.record), new.stored);
                 let started = vec![new.started];
-                (Folded::unwritten(new.run), hold, started, new.artifacts)
+                let folded = Folded::unwritten(new.run);
+                let housed = Housed { folded, room, part };
+                (housed, hold, started, new.artifacts)
             }
         };
+        let Housed { folded, room, part } = housed;
         let told = match hold {
             Hold::Unstored(..) => None,
             Hold::Held(_) | Hold::Returned => Some(folded.run.status()),
@@ -256,6 +266,8 @@ impl Engine {
             set_aside: BTreeSet::new(),
             artifacts,
             memory: Vec::new(),
+            room,
+            kept: part.into_iter().collect(),
             mission,
         };
         let ended = unless_lost(&place.lost, drive.go_on()).await;
@@ -311,6 +323,9 @@ impl Drive<'_> {
                 Next::Start(_) if self.engine.is_draining() => {
                     self.write(After::Runs).await?;
                     self.wait(&mut in_flight, &mut in_hand, None).await?;
+                }
+                Next::Start(_) if in_flight.is_empty() && self.lacks_room() => {
+                    self.make_room().await?;
                 }
                 Next::Start(steps) => {
                     let mut effects = Vec::with_capacity(steps.len());
@@ -534,11 +549,11 @@ impl Drive<'_> {
         self.progress.step_started(step, &effect.call().tool);
         let engine = Arc::clone(self.engine);
         let key = self.folded.run.idempotency_key(step);
-        let cancel = self.cancel.child_token();
+        let (room, cancel) = (Arc::clone(&self.room), self.cancel.child_token());
         let (run, tenant) = (self.folded.run.id(), &self.workspace.tenant);
         let span = telemetry::tool(&effect.call().tool, &key, run, tenant);
         let performed = async move {
-            let end = effect.perform(&engine, key, cancel).await;
+            let end = effect.perform(&engine, room, key, cancel).await;
             telemetry::tool_ended(&Span::current(), &end);
             end
         };
@@ -561,7 +576,11 @@ impl Drive<'_> {
                 tools: _,
                 memory,
             } => {
-                self.memory.extend(memory);
+                if let Some(memory) = memory {
+                    let OutputMemory { written, kept } = *memory;
+                    self.memory.push(written);
+                    self.kept.extend(kept);
+                }
                 Command::Succeed {
                     step,
                     output,

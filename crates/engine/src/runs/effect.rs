@@ -30,9 +30,9 @@ use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_again
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::room::RunRoom;
 use crate::missions::{Desk, StageFailed, StageWork};
-use crate::outputs::{Room, admit};
-use crate::shares::Share;
+use crate::outputs::{OutputMemory, Room, admit};
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
 
@@ -108,8 +108,8 @@ pub(crate) enum StepEnd {
         brings: Box<Yield>,
         /// What the new steps call.
         tools: Vec<PinnedTool>,
-        /// The memory of a large output, until it is written.
-        memory: Option<Share>,
+        /// The memory of a large output.
+        memory: Option<Box<OutputMemory>>,
     },
     Failed {
         step: StepId,
@@ -418,11 +418,12 @@ impl Prepared {
     pub(crate) async fn perform(
         self,
         engine: &Arc<Engine>,
+        room: Arc<RunRoom>,
         key: String,
         cancel: CancellationToken,
     ) -> StepEnd {
         if self.stage.is_some() {
-            return self.carry_out(engine, cancel).await;
+            return self.carry_out(engine, &room, cancel).await;
         }
         let step = self.call.step.clone();
         let reads = self.cache_ttl > Duration::ZERO;
@@ -445,7 +446,7 @@ impl Prepared {
         let tenant = self.tenant.clone();
         let writes = self.tool.entry.document.tool_class == ToolClass::Write;
         let changes = writes && !self.dry_run;
-        let ended = self.run(engine, key, cancel).await;
+        let ended = self.run(engine, &room, key, cancel).await;
         // A write that failed may have changed something as well.
         if writes {
             engine.tool_results().forget(&tenant);
@@ -475,7 +476,12 @@ impl Prepared {
     }
 
     /// Carries a stage of a mission out.
-    async fn carry_out(mut self, engine: &Arc<Engine>, cancel: CancellationToken) -> StepEnd {
+    async fn carry_out(
+        mut self,
+        engine: &Arc<Engine>,
+        room: &Arc<RunRoom>,
+        cancel: CancellationToken,
+    ) -> StepEnd {
         let step = self.call.step.clone();
         let began = engine.now();
         let Some(work) = self.stage.take() else {
@@ -488,7 +494,7 @@ impl Prepared {
             };
         };
         let approved_until = self.approved_until;
-        let may_begin = self.has_changed(engine, &cancel).await;
+        let may_begin = self.has_changed(engine, room, &cancel).await;
         let may_begin = may_begin.and_then(|()| still_approved(approved_until, engine.now()));
         let done = match may_begin {
             Ok(()) => {
@@ -543,6 +549,7 @@ impl Prepared {
     async fn has_changed(
         &mut self,
         engine: &Engine,
+        room: &Arc<RunRoom>,
         cancel: &CancellationToken,
     ) -> Result<(), StepFailure> {
         let Some(seen) = self.seen.take() else {
@@ -551,7 +558,7 @@ impl Prepared {
         let (look, before) = *seen;
         let tool = look.call.tool.clone();
         let key = format!("{}/again", look.call.step);
-        let seen = Box::pin(look.run(engine, key, cancel.clone())).await;
+        let seen = Box::pin(look.run(engine, room, key, cancel.clone())).await;
         let (now, ..) = seen.map_err(NoOutput::into_failure)?;
         if Digest::of(&now) == Digest::of(&before) {
             return Ok(());
@@ -565,15 +572,16 @@ impl Prepared {
     async fn run(
         mut self,
         engine: &Engine,
+        room: &Arc<RunRoom>,
         key: String,
         cancel: CancellationToken,
-    ) -> Result<(Value, u64, Option<Share>), NoOutput> {
-        self.has_changed(engine, &cancel).await?;
+    ) -> Result<(Value, u64, Option<Box<OutputMemory>>), NoOutput> {
+        self.has_changed(engine, room, &cancel).await?;
         let entry = Arc::clone(&self.tool.entry);
         let checked = self.script.is_none();
         let (of_proposal, approved_until) = (self.of_proposal, self.approved_until);
         let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
-        let room = engine.room_for_output(&tenant);
+        let room = engine.room_for_output(room);
         let call = self.tool_call(engine, key, Arc::<Room>::clone(&room))?;
         let _slot = engine.tool_slot(&tenant, &call).await;
         still_approved(approved_until, engine.now())?;

@@ -1,17 +1,44 @@
-//! What the values of one run may take together, and the memory of what is being written.
+//! What the values of one run may take together, and the memory that is set aside for them.
 
-use charter_contract::bounds::RUN_MEMORY;
+use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::StepId;
 use charter_contract::json::memory_of;
 use charter_domain::graph::{Growth, Step};
 use charter_domain::run::{ErrorKind, StepFailure};
+use charter_store::journal::After;
 use serde_json::Value;
 
 use super::Drive;
+use crate::EngineError;
+use crate::outputs::VALUES_WAIT;
 use crate::runs::effect::{StepEnd, failure};
 
 impl Drive<'_> {
+    /// Memory of the run's values for which none is set aside.
+    fn unhoused(&self) -> usize {
+        let memory = self.folded.run.memory().min(RUN_MEMORY);
+        memory.saturating_sub(self.room.set_aside())
+    }
+
+    /// Whether the run has come to have more, in small parts, than goes without memory that is set aside.
+    pub(super) fn lacks_room(&self) -> bool {
+        self.unhoused() > LARGE_OUTPUT
+    }
+
+    /// Waits for that memory while nothing of the run is under way.
+    pub(super) async fn make_room(&mut self) -> Result<(), EngineError> {
+        self.write(After::Runs).await?;
+        let taken = self.room.take(self.unhoused(), VALUES_WAIT);
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {}
+            Some(order) = self.orders.recv() => self.obey(order).await?,
+            part = taken => self.kept.extend(part?),
+        }
+        Ok(())
+    }
+
     /// The end of a step whose result the run may not have.
     pub(super) fn refused(&self, step: &StepId, refusal: StepFailure, end: &StepEnd) -> StepEnd {
         let writes = self.folded.run.graph().step(step).is_some_and(Step::writes);
