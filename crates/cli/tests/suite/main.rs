@@ -44,6 +44,7 @@ mod lenses;
 mod mcp;
 mod mcp_servers;
 mod memories;
+mod memory_use;
 mod mission_types;
 mod missions;
 mod models;

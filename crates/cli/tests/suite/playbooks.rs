@@ -171,12 +171,9 @@ fn ruling_28_an_approval_lets_exactly_one_call_through() {
 /// Of two operators at the same instant exactly one decides.
 #[test]
 fn ruling_28_two_operators_at_the_same_instant_decide_once() {
-    let home = Home::with_keys(&KEYS).with("CHARTER_APPROVALS__FOUR_EYES", "false");
-    let server = home.serve();
-    let service = Service::start();
-    server.key("ann").register(&purge(&service));
+    let (server, service) = shared();
     for _ in 0..5 {
-        let run = waiting(&server);
+        let run = waiting_run_of(&server.key("ann"));
         let approval = &run["approvals"][0];
         let codes: Vec<u16> = std::thread::scope(|scope| {
             let say = |key: &'static str, word: &'static str| {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::home::{Answer, Api, Home, Server};
-use crate::playbooks::{KEYS, decide, path_of, purge, settled, waiting};
+use crate::playbooks::{KEYS, decide, path_of, purge, settled, shared, waiting, waiting_run_of};
 use crate::service::Service;
 
 const TOOL: &str = "tools/purge.yaml";
@@ -128,11 +128,8 @@ fn b000_18_a_killed_write_is_reported_by_command() {
 /// A write that was never begun cannot have happened.
 #[test]
 fn b000_18_what_was_not_begun_cannot_be_reported() {
-    let home = Home::with_keys(&KEYS);
-    let server = home.serve();
-    let service = Service::start();
-    server.key("ann").register(&purge(&service));
-    let run = waiting(&server);
+    let (server, service) = shared();
+    let run = waiting_run_of(&server.key("ann"));
     let bob = server.key("bob");
     let message = told(&bob, &run["approvals"][0], Value::Null).fails(409, "illegal_transition");
     assert!(message.contains("nothing of this was begun"), "{message}");

@@ -1,0 +1,237 @@
+//! Large bodies and outputs, many at once: the server's memory has a bound, probes are answered meanwhile, and what was
+//! used is given back.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::home::{Api, Home, Key, Server, eventually};
+use crate::packages::{Package, backups};
+use crate::plans::{abort, plan};
+
+/// The largest memory of a server, in KiB.
+const MOST: u64 = 512 << 10;
+
+/// What a server may keep beyond what it had when it was idle, in KiB.
+const MOST_KEPT: u64 = 128 << 10;
+
+/// The longest that a probe waits for its answer.
+const PROBED_WITHIN: Duration = Duration::from_secs(5);
+
+/// From one probe to the next.
+const BETWEEN_PROBES: Duration = Duration::from_millis(50);
+
+/// Six callers of two tenants: more may be done at once for them than for one.
+const KEYS: [Key; 6] = [
+    ("ann", "acme", "ann", "admin"),
+    ("bob", "acme", "bob", "admin"),
+    ("cid", "acme", "cid", "admin"),
+    ("uma", "umbra", "uma", "admin"),
+    ("una", "umbra", "una", "admin"),
+    ("ugo", "umbra", "ugo", "admin"),
+];
+
+/// A list of as many equal parts.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    count: usize,
+    part: &'static str,
+    /// Whether it may be a document.
+    fits: bool,
+}
+
+/// Stands for a text of a MiB.
+const TEXT: &str = "text";
+
+/// Each would take a multiple of its length in memory, or is as long as may be.
+const LISTS: [List; 5] = [
+    list(2_000_000, "[]", false),
+    list((15 << 20) / 7, r#"{"":0}"#, false),
+    list(90_000, r#"{"":0}"#, true),
+    list(1 << 19, "0", true),
+    list(15, TEXT, true),
+];
+
+const fn list(count: usize, part: &'static str, fits: bool) -> List {
+    List { count, part, fits }
+}
+
+impl List {
+    fn text(self) -> String {
+        let part = match self.part {
+            TEXT => json!("x".repeat(1 << 20)).to_string(),
+            part => part.to_owned(),
+        };
+        format!("[{}]", vec![part; self.count].join(","))
+    }
+}
+
+const TOOL: &str = "vault.print_list";
+
+const TOOL_DOCUMENT: &str = "tool_id: vault.print_list
+name: print_list
+provider: aws
+tool_class: readonly
+domain: reliability
+description: Prints a list of equal parts.
+parameters: [{name: list, type: string, required: true, description: how many of which part}]
+execution_target: server
+language: python
+timeout_ms: 60000
+implementation: {type: script, path: scripts/print_list.py}
+";
+
+const SCRIPT: &str = r#"import json, sys
+count, part = json.load(sys.stdin)["parameters"]["list"].split(" ", 1)
+part = part.replace("text", json.dumps("x" * (1 << 20)))
+sys.stdout.write("[" + ",".join([part] * int(count)) + "]")
+"#;
+
+fn package() -> Package {
+    backups()
+        .with("tools/print_list.yaml", TOOL_DOCUMENT)
+        .with("scripts/print_list.py", SCRIPT)
+}
+
+fn served() -> (Home, Server) {
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    for admin in ["ann", "uma"] {
+        server.key(admin).register(&package());
+    }
+    (home, server)
+}
+
+/// What the system says about a server's memory, in KiB.
+#[track_caller]
+fn memory(server: &Server, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.unwrap().parse().unwrap()
+}
+
+/// Does something for every caller at once, while the server has to answer probes.
+fn all_at_once<T: Send>(server: &Server, act: impl Fn(&Api) -> T + Sync) -> Vec<T> {
+    let act = &act;
+    thread::scope(|scope| {
+        let (working, ended) = channel::<()>();
+        let each = KEYS.map(|(key, ..)| {
+            let (api, working) = (server.key(key), working.clone());
+            scope.spawn(move || {
+                let done = act(&api);
+                drop(working);
+                done
+            })
+        });
+        drop(working);
+        while ended.recv_timeout(BETWEEN_PROBES) == Err(RecvTimeoutError::Timeout) {
+            let asked = Instant::now();
+            server.api.get("/readyz").expect(200);
+            let waited = asked.elapsed();
+            assert!(waited <= PROBED_WITHIN, "{waited:?}");
+        }
+        each.into_iter().map(|did| did.join().unwrap()).collect()
+    })
+}
+
+/// The server never had more memory than it may, and does not keep what it had.
+#[track_caller]
+fn check_memory(server: &Server, idle: u64) {
+    let most = memory(server, "VmHWM");
+    assert!(most <= MOST, "{} MiB", most >> 10);
+    eventually("memory that is given back", || {
+        (memory(server, "RssAnon") <= idle + MOST_KEPT).then_some(())
+    });
+}
+
+fn plan_of(tool: &str, parameters: Value) -> Value {
+    let steps = json!([{"id": "step-001", "tool": tool, "parameters": parameters}]);
+    plan(&format!("plan-{}", Uuid::now_v7()), steps, abort())
+}
+
+/// How a run ended, without being shown, which would read its output each time.
+fn end_of(api: &Api, run: &Value) -> Value {
+    eventually("the end of a run", || {
+        let listed = api.get("/v1/runs").expect(200);
+        let mut entries = listed["entries"].as_array().unwrap().iter();
+        let entry = entries.find(|entry| entry["run_id"] == *run)?;
+        let ended = ["completed", "failed"].map(Value::from);
+        ended
+            .contains(&entry["status"])
+            .then(|| entry["status"].clone())
+    })
+}
+
+#[test]
+fn large_outputs_at_once_take_no_more_memory_than_there_is_for_them() {
+    let (_home, server) = served();
+    let idle = memory(&server, "RssAnon");
+    for list in LISTS {
+        let ran = all_at_once(&server, |api| {
+            let argument = format!("{} {}", list.count, list.part);
+            let sent = json!({
+                "execution_plan": plan_of(TOOL, json!({"list": argument})), "parameters": {},
+            });
+            let run = api.post("/v1/runs", &sent).expect(201)["run_id"].clone();
+            (end_of(api, &run), run)
+        });
+        let expected = if list.fits { "completed" } else { "failed" };
+        for (ended, _) in &ran {
+            assert_eq!(*ended, expected, "{list:?}");
+        }
+        let shown = all_at_once(&server, |api| {
+            let status = |(_, run): &(Value, Value)| {
+                let path = format!("/v1/runs/{}", run.as_str().unwrap());
+                api.raw("GET", &path, &[], Vec::new()).0
+            };
+            ran.iter().map(status).collect::<Vec<u16>>()
+        });
+        for statuses in shown {
+            // Three are of the other tenant.
+            let others = statuses.iter().filter(|status| **status == 404).count();
+            let answered = statuses
+                .iter()
+                .all(|status| [200, 404, 503].contains(status));
+            assert!(answered && others == 3, "{list:?}: {statuses:?}");
+        }
+    }
+    check_memory(&server, idle);
+}
+
+#[test]
+fn large_bodies_at_once_take_no_more_memory_than_there_is_for_them() {
+    let (_home, server) = served();
+    let idle = memory(&server, "RssAnon");
+    for list in LISTS {
+        let text = list.text();
+        let sent = all_at_once(&server, |api| {
+            let plan = plan_of("vault.list_backups", json!({"vault": "main"}));
+            let body = format!(r#"{{"execution_plan": {plan}, "parameters": {{"list": {text}}}}}"#);
+            api.raw("POST", "/v1/runs", &[], body.into_bytes()).0
+        });
+        let expected: &[u16] = if list.fits { &[201, 503] } else { &[400, 413] };
+        for status in &sent {
+            assert!(expected.contains(status), "{list:?}: {sent:?}");
+        }
+        assert!(!list.fits || sent.contains(&201), "{list:?}: {sent:?}");
+    }
+    // The largest package that may be sent is still taken, by each tenant.
+    let large = package()
+        .version("1.0.0", "1.1.0")
+        .with("docs/long.md", &"x".repeat(8 << 20))
+        .with("sources/long.txt", &"y".repeat((7 << 20) - (16 << 10)));
+    let bundle = large.bundle().to_string();
+    let sent = all_at_once(&server, |api| {
+        let body = bundle.clone().into_bytes();
+        api.raw("POST", "/v1/packages", &[], body).0
+    });
+    let taken = sent.iter().filter(|status| **status == 201).count();
+    assert!(taken >= 2, "{sent:?}");
+    check_memory(&server, idle);
+}
