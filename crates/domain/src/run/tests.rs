@@ -5,6 +5,7 @@ mod asked;
 mod choices;
 mod growth;
 mod made_up;
+mod memory;
 mod opening;
 mod order;
 mod properties;

@@ -140,9 +140,9 @@ impl Rig {
         rested.await.unwrap()
     }
 
-    /// Starts a plan of one tool that writes, and lets it be called.
-    async fn written(&self, tool: &str) -> RunShown {
-        let started = self.start(&[tool]).await;
+    /// Starts a plan of these tools, of which the last writes, and lets it be called.
+    async fn written(&self, tools: &[&str]) -> RunShown {
+        let started = self.start(tools).await;
         let run = started.summary.run_id;
         let confirmation = Confirmation {
             digest: started.state.plan_digest.to_string(),
@@ -261,12 +261,66 @@ async fn an_output_of_very_many_values_fails_its_step() {
     );
 }
 
+/// More than half of what the outputs of one run may take together.
+fn large() -> Value {
+    json!("x".repeat(33 << 20))
+}
+
+#[tokio::test]
+async fn an_output_that_is_too_much_beside_the_earlier_ones_fails_its_step() {
+    let rig = Rig::new([large(), large()]).await;
+    let run = rig.start(&["deep.read", "deep.read"]).await.summary.run_id;
+    let shown = rig.rested(&run).await;
+    let outcome = json!(shown.state.outcome);
+    let failure = &outcome["cause"]["failure"];
+    assert_eq!(
+        (&failure["kind"], &failure["code"], &failure["retryable"]),
+        (&json!("resource_error"), &json!("too_large"), &json!(false)),
+        "{outcome:#}"
+    );
+    let message = failure["message"].as_str().unwrap();
+    assert!(
+        message.contains("RUN_MEMORY = 67108864: let tools answer less"),
+        "{message}"
+    );
+    assert_eq!(
+        events(&shown),
+        [
+            "started",
+            "step_begun",
+            "step_succeeded",
+            "step_begun",
+            "step_failed",
+            "failed"
+        ]
+    );
+    let replayed = rig.engine.replay_run(&person("ann"), &run).await.unwrap();
+    assert_eq!(replayed.diverges, None);
+    rig.verified().await;
+}
+
+/// The same of a write, which happened all the same.
+#[tokio::test]
+async fn a_write_whose_output_is_too_much_beside_the_earlier_ones_waits_for_a_person() {
+    let rig = Rig::new([large(), large()]).await;
+    let asked = rig.written(&["deep.read", "deep.write"]).await;
+    assert_eq!(json!(asked.state.in_doubt), json!(["step-002"]));
+    let [approval] = &asked.approvals[..] else {
+        panic!("{:#?}", asked.state);
+    };
+    let mut rules = approval.rules.iter();
+    let doubt = rules.find(|rule| rule.kind == RuleKind::Interrupted);
+    let message = &doubt.unwrap().message;
+    assert!(message.contains("RUN_MEMORY = 67108864"), "{message}");
+    assert_eq!(rig.tools.calls.load(Ordering::SeqCst), 2);
+}
+
 /// A write that was answered did happen: whatever its tool promises of repeats, it is not repeated unasked.
 #[tokio::test]
 async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated() {
     for tool in ["deep.write", "deep.again"] {
         let rig = Rig::new([nested(65), nested(127)]).await;
-        let asked = rig.written(tool).await;
+        let asked = rig.written(&[tool]).await;
         let run = &asked.summary.run_id;
         assert_eq!(rig.tools.calls.load(Ordering::SeqCst), 1);
         assert_eq!(json!(asked.state.in_doubt), json!(["step-001"]));
