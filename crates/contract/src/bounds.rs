@@ -81,7 +81,7 @@ bounds! {
     LARGE_OUTPUT = MIB, Bytes;
     /// A run's journal that is read at once; a larger one waits for the memory that it may take.
     LARGE_JOURNAL = 32 * KIB, Bytes;
-    /// Memory for large outputs and journals that are worked on at the same time, with the copies that it takes, by estimate.
+    /// Memory for large outputs and journals that are worked on at the same time, with their copies, by estimate.
     VALUES_MEMORY = 160 * MIB, Bytes;
     /// Memory for the values of all runs that a process carries on at the same time, beyond a MiB of each, by estimate.
     RUNS_MEMORY = 128 * MIB, Bytes;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{
-    AnyRoom, DryRun, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox, SandboxOptions,
-    ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
+    AnyRoom, DryRun, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox,
+    SandboxOptions, ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
