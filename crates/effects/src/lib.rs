@@ -104,7 +104,7 @@ pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, Media
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
     ImportedTool, Imports, LeftOut, McpServerOptions, McpServerState, McpServers, McpTool,
-    McpTransport, SecretHeader, ServerImports,
+    McpTransport, SecretHeader, ServerImports, import_tools,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelOptions, ModelProviders,

@@ -35,6 +35,8 @@ use crate::telemetry::TraceContext;
 use crate::{HostPattern, Sandbox};
 use keep::{Keeper, Link};
 
+pub use import::import_tools;
+
 /// A registered server.
 #[derive(Debug, Clone)]
 pub struct McpServerOptions {

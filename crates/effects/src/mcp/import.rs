@@ -36,7 +36,8 @@ const KEPT_OF_NAME: usize = 100;
 
 /// What a list of tools comes to: the documents by id, and what is left out. Schemas are compiled for it, which may take
 /// seconds where a server means harm.
-pub(super) fn import(
+#[must_use]
+pub fn import_tools(
     options: &McpServerOptions,
     listed: &[rmcp::model::Tool],
 ) -> (Vec<ImportedTool>, Vec<LeftOut>) {

@@ -168,7 +168,7 @@ impl Keeper {
     async fn look(&self, peer: &Peer<RoleClient>, traces: &Traces) -> Result<(), String> {
         let listed = list(peer).await?;
         let server = Arc::clone(&self.server);
-        let importing = spawn_blocking(move || import::import(&server.options, &listed));
+        let importing = spawn_blocking(move || import::import_tools(&server.options, &listed));
         let imported = importing.await;
         let (tools, left_out) =
             imported.map_err(|error| format!("its tools could not be imported: {error}"))?;

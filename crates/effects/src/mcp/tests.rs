@@ -396,7 +396,7 @@ async fn a_lost_server_is_tried_again_with_growing_pauses_and_its_tools_stay() {
     let (tools, _) = {
         let page = page(["read".to_owned()], None);
         let listed: Vec<_> = serde_json::from_value(page["tools"].clone()).unwrap();
-        import::import(&server.options, &listed)
+        import::import_tools(&server.options, &listed)
     };
     keeper.tell_tools(tools.clone(), Vec::new());
     imports.mark_unchanged();

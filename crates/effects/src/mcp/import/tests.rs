@@ -42,7 +42,7 @@ fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
         tool("read", empty()),
         tool("drop", empty()).with_annotations(hint),
     ];
-    let (made, left_out) = import(&options(&["read", "gone"]), &tools);
+    let (made, left_out) = import_tools(&options(&["read", "gone"]), &tools);
     let seen: Vec<_> = made
         .iter()
         .map(|made| {
@@ -102,7 +102,8 @@ fn a_name_that_is_no_id_becomes_one_that_no_other_name_becomes() {
 #[test]
 fn of_two_tools_with_one_id_the_first_is_imported_and_the_other_named() {
     let taken = "xa_b-c14cddc0";
-    let (made, left_out) = import(&options(&[]), &[tool("a/b", empty()), tool(taken, empty())]);
+    let (made, left_out) =
+        import_tools(&options(&[]), &[tool("a/b", empty()), tool(taken, empty())]);
     let told: Vec<_> = made.iter().map(|made| json!(made.document)).collect();
     assert_eq!(told.len(), 1);
     assert_eq!(told[0]["tool_id"], format!("mcp.files.{taken}"));
@@ -121,7 +122,7 @@ fn what_a_server_says_is_cut() {
         "path": {"type": "string", "description": long("p"), "pattern": long("r")}}});
     let mut talks = tool("read", schema);
     talks.description = Some(Cow::Owned(long("d")));
-    let (made, _) = import(&options(&[&long("n")]), &[talks]);
+    let (made, _) = import_tools(&options(&[&long("n")]), &[talks]);
     let document = &made[0].document;
     let of = |text: &str, letter: char| text.chars().filter(|c| *c == letter).count();
     let description = json!(document.description).to_string();
@@ -130,7 +131,7 @@ fn what_a_server_says_is_cut() {
     // The one more of each is in `JSON Schema` and `pattern`.
     assert_eq!(of(&parameter, 'p'), MAX_PARAMETER_DESCRIPTION + 1);
     assert!(parameter.chars().count() < MAX_PARAMETER_DESCRIPTION + MAX_RULES + 50);
-    let (_, left_out) = import(&options(&[&long("n")]), &[]);
+    let (_, left_out) = import_tools(&options(&[&long("n")]), &[]);
     assert_eq!(left_out[0].tool.chars().count(), MAX_REASON + 1);
 }
 
@@ -144,7 +145,7 @@ fn parameters_are_mapped_and_what_cannot_be_said_is_told() {
             "mode": {"type": ["string", "null"], "enum": ["a", "b", null], "default": "a"},
         },
     });
-    let (made, left_out) = import(&options(&[]), &[tool("walk", schema)]);
+    let (made, left_out) = import_tools(&options(&[]), &[tool("walk", schema)]);
     assert_eq!(left_out, []);
     assert_eq!(
         json!(made[0].document.parameters),
@@ -174,7 +175,7 @@ fn what_cannot_be_mapped_is_left_out_by_name() {
             json!({"type": "object", "title": "x".repeat(MAX_DEFINITION_BYTES)}),
         ),
     ];
-    let (made, left_out) = import(&options(&[]), &tools);
+    let (made, left_out) = import_tools(&options(&[]), &tools);
     let ids: Vec<_> = made
         .iter()
         .map(|made| made.document.tool_id.as_str())
@@ -232,7 +233,7 @@ fn a_tool_whose_output_schema_is_too_much_is_left_out_and_the_others_are_not() {
         ),
         tool("plain", empty()),
     ];
-    let (made, left_out) = import(&options(&[]), &tools);
+    let (made, left_out) = import_tools(&options(&[]), &tools);
     assert_eq!(ids(&made), ["mcp.files.good", "mcp.files.plain"]);
     let names: Vec<_> = left_out.iter().map(|left| left.tool.as_str()).collect();
     assert_eq!(
@@ -262,7 +263,7 @@ fn all_output_schemas_of_a_server_have_one_allowance() {
     let large = |at: usize| answering(&format!("t{at:02}"), json!({"properties": fields}));
     let mut tools: Vec<_> = (0..40).map(large).collect();
     tools.push(tool("plain", empty()));
-    let (made, left_out) = import(&options(&[]), &tools);
+    let (made, left_out) = import_tools(&options(&[]), &tools);
     assert!((3..20).contains(&made.len()), "{}", made.len());
     assert_eq!(made.len() + left_out.len(), tools.len());
     // What has no such schema takes nothing of it.
@@ -279,7 +280,7 @@ fn all_output_schemas_of_a_server_have_one_allowance() {
 #[test]
 fn any_change_of_what_a_tool_says_changes_its_digest_and_document() {
     let of = |tool: rmcp::model::Tool| {
-        let (made, _) = import(&options(&[]), std::slice::from_ref(&tool));
+        let (made, _) = import_tools(&options(&[]), std::slice::from_ref(&tool));
         (digest(&tool), made[0].content_hash.clone())
     };
     let before = of(tool("a", empty()));
