@@ -1,8 +1,9 @@
 //! Test support: a simulated clock, seeded ids, an HTTP stub, the contract suites that every engine for storage and
-//! for search passes, servers to run them on, a store that is watched, scripted language models, and an identity
-//! provider. A dev-dependency only.
+//! for search passes, servers to run them on, a store that is watched, scripted language models, an identity
+//! provider, and hostile documents. A dev-dependency only.
 
 pub mod clock;
+pub mod hostile;
 #[cfg(feature = "http")]
 pub mod http_stub;
 pub mod ids;
