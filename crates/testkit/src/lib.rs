@@ -1,14 +1,21 @@
 //! Test support: a simulated clock, seeded ids, an HTTP stub, the contract suites that every engine for storage and
 //! for search passes, servers to run them on, a store that is watched, scripted language models, an identity
-//! provider, and hostile documents. A dev-dependency only.
+//! provider, hostile inputs, and the fuzz targets that they are tried on. A dev-dependency only.
 
 pub mod clock;
+pub mod corpus;
+#[cfg(feature = "fuzz")]
+pub mod fuzz_targets;
 pub mod hostile;
 #[cfg(feature = "http")]
 pub mod http_stub;
 pub mod ids;
 #[cfg(feature = "issuer")]
 pub mod issuer;
+#[cfg(feature = "fuzz")]
+pub mod measured;
+#[cfg(feature = "fuzz")]
+pub mod mutation;
 pub mod postgres_server;
 #[cfg(feature = "models")]
 pub mod scripted_models;
