@@ -57,11 +57,13 @@ LIGHTHOUSE_READY := $(LIGHTHOUSE)/.ready
 DEPLOY := target/deploy-venv
 MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
+# Seconds for each fuzz target.
+FUZZ_S ?= 600
 BENCH_PARTS := $(addprefix bench-,run steps skills search passages missions replicas capacity)
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -79,6 +81,7 @@ help:
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
+	@echo "make fuzz        try made-up inputs on every parser for FUZZ_S=600 seconds each; FUZZ=\"cel jq\" on these alone"
 	@echo "make bench       measure against named peers (takes a while); PARTS=\"skills search\" for these parts alone"
 	@echo "make bench-peers measure durable steps only, against Restate, DBOS and bare commits"
 	@echo "make model       fetch the embedding model into target/models"
@@ -188,6 +191,7 @@ check:
 
 check-fast: check-python
 	$(CARGO) fmt --check
+	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) run --locked -q -p xtask -- tidy
 	$(MAKE) check-web
 
@@ -257,6 +261,11 @@ $(COLLECTOR): $(addprefix crates/cli/tests/telemetry/collector/,main.go go.mod g
 mutants: $(MUTANTS)
 	CARGO_PROFILE_DEV_DEBUG=0 PROPTEST_RNG_SEED=1 PROPTEST_DISABLE_FAILURE_PERSISTENCE=true \
 		PROPTEST_MAX_SHRINK_ITERS=0 $(MUTANTS) mutants --output target $(MUTANTS_ARGS)
+
+# Built apart from the workspace, with optimisation. Ends with a table, and fails where an input was a fault.
+fuzz:
+	$(CARGO) run --locked --release --manifest-path fuzz/Cargo.toml --target-dir target/fuzz/build -- \
+		--seconds $(FUZZ_S) --failures target/fuzz/failures $(FUZZ)
 
 # Each part is a target of its own, so that a part whose peers cannot be installed does not end the others.
 bench:
