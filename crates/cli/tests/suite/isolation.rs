@@ -2,11 +2,11 @@
 //! has, every tool, resource, prompt and task of the Model Context Protocol, every method of A2A. The calls are
 //! made from the document and from what the server lists, so what is added is tried without being added here.
 
-mod a2a;
+pub(crate) mod a2a;
 pub(crate) mod document;
 pub(crate) mod estate;
 mod examples;
-mod mcp;
+pub(crate) mod mcp;
 
 use std::collections::BTreeMap;
 

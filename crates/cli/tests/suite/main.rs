@@ -38,6 +38,7 @@ mod fairness;
 mod gate;
 mod guardrails;
 mod guides;
+mod hostile;
 mod isolation;
 mod keys;
 mod lenses;

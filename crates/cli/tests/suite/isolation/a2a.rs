@@ -11,7 +11,7 @@ use crate::a2a::client::{Client, message, reply};
 use crate::shared::Tenants;
 
 /// Every method of the protocol's version.
-const METHODS: [&str; 11] = [
+pub(crate) const METHODS: [&str; 11] = [
     "SendMessage",
     "SendStreamingMessage",
     "GetTask",

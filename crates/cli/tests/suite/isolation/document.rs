@@ -106,7 +106,7 @@ impl Document {
     }
 
     /// An example where a body is a document of its own; a body with what is required, one for each known field beside it, and one with all known ones.
-    fn bodies(&self, operation: &Operation, known: &Known) -> Vec<Option<Value>> {
+    pub(crate) fn bodies(&self, operation: &Operation, known: &Known) -> Vec<Option<Value>> {
         let Some(schema) = &operation.body else {
             return vec![None];
         };
@@ -142,6 +142,13 @@ impl Document {
             Some(reference) => self.0.pointer(&reference[1..]).unwrap(),
             None => schema,
         }
+    }
+}
+
+impl Operation {
+    /// The names of its query parameters.
+    pub(crate) fn query_names(&self) -> impl Iterator<Item = &str> {
+        self.query.iter().map(|query| query.name.as_str())
     }
 }
 
@@ -264,8 +271,13 @@ fn segment(id: &str, rest: bool) -> String {
 }
 
 fn escaped(text: &str) -> String {
+    escaped_bytes(text.as_bytes())
+}
+
+/// Bytes as they stand in a path or a query.
+pub(crate) fn escaped_bytes(bytes: &[u8]) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:".contains(&byte);
-    let bytes = text.bytes().map(|byte| {
+    let bytes = bytes.iter().copied().map(|byte| {
         if plain(byte) {
             char::from(byte).to_string()
         } else {

@@ -13,7 +13,7 @@ use crate::mcp::{over_http, with};
 use crate::shared::Tenants;
 
 /// What a client of the protocol may send; what comes of it without a key is decided before any is looked at.
-const METHODS: [&str; 14] = [
+pub(crate) const METHODS: [&str; 14] = [
     "initialize",
     "ping",
     "tools/list",

@@ -1,0 +1,48 @@
+//! Probes of `/readyz` while a test runs.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::home::Api;
+
+/// How soon the server answers.
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// Between an answer and the next question.
+const BETWEEN: Duration = Duration::from_millis(50);
+
+/// Asks for as long as it is held.
+pub(super) struct Readiness {
+    end: Sender<()>,
+    asking: JoinHandle<Vec<String>>,
+}
+
+impl Readiness {
+    /// Begins to ask.
+    pub(super) fn observed(api: &Api) -> Self {
+        let api = api.clone();
+        let (end, ended) = mpsc::channel();
+        let asking = thread::spawn(move || {
+            let mut faults = Vec::new();
+            loop {
+                let start = Instant::now();
+                let (status, _) = api.raw("GET", "/readyz", &[], Vec::new());
+                let took = start.elapsed();
+                if status != 200 || took > WITHIN {
+                    faults.push(format!("/readyz: {status} after {took:?}"));
+                }
+                if ended.recv_timeout(BETWEEN) != Err(RecvTimeoutError::Timeout) {
+                    return faults;
+                }
+            }
+        });
+        Self { end, asking }
+    }
+
+    /// Ends; the answers that were not what they should be.
+    pub(super) fn faults(self) -> Vec<String> {
+        drop(self.end);
+        self.asking.join().unwrap()
+    }
+}
