@@ -82,7 +82,7 @@ bounds! {
     /// A run's journal that is read at once; a larger one waits for the memory that it may take.
     LARGE_JOURNAL = 32 * KIB, Bytes;
     /// Memory for large outputs and journals that are worked on at the same time, with their copies, by estimate.
-    VALUES_MEMORY = 160 * MIB, Bytes;
+    VALUES_MEMORY = 128 * MIB, Bytes;
     /// Memory for the values of all runs that a process carries on at the same time, beyond a MiB of each, by estimate.
     RUNS_MEMORY = 128 * MIB, Bytes;
     /// The longest wait of an output, a journal or a run for such memory.
@@ -256,17 +256,21 @@ bounds! {
     /// The body of a request, and the memory of the document in it, that is read at once; more waits for its turn.
     LIGHT_BODY = 64 * KIB, Bytes;
     /// Larger bodies that are read at the same time, of all callers.
-    BODIES_BYTES = 64 * MIB, Bytes;
+    BODIES_BYTES = 32 * MIB, Bytes;
     /// Memory of the larger documents in requests under way, of all callers, by estimate.
-    BODIES_MEMORY = 128 * MIB, Bytes;
+    BODIES_MEMORY = 96 * MIB, Bytes;
     /// An answer that is sent at once; a larger one waits for its turn.
     LIGHT_ANSWER = MIB, Bytes;
     /// Larger answers that clients have not taken yet, of all callers.
-    ANSWERS_BYTES = 64 * MIB, Bytes;
+    ANSWERS_BYTES = 32 * MIB, Bytes;
     /// A pause in the body of a request.
     BODY_PAUSE_MS = 10_000, Milliseconds;
     /// Time that the body of a request may take for each MiB of it, beside `limits.body_ms`.
     BODY_MS_PER_MIB = 8_000, Milliseconds;
+    /// The rest of a body that is read and thrown away once its request is answered; for more, the connection is closed.
+    UNREAD_BYTES = 16 * MIB, Bytes;
+    /// Time for reading that rest.
+    UNREAD_MS = 5_000, Milliseconds;
     /// A pause in which a client takes nothing of an answer.
     ANSWER_PAUSE_MS = 60_000, Milliseconds;
     /// A connection between two requests.

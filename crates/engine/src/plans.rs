@@ -107,7 +107,7 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         sent: &SentPlan,
-        given: &Map<String, Value>,
+        given: Map<String, Value>,
         dry_run: bool,
         key: Option<&OrderKey>,
     ) -> Result<RunStarted, EngineError> {
@@ -122,20 +122,20 @@ impl Engine {
         &self,
         caller: &Caller,
         sent: &SentPlan,
-        given: &Map<String, Value>,
+        given: Map<String, Value>,
         dry_run: bool,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
-        check_depth(given)?;
+        check_depth(&given)?;
         let view = self.live().view(&caller.tenant);
-        let (graph, declared) = sent.compiled(&view, given).map_err(|report| {
+        let (graph, declared) = sent.compiled(&view, &given).map_err(|report| {
             let name = format!("{} that can be run", sent.kind());
             EngineError::violations(&name, &report.violations)
         })?;
         let values = match declared {
-            Some(declared) => parameters::bind(&declared, given)
+            Some(declared) => parameters::bind(&declared, &given)
                 .map_err(|faults| EngineError::parameters("the plan's inputs", &faults))?,
-            None => given.clone(),
+            None => given,
         };
         let writes = graph.all_steps().any(charter_domain::graph::Step::writes);
         let title = graph

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use axum::BoxError;
 use axum::body::{Body, Bytes, HttpBody};
-use charter_contract::bounds::{BODY_MS_PER_MIB, BODY_PAUSE_MS};
+use charter_contract::bounds::{BODY_MS_PER_MIB, BODY_PAUSE_MS, UNREAD_BYTES, UNREAD_MS};
+use futures_util::StreamExt;
 use hyper::body::{Frame, SizeHint};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 const MIB: u64 = 1 << 20;
 
@@ -26,7 +28,9 @@ pub(crate) enum TooSlow {
 const PAUSE: Duration = Duration::from_millis(BODY_PAUSE_MS as u64);
 const PER_MIB: Duration = Duration::from_millis(BODY_MS_PER_MIB as u64);
 
-/// The body of a request, which fails when it does not come in time. Time counts while it is asked for.
+/// The body of a request, which fails when it does not come in time. Time counts while it is asked for. What is left of it
+/// when the request is answered is read and thrown away, so that a client that is still sending gets the answer and not
+/// a broken connection.
 pub(crate) struct TimedBody {
     body: Body,
     allowed: Duration,
@@ -92,6 +96,33 @@ impl TimedBody {
             pace: None,
             alarm: None,
             idle: None,
+        }
+    }
+}
+
+impl Drop for TimedBody {
+    fn drop(&mut self) {
+        if self.body.is_end_stream() {
+            return;
+        }
+        // Where the runtime has ended, nobody waits for an answer.
+        if let Ok(runtime) = Handle::try_current() {
+            let rest = std::mem::take(&mut self.body);
+            drop(runtime.spawn(timeout(UNREAD, throw_away(rest))));
+        }
+    }
+}
+
+const UNREAD: Duration = Duration::from_millis(UNREAD_MS as u64);
+
+/// Reads the rest of a body, as far as that is worth it.
+async fn throw_away(rest: Body) {
+    let mut rest = rest.into_data_stream();
+    let mut bytes = 0;
+    while let Some(Ok(part)) = rest.next().await {
+        bytes += part.len();
+        if bytes > UNREAD_BYTES {
+            return;
         }
     }
 }
@@ -173,7 +204,6 @@ impl<T: Unpin> HttpBody for HeldBody<T> {
 mod tests {
     use std::convert::Infallible;
 
-    use futures_util::StreamExt;
     use futures_util::stream::pending;
 
     use super::*;
@@ -213,6 +243,27 @@ mod tests {
         pace.came(1, after(begun, 89));
         let late = TooSlow::Late(allowed);
         assert_eq!(pace.end(allowed), (after(begun, 90), late));
+    }
+
+    /// A client that is refused early is still sending: it would see a broken connection.
+    #[tokio::test]
+    async fn the_rest_of_a_body_is_read_when_nobody_wants_it() {
+        let (came, mut all_came) = tokio::sync::mpsc::channel(1);
+        let parts = futures_util::stream::unfold(0, move |part| {
+            let came = came.clone();
+            async move {
+                if part == 3 {
+                    came.try_send(()).unwrap();
+                    return None;
+                }
+                Some((Ok::<_, Infallible>(Bytes::from_static(b"part")), part + 1))
+            }
+        });
+        let mut body = TimedBody::new(Body::from_stream(parts), Duration::from_secs(30));
+        let first = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        assert!(first.await.is_some_and(|frame| frame.is_ok()));
+        drop(body);
+        assert_eq!(all_came.recv().await, Some(()));
     }
 
     #[tokio::test]

@@ -96,9 +96,10 @@ struct Content {
     dry_run: bool,
 }
 
-impl Content {
-    /// The content of a new run as its journal would give it back: text does not keep every number to its last
-    /// digit.
+/// The same as text, which takes less memory while the run is started.
+struct WrittenContent(String);
+
+impl WrittenContent {
     fn of(new: &NewRun) -> Result<Self, EngineError> {
         #[derive(Serialize)]
         struct Written<'n> {
@@ -111,12 +112,18 @@ impl Content {
             parameters: &new.parameters,
             dry_run: new.dry_run,
         };
-        let doing = "comparing orders";
-        let text =
-            serde_json::to_string(&written).map_err(|error| EngineError::internal(doing, error))?;
-        decode_stored(&text).map_err(|error| EngineError::internal(doing, error))
+        let text = serde_json::to_string(&written);
+        text.map(Self)
+            .map_err(|error| EngineError::internal(COMPARING, error))
+    }
+
+    /// The content as a journal would give it back: text does not keep every number to its last digit.
+    fn read(&self) -> Result<Content, EngineError> {
+        decode_stored(&self.0).map_err(|error| EngineError::internal(COMPARING, error))
     }
 }
+
+const COMPARING: &str = "comparing orders";
 
 impl Engine {
     /// Finds the run that an order leads to: one that is there, or the id of a new one, for which the tenant must
@@ -158,7 +165,7 @@ impl Engine {
             is_known,
         } = ordered;
         let content = if may_repeat {
-            Some(Content::of(&new)?)
+            Some(WrittenContent::of(&new)?)
         } else {
             None
         };
@@ -166,7 +173,13 @@ impl Engine {
             let run = self.show_run(caller, &run_id).await?;
             return Ok(RunStarted::New(Box::new(run)));
         }
-        if content != Some(self.content_of(&caller.tenant, &run_id).await?) {
+        let earlier = self.content_of(&caller.tenant, &run_id).await?;
+        let is_equal = match content {
+            Some(content) => content.read()? == earlier,
+            None => false,
+        };
+        drop(earlier);
+        if !is_equal {
             let message = format!(
                 "the run `{run_id}` was started under the same ids, or the same `Idempotency-Key`, with other content"
             );
@@ -186,7 +199,7 @@ impl Engine {
                 dry_run: started.dry_run,
             }),
             Some(_) | None => Err(EngineError::internal(
-                "comparing orders",
+                COMPARING,
                 format!("the journal of `{run}` does not begin with its start"),
             )),
         }

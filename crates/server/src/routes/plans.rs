@@ -75,7 +75,7 @@ pub(crate) async fn start(
         .start_plan(
             &caller,
             &sent,
-            &wanted.parameters,
+            wanted.parameters,
             wanted.dry_run,
             key.as_ref(),
         )

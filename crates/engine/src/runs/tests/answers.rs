@@ -125,10 +125,10 @@ impl Rig {
             plan: Box::new(serde_json::from_value(plan).unwrap()),
             fallbacks: Vec::new(),
         };
-        let (ann, nothing) = (person("ann"), Map::new());
+        let ann = person("ann");
         let started = self
             .engine
-            .start_plan(&ann, &sent, &nothing, false, None)
+            .start_plan(&ann, &sent, Map::new(), false, None)
             .await;
         started.unwrap().run()
     }

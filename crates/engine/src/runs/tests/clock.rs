@@ -112,7 +112,7 @@ async fn a_retry_comes_though_the_clock_went_back() {
         registered.unwrap();
         let delay_ms = u64::try_from(delay.as_millis()).unwrap();
         let run = engine
-            .start_plan(&ann, &plan(delay_ms), &Map::new(), false, None)
+            .start_plan(&ann, &plan(delay_ms), Map::new(), false, None)
             .await;
         let run = run.unwrap().run().summary.run_id;
         shown_as(&engine, &run, "\"retrying\"").await;

@@ -60,7 +60,7 @@ impl McpTool for CallOne {
         };
         let run = call
             .engine()
-            .start_plan(&call.caller, &plan, &Map::new(), input.dry_run, None)
+            .start_plan(&call.caller, &plan, Map::new(), input.dry_run, None)
             .await?;
         let subject = Subject::Run(run.run().summary.run_id);
         subject.go_on(call, &Applied::Acted).await
