@@ -71,6 +71,8 @@ error_codes! {
     VersionConflict = "version_conflict", InputError, no, "The version exists with other content.", "Raise the version, or read the newest state and try again.";
     /// A change of state that the present state does not allow.
     IllegalTransition = "illegal_transition", InputError, no, "This is not possible in the present state.", "Look at the present state first.";
+    /// An address that does not take the method of the request.
+    MethodNotAllowed = "method_not_allowed", InputError, no, "This address does not take this method.", "Use one of the methods that the details name.";
     /// Something that may only be added to.
     Immutable = "immutable", InputError, no, "This cannot be changed or deleted.", "Add a new record instead.";
     /// Other documents still refer to it.

@@ -1,12 +1,13 @@
 //! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
 
 use axum::Json;
-use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{self, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use charter_engine::EngineError;
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::state::AppState;
@@ -53,8 +54,21 @@ impl IntoResponse for ApiError {
             let headers = response.headers_mut();
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if let Some(methods) = allowed(&self.error) {
+            response.headers_mut().insert(header::ALLOW, methods);
+        }
         response
     }
+}
+
+/// The detail of an error that names the methods of an address; the header of the same name has them as well.
+pub(crate) const ALLOW: &str = "allow";
+
+/// The methods that the address takes, where the request's method is none of them.
+fn allowed(error: &EngineError) -> Option<HeaderValue> {
+    let methods = error.details.as_ref()?.get(ALLOW)?.as_array()?;
+    let methods: Vec<&str> = methods.iter().filter_map(Value::as_str).collect();
+    HeaderValue::try_from(methods.join(", ")).ok()
 }
 
 /// How long the client had better wait, in seconds, where that is known.
@@ -106,7 +120,7 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::SessionNotFound
         | ErrorCode::ModelRouteUnknown
         | ErrorCode::TemplateMissing => StatusCode::NOT_FOUND,
-        ErrorCode::Immutable => StatusCode::METHOD_NOT_ALLOWED,
+        ErrorCode::MethodNotAllowed | ErrorCode::Immutable => StatusCode::METHOD_NOT_ALLOWED,
         ErrorCode::AlreadyExists
         | ErrorCode::VersionConflict
         | ErrorCode::IllegalTransition

@@ -47,7 +47,7 @@ use uuid::Uuid;
 use crate::operations;
 use crate::shares::Use;
 
-pub(crate) use mount::mounted;
+pub(crate) use mount::{PATH, mounted};
 #[cfg(test)]
 pub(crate) use table::TOOLS;
 

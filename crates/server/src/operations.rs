@@ -17,6 +17,8 @@ use serde_json::json;
 use utoipa::openapi::PathItem;
 use utoipa::openapi::path::Operation;
 
+use crate::mcp;
+
 /// What an operation needs of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
@@ -152,8 +154,6 @@ const TABLE: &[(&str, Need)] = &[
     ("supersede_memory", Scopes(&[MemoryWrite])),
     // Evidence.
     ("attach_evidence", Scopes(&[EvidenceWrite])),
-    ("change_evidence", Scopes(&[EvidenceWrite])),
-    ("delete_evidence", Scopes(&[EvidenceWrite])),
     ("evidence_checkpoint", Scopes(&[EvidenceRead])),
     ("evidence_consistency", Scopes(&[EvidenceRead])),
     ("evidence_key", Scopes(&[EvidenceRead])),
@@ -211,9 +211,24 @@ const TABLE: &[(&str, Need)] = &[
 ];
 
 /// Paths of the A2A binding that no OpenAPI document names, because nothing answers there but a refusal.
-const UNDESCRIBED: [&str; 2] = [
-    "/a2a/v1/tasks/{id}/pushNotificationConfigs",
-    "/a2a/v1/tasks/{id}/pushNotificationConfigs/{config}",
+const UNDESCRIBED: [(&str, [Method; 2]); 2] = [
+    (
+        "/a2a/v1/tasks/{id}/pushNotificationConfigs",
+        [Method::GET, Method::POST],
+    ),
+    (
+        "/a2a/v1/tasks/{id}/pushNotificationConfigs/{config}",
+        [Method::GET, Method::DELETE],
+    ),
+];
+
+/// The methods that operations have.
+const METHODS: [Method; 5] = [
+    Method::GET,
+    Method::PUT,
+    Method::POST,
+    Method::DELETE,
+    Method::PATCH,
 ];
 
 /// What an operation needs; `None` for one that is in no table.
@@ -280,8 +295,8 @@ impl Operations {
                 found.entry(place).or_insert_with(|| id.to_owned());
             }
         }
-        for path in UNDESCRIBED {
-            for method in [Method::GET, Method::POST, Method::DELETE] {
+        for (path, methods) in UNDESCRIBED {
+            for method in methods {
                 found.insert((method, path.to_owned()), "a2a_push".to_owned());
             }
         }
@@ -306,6 +321,24 @@ impl Operations {
             Some(operation) => admit(operation, caller),
             None => admit_to(path, None, caller),
         }
+    }
+
+    /// The methods that an address takes, by the path that the router matched.
+    pub(crate) fn methods(&self, path: &str) -> Vec<Method> {
+        if path == mcp::PATH {
+            return vec![Method::GET, Method::POST, Method::DELETE];
+        }
+        let place = |method: &Method| (method.clone(), path.to_owned());
+        let mut methods = Vec::from(METHODS);
+        methods.retain(|method| self.0.contains_key(&place(method)));
+        if methods.is_empty() {
+            // A page or a probe: no document describes those.
+            methods.push(Method::GET);
+        }
+        if methods.contains(&Method::GET) {
+            methods.push(Method::HEAD);
+        }
+        methods
     }
 }
 
@@ -362,6 +395,31 @@ mod tests {
         let mut expected = described();
         expected.insert("a2a_push".to_owned());
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_address_takes_the_methods_that_have_an_operation() {
+        let operations = Operations::new();
+        let methods = |path: &str| {
+            let methods = operations.methods(path);
+            let names = methods.iter().map(Method::as_str);
+            names.collect::<Vec<_>>().join(" ")
+        };
+        for (path, expected) in [
+            ("/v1/route", "GET HEAD"),
+            ("/v1/requests", "POST"),
+            ("/v1/memories", "GET POST HEAD"),
+            ("/v1/evidence/{id}", "GET HEAD"),
+            ("/v1/agent-skills/search", "GET PUT POST DELETE HEAD"),
+            (
+                "/a2a/v1/tasks/{id}/pushNotificationConfigs/{config}",
+                "GET DELETE HEAD",
+            ),
+            ("/mcp", "GET POST DELETE"),
+            ("/healthz", "GET HEAD"),
+        ] {
+            assert_eq!(methods(path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -39,15 +39,16 @@ pub(crate) use events::{JOURNAL, STATE, STATUS};
 pub(crate) use health::Readiness;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{MatchedPath, State};
 use axum::http::{Method, Uri};
 use axum::routing::get;
 use charter_contract::error_code::ErrorCode;
 use charter_engine::EngineError;
+use serde_json::json;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::error::ApiError;
+use crate::error::{ALLOW, ApiError};
 use crate::state::AppState;
 
 pub(crate) use agent_skills::taken_paths;
@@ -170,7 +171,7 @@ fn knowledge() -> OpenApiRouter<AppState> {
 fn proof() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(evidence::find))
-        .routes(routes!(evidence::show, evidence::change, evidence::delete))
+        .routes(routes!(evidence::show))
         .routes(routes!(evidence::attach))
         .routes(routes!(evidence_log::checkpoint))
         .routes(routes!(evidence_log::proof))
@@ -237,9 +238,31 @@ pub(crate) async fn unknown(State(state): State<AppState>, uri: Uri) -> ApiError
 
 pub(crate) async fn wrong_method(
     State(state): State<AppState>,
+    matched: Option<MatchedPath>,
     method: Method,
     uri: Uri,
 ) -> ApiError {
-    let message = format!("`{}` does not take {method}", uri.path());
-    ApiError::new(&state, EngineError::new(ErrorCode::Immutable, message))
+    let path = matched.as_ref().map_or("", MatchedPath::as_str);
+    let methods = state.operations.methods(path);
+    let names: Vec<&str> = methods.iter().map(Method::as_str).collect();
+    let advice = advice(&methods);
+    let (code, message) = if path == evidence::RECORD && CHANGES.contains(&method) {
+        let message = format!("evidence is never changed or deleted; {advice}");
+        (ErrorCode::Immutable, message)
+    } else {
+        let message = format!("`{}` does not take {method}; {advice}", uri.path());
+        (ErrorCode::MethodNotAllowed, message)
+    };
+    let error = EngineError::new(code, message).with_details(json!({ALLOW: names}));
+    ApiError::new(&state, error)
+}
+
+/// Methods that change or delete something.
+const CHANGES: [Method; 4] = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+
+/// What to send instead. That GET goes with HEAD needs no word.
+fn advice(methods: &[Method]) -> String {
+    let sent = methods.iter().filter(|method| **method != Method::HEAD);
+    let sent: Vec<&str> = sent.map(Method::as_str).collect();
+    format!("{} this address", sent.join(" or "))
 }

@@ -10,6 +10,7 @@ use charter_engine::{Engine, Shares};
 use tokio::sync::Semaphore;
 
 use crate::a2a::{A2aIdentity, Publisher};
+use crate::address;
 use crate::auth::Access;
 use crate::headers;
 use crate::limits::{self, Limits};
@@ -87,7 +88,7 @@ impl AppState {
 
 /// What a process answers that serves no callers: whether it lives and works, and its metrics.
 pub fn probes(state: AppState) -> Router {
-    routes::probes()
+    let probes = routes::probes()
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
         .layer(middleware::from_fn_with_state(
@@ -95,7 +96,8 @@ pub fn probes(state: AppState) -> Router {
             limits::observe,
         ))
         .layer(middleware::map_response(headers::add))
-        .with_state(state)
+        .with_state(state);
+    address::with_end_slashes(probes)
 }
 
 /// Everything the server answers.
@@ -103,7 +105,8 @@ pub fn router(state: AppState) -> Router {
     let (api, _) = routes::api().split_for_parts();
     // Probes take no place from anyone, and find one whatever is full.
     let probes = routes::probes().method_not_allowed_fallback(routes::wrong_method);
-    api.merge(routes::pages())
+    let routes = api
+        .merge(routes::pages())
         .merge(crate::mcp::mounted(&state))
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
@@ -114,5 +117,6 @@ pub fn router(state: AppState) -> Router {
             limits::observe,
         ))
         .layer(middleware::map_response(headers::add))
-        .with_state(state)
+        .with_state(state);
+    address::with_end_slashes(routes)
 }

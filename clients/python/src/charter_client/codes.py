@@ -164,6 +164,15 @@ class IllegalTransition(InputFailure):
     code = "illegal_transition"
 
 
+class MethodNotAllowed(InputFailure):
+    """This address does not take this method.
+
+    Use one of the methods that the details name. See docs/errors/method_not_allowed.md.
+    """
+
+    code = "method_not_allowed"
+
+
 class Immutable(InputFailure):
     """This cannot be changed or deleted.
 
@@ -488,6 +497,7 @@ BY_CODE: dict[str, type[ApiError]] = {
     "already_exists": AlreadyExists,
     "version_conflict": VersionConflict,
     "illegal_transition": IllegalTransition,
+    "method_not_allowed": MethodNotAllowed,
     "immutable": Immutable,
     "still_referenced": StillReferenced,
     "routing_test_failed": RoutingTestFailed,

@@ -357,5 +357,5 @@ fn a_server_describes_itself() {
     server
         .api
         .call("DELETE", "/v1/requests", &[], Vec::new())
-        .fails(405, "immutable");
+        .fails(405, "method_not_allowed");
 }

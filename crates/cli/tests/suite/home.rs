@@ -492,6 +492,22 @@ impl Api {
         Some(value.to_str().unwrap().to_owned())
     }
 
+    /// What a request without a body is refused with: status, the methods of the header `Allow`, and body.
+    pub(crate) fn refusal(&self, method: &str, path: &str) -> (u16, String, Value) {
+        let response = self.respond(method, path, &[], Vec::new());
+        let allowed = response.headers().get("allow");
+        let allowed = allowed.map_or("", |value| value.to_str().unwrap());
+        let (status, allowed) = (response.status().as_u16(), allowed.to_owned());
+        let mut text = String::new();
+        let mut body = response.into_body().into_reader();
+        body.read_to_string(&mut text).unwrap();
+        (
+            status,
+            allowed,
+            serde_json::from_str(&text).unwrap_or_default(),
+        )
+    }
+
     /// The status of an answer whose body is nobody's business.
     pub(crate) fn status_of(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> u16 {
         self.send("POST", path, headers, body).0

@@ -31,14 +31,10 @@ const PUBLIC: [&str; 5] = [
 const VOLATILE: [&str; 4] = ["evidence_checkpoint", "openapi", "agent_card", "route"];
 
 /// Writes that the owner is refused as well, with the reason.
-const NOT_SERVED: [(&str, &str); 3] = [
-    (
-        "import_mission",
-        "its body is a bundle and no JSON; the exchange of missions tries them",
-    ),
-    ("change_evidence", "evidence is never changed"),
-    ("delete_evidence", "evidence is never deleted"),
-];
+const NOT_SERVED: [(&str, &str); 1] = [(
+    "import_mission",
+    "its body is a bundle and no JSON; the exchange of missions tries them",
+)];
 
 /// An id of the same form that nobody has.
 fn absent(id: &str) -> String {

@@ -18,6 +18,7 @@ mod site;
 mod watched;
 
 mod a2a;
+mod addresses;
 mod backup;
 mod bad_input;
 mod builtin;

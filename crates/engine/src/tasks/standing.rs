@@ -246,6 +246,7 @@ fn state_of_failure(failure: &AgentError) -> TaskState {
         | ErrorCode::AlreadyExists
         | ErrorCode::VersionConflict
         | ErrorCode::IllegalTransition
+        | ErrorCode::MethodNotAllowed
         | ErrorCode::Immutable
         | ErrorCode::StillReferenced
         | ErrorCode::RoutingTestFailed

@@ -9,6 +9,7 @@ use axum::http::header::{ACCEPT, WWW_AUTHENTICATE};
 use axum::http::{Extensions, HeaderMap, HeaderValue};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on_service};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::json::Profile;
 use charter_engine::{Caller, EngineError, Share};
@@ -29,7 +30,7 @@ use crate::streams::{self, StreamPlace};
 use crate::transfer::HeldBody;
 
 /// Where the protocol is served.
-const PATH: &str = "/mcp";
+pub(crate) const PATH: &str = "/mcp";
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -66,8 +67,11 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         state: state.clone(),
         sessions,
     };
+    let methods = MethodFilter::GET
+        .or(MethodFilter::POST)
+        .or(MethodFilter::DELETE);
     Router::new()
-        .route_service(PATH, service)
+        .route(PATH, on_service(methods, service))
         .layer(from_fn_with_state(gate, admit))
 }
 

@@ -125,7 +125,6 @@ fn add(path: &str, method: &str, operation: &mut Value) {
     let Some(answers) = operation["responses"].as_object_mut() else {
         return;
     };
-    // Evidence has operations that only refuse.
     for (status, description) in found {
         let answer = json!({"description": description, "content": body(path)});
         if !covered(answers, status) {

@@ -15,6 +15,9 @@ use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
 use crate::state::AppState;
 
+/// Where one record is.
+pub(crate) const RECORD: &str = "/v1/evidence/{id}";
+
 /// Records of a page when nothing else is asked for.
 const PAGE: usize = 50;
 
@@ -137,25 +140,4 @@ pub(crate) async fn attach(
     attached
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))
-}
-
-/// Refused: evidence is never changed.
-#[utoipa::path(put, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "change_evidence",
-    params(("id" = String, Path, description = "`ev_…`")),
-    responses((status = 405, description = "Always", body = ref("#/components/schemas/agent_error"))))]
-pub(crate) async fn change(State(state): State<AppState>, By(_caller): By) -> ApiError {
-    immutable(&state)
-}
-
-/// Refused: evidence is never deleted.
-#[utoipa::path(delete, path = "/v1/evidence/{id}", tag = "evidence", operation_id = "delete_evidence",
-    params(("id" = String, Path, description = "`ev_…`")),
-    responses((status = 405, description = "Always", body = ref("#/components/schemas/agent_error"))))]
-pub(crate) async fn delete(State(state): State<AppState>, By(_caller): By) -> ApiError {
-    immutable(&state)
-}
-
-fn immutable(state: &AppState) -> ApiError {
-    let message = "evidence is never changed or deleted";
-    ApiError::new(state, EngineError::new(ErrorCode::Immutable, message))
 }
