@@ -12,8 +12,8 @@ mod sameness;
 
 use std::sync::OnceLock;
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use crate::canonical;
@@ -286,6 +286,19 @@ impl SchemaEntry {
         canonical::sorted(self.made(&[]))
     }
 
+    /// Its id, which references to it name.
+    fn id(&self) -> String {
+        let seeds = match self.origin {
+            Origin::Seed(text) => decode_stored::<Value>(text).ok(),
+            Origin::Type(_) | Origin::Authored(_) => None,
+        };
+        let seeds = seeds.as_ref().and_then(|seed| seed.get("$id")?.as_str());
+        seeds.map_or_else(
+            || format!("urn:charter:schema:{}", self.name),
+            str::to_owned,
+        )
+    }
+
     fn made(&self, aliases: &[Alias]) -> Value {
         let mut json = match self.origin {
             // The text is embedded; a test reads every one of them.
@@ -294,10 +307,7 @@ impl SchemaEntry {
         };
         aliases::describe(&mut json, aliases);
         if let Some(root) = json.as_object_mut() {
-            root.insert(
-                "$id".into(),
-                format!("urn:charter:schema:{}", self.name).into(),
-            );
+            root.insert("$id".into(), self.id().into());
             root.insert("title".into(), self.title.into());
             root.insert("x-charter-source".into(), self.source.into());
             if self.is_authored_here() {
@@ -306,6 +316,49 @@ impl SchemaEntry {
         }
         json
     }
+}
+
+/// A schema that refers to a contract by its id. What is made of it puts the contract in its place
+/// ([`inline_contracts`]), or a reference of its own ([`replace_contracts`]).
+#[must_use]
+pub fn reference(name: SchemaName) -> Schema {
+    schemars::json_schema!({"$ref": name.entry().id()})
+}
+
+/// Puts contracts in the place of references to them.
+pub(crate) fn inline_contracts(schema: &mut Value) {
+    replace_contracts(schema, &|entry| {
+        let mut contract = entry.json().clone();
+        if let Some(fields) = contract.as_object_mut() {
+            fields.remove("$id");
+            fields.remove("$schema");
+        }
+        contract
+    });
+}
+
+/// Replaces references to contracts.
+pub fn replace_contracts(schema: &mut Value, replace: &impl Fn(&'static SchemaEntry) -> Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(entry) = fields.get("$ref").and_then(entry_of) {
+                *schema = replace(entry);
+                return;
+            }
+            let parts = fields.values_mut();
+            parts.for_each(|part| replace_contracts(part, replace));
+        }
+        Value::Array(parts) => {
+            let parts = parts.iter_mut();
+            parts.for_each(|part| replace_contracts(part, replace));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The contract that a reference leads to by its id.
+fn entry_of(reference: &Value) -> Option<&'static SchemaEntry> {
+    all().find(|entry| *reference == entry.id())
 }
 
 fn inspect<T: Contract>(value: &Value) -> Report {

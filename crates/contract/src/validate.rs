@@ -6,6 +6,7 @@ mod describe;
 mod guess;
 mod listing;
 mod suggest;
+mod typed;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +19,7 @@ use crate::violation::{Report, Stage, Violation};
 pub use crate::violation::{MAX_VIOLATIONS, pointer_segment};
 pub use guess::guess;
 pub use suggest::nearest;
+pub use typed::{parse_typed, read_typed};
 
 /// A type whose JSON form is one of the contracts.
 ///

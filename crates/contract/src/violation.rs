@@ -37,6 +37,15 @@ pub struct Violation {
     pub suggestion: Option<String>,
 }
 
+impl Violation {
+    /// The same in a larger document, which has the document that was looked at at `pointer`.
+    #[must_use]
+    pub fn below(mut self, pointer: &str) -> Self {
+        self.pointer.insert_str(0, pointer);
+        self
+    }
+}
+
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pointer = if self.pointer.is_empty() {

@@ -18,6 +18,7 @@ use charter_contract::ids::SkillId;
 use charter_contract::number;
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
+use charter_contract::violation::Report;
 use charter_domain::link_graph::{LayerOf, LinkFinding, Place, SkillNode};
 use charter_search::embed::Vector;
 use charter_search::{EmbeddedQuery, SlotLayer, discover};
@@ -159,10 +160,41 @@ pub struct SkillSearch {
     pub vector: Option<number::Vector>,
     /// How many hits, 1 to 100; 10 where it is not said.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_TOP_K))]
     pub top_k: Option<usize>,
     /// Only folders, or only leaves.
     #[serde(default)]
     pub only: Option<SkillKind>,
+}
+
+/// What a search goes by.
+enum SearchedBy<'s> {
+    Words(&'s str),
+    Vector(&'s number::Vector),
+}
+
+impl SkillSearch {
+    /// What it goes by, or everything that is wrong with it.
+    fn by(&self, top_k: usize) -> Result<SearchedBy<'_>, EngineError> {
+        let mut report = Report::new();
+        if !(1..=MAX_TOP_K).contains(&top_k) {
+            let message = format!("{top_k} is not from 1 to {MAX_TOP_K}");
+            report.meaning("/top_k", "range", message);
+        }
+        let by = match (&self.query, &self.vector) {
+            (Some(words), None) => Some(SearchedBy::Words(words)),
+            (None, Some(vector)) => Some(SearchedBy::Vector(vector)),
+            (Some(_), Some(_)) | (None, None) => {
+                let message = "search by `query` or by `vector`".to_owned();
+                report.meaning("", "exactly_one", message);
+                None
+            }
+        };
+        match by {
+            Some(by) if report.violations.is_empty() => Ok(by),
+            Some(_) | None => Err(EngineError::unfit("the search", &report.violations)),
+        }
+    }
 }
 
 impl Engine {
@@ -178,15 +210,9 @@ impl Engine {
         search: &SkillSearch,
     ) -> Result<Vec<SkillFound>, EngineError> {
         let top_k = search.top_k.unwrap_or(TOP_K);
-        if !(1..=MAX_TOP_K).contains(&top_k) {
-            return Err(invalid(format!("top_k must be from 1 to {MAX_TOP_K}")));
-        }
-        let query = match (&search.query, &search.vector) {
-            (Some(words), None) => self.embedded(words).await?,
-            (None, Some(vector)) => self.vector_query(vector)?,
-            (Some(_), Some(_)) | (None, None) => {
-                return Err(invalid("search by `query` or by `vector`".to_owned()));
-            }
+        let query = match search.by(top_k)? {
+            SearchedBy::Words(words) => self.embedded(words).await?,
+            SearchedBy::Vector(vector) => self.vector_query(vector)?,
         };
         if let Some(found) = self.found_by_node(caller, search, &query, top_k).await? {
             return Ok(found);

@@ -8,7 +8,11 @@ use charter_contract::violation::Violation;
 use charter_domain::parameters::ParameterFault;
 use charter_effects::ModelFailure;
 use charter_store::StoreError;
+use serde::Deserialize;
 use serde_json::{Value, json};
+
+/// The detail that has violations.
+const VIOLATIONS: &str = "violations";
 
 /// A use case that could not be carried out.
 ///
@@ -107,16 +111,50 @@ impl EngineError {
     /// A document that breaks its contract, or cannot be carried out: every violation.
     #[must_use]
     pub fn violations(name: &str, violations: &[Violation]) -> Self {
-        let first = violations
-            .first()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let message = match violations.len() {
-            0 | 1 => format!("this is no {name}: {first}"),
-            count => format!("this is no {name}: {first}, and {} more", count - 1),
-        };
-        Self::new(ErrorCode::InvalidDocument, message)
-            .with_details(json!({"violations": violations}))
+        let message = format!("this is no {name}: {}", listed(violations));
+        Self::new(ErrorCode::InvalidDocument, message).with_details(json!({VIOLATIONS: violations}))
+    }
+
+    /// What was sent (`what`) has not the form that it must have, or asks for what makes no sense: every violation.
+    #[must_use]
+    pub fn unfit(what: &str, violations: &[Violation]) -> Self {
+        let message = format!("{what} cannot be read: {}", listed(violations));
+        Self::new(ErrorCode::InvalidRequest, message).with_details(json!({VIOLATIONS: violations}))
+    }
+
+    /// Refuses what was sent for its violations, where there are any.
+    ///
+    /// # Errors
+    /// [`EngineError::unfit`].
+    pub(crate) fn must_be_none(what: &str, violations: &[Violation]) -> Result<(), Self> {
+        if violations.is_empty() {
+            return Ok(());
+        }
+        Err(Self::unfit(what, violations))
+    }
+
+    /// The same about what was sent as `what`, which has what is wrong in other places: `place` of each pointer.
+    #[must_use]
+    pub fn as_sent(self, what: &str, place: impl Fn(&str) -> String) -> Self {
+        let mut violations = self.violations_found();
+        if violations.is_empty() {
+            return self;
+        }
+        for violation in &mut violations {
+            violation.pointer = place(&violation.pointer);
+        }
+        Self {
+            code: self.code,
+            ..Self::unfit(what, &violations)
+        }
+    }
+
+    /// The violations, where these are what is wrong.
+    #[must_use]
+    pub fn violations_found(&self) -> Vec<Violation> {
+        let found = self.details.as_ref().and_then(|of| of.get(VIOLATIONS));
+        let found = found.map(Vec::<Violation>::deserialize);
+        found.and_then(Result::ok).unwrap_or_default()
     }
 
     /// A failure that the caller can do nothing about.
@@ -127,6 +165,18 @@ impl EngineError {
             format!("an internal error while {doing}"),
         )
         .caused_by(cause)
+    }
+}
+
+/// The first violation, and how many more there are.
+fn listed(violations: &[Violation]) -> String {
+    let first = violations
+        .first()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    match violations.len() {
+        0 | 1 => first,
+        count => format!("{first}, and {} more", count - 1),
     }
 }
 

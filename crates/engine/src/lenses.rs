@@ -34,6 +34,7 @@ use crate::{Caller, Engine, EngineError, Tier};
 pub use cut::Position;
 pub use index::{LensIndexed, LensOutcome};
 pub(crate) use refresh::LensJob;
+pub use search::MAX_PASSAGES;
 pub(crate) use shelf::{LensKey, Shelf};
 pub(crate) use work::LensWork;
 pub use work::{LastWork, Stage, WorkResult};
@@ -75,7 +76,7 @@ pub struct IndexShown {
 }
 
 /// What to look for, and in which lenses.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LensFilter {
     /// These lenses; all that the caller sees when empty.
@@ -89,6 +90,7 @@ pub struct LensFilter {
     pub tags: Vec<Label>,
     /// How many passages: 5 when absent, 50 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_PASSAGES))]
     pub top_k: Option<usize>,
 }
 

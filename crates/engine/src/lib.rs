@@ -95,7 +95,7 @@ pub use keys::{
 };
 pub use lenses::{
     IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
-    PassageShown, Position, Stage, WorkResult,
+    MAX_PASSAGES, PassageShown, Position, Stage, WorkResult,
 };
 pub use memory::{
     MemoryDraft, MemoryFound, MemoryListing, MemoryQuery, MemoryShown, MemoryWord, RelatedMemory,

@@ -19,8 +19,8 @@ mod propose;
 mod respond;
 
 use charter_contract::agentic::request::AgentRequest;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
+use charter_contract::validate::read_typed;
 use serde_json::Value;
 
 use crate::{Caller, EngineError, LensFilter, Tier};
@@ -34,7 +34,7 @@ pub(crate) use in_hand::InHand;
 pub use progress::{Progress, ProgressEvent};
 
 /// Settings that a client may pass in a request's `metadata` (this project).
-#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub(crate) struct Wishes {
     /// Values for skill parameters.
@@ -60,9 +60,10 @@ impl Wishes {
         let Some(metadata) = &request.metadata else {
             return Ok(Self::default());
         };
-        serde_json::from_value(Value::Object(metadata.extra.clone())).map_err(|error| {
-            let message = format!("the request's metadata cannot be read: {error}");
-            EngineError::new(ErrorCode::InvalidRequest, message)
+        read_typed(&Value::Object(metadata.extra.clone())).map_err(|violations| {
+            let violations = violations.into_iter();
+            let violations: Vec<_> = violations.map(|found| found.below("/metadata")).collect();
+            EngineError::unfit("the request", &violations)
         })
     }
 }

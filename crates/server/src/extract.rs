@@ -5,11 +5,12 @@ use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Query, Request};
 use axum::http::request::Parts;
 use charter_contract::bounds::LIGHT_BODY;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::json::{self, JsonFault, Profile, TooMuch, extent};
+use charter_contract::json::{Profile, TooMuch, extent};
 use charter_contract::package::PackageScope;
-use charter_contract::validate::{Contract, parse};
+use charter_contract::validate::{Contract, parse, parse_typed};
 use charter_engine::{Caller, EngineError, OrderKey, Share, Shares};
 use futures_util::StreamExt;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -98,10 +99,7 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let body = ReadBody::read(&head, body, state).await?;
-        if std::str::from_utf8(&body.bytes).is_err() {
-            let error = EngineError::new(ErrorCode::InvalidUtf8, "the body is not valid UTF-8");
-            return Err(ApiError::new(state, error));
-        }
+        must_be_utf8(&body.bytes, state)?;
         body.set_aside(&head, state, Profile::MESSAGE).await?;
         parse::<T>(&body.bytes).map(Valid).map_err(|violations| {
             ApiError::new(
@@ -115,12 +113,13 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
 /// A body of this interface's own, not a contract's; an empty one counts as `{}`.
 pub(crate) struct Sent<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<AppState> for Sent<T> {
+impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for Sent<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let body = ReadBody::read(&head, body, state).await?;
+        must_be_utf8(&body.bytes, state)?;
         let profile = Profile::MESSAGE.of_bytes(state.limits.body_bytes);
         body.set_aside(&head, state, profile).await?;
         let bytes: &[u8] = if body.bytes.is_empty() {
@@ -128,14 +127,18 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Sent<T> {
         } else {
             &body.bytes
         };
-        json::decode(bytes, profile).map(Sent).map_err(|fault| {
-            let message = match fault {
-                JsonFault::TooMuch(much) => format!("the body {much}"),
-                JsonFault::Form(error) => format!("the body cannot be read: {error}"),
-            };
-            ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
-        })
+        parse_typed(bytes, profile)
+            .map(Sent)
+            .map_err(|violations| ApiError::new(state, EngineError::unfit("the body", &violations)))
     }
+}
+
+fn must_be_utf8(bytes: &[u8], state: &AppState) -> Result<(), ApiError> {
+    if std::str::from_utf8(bytes).is_ok() {
+        return Ok(());
+    }
+    let error = EngineError::new(ErrorCode::InvalidUtf8, "the body is not valid UTF-8");
+    Err(ApiError::new(state, error))
 }
 
 /// A body as it came, of an interface that says itself what is wrong with it.

@@ -143,7 +143,7 @@ fn b003_10_a_memory_has_a_source_tags_and_bounds() {
     let refused = ann.post("/v1/memories", &body(sourceless));
     refused.clone().fails(400, "invalid_document");
     let pointer = &refused.body["technical_details"]["violations"][0]["pointer"];
-    assert_eq!(pointer, "/metadata/source");
+    assert_eq!(pointer, "/memory/metadata/source");
     for (memory, code) in [
         (draft("t", "c", &[], 5), "invalid_request"),
         (draft("t", "c", &["a"], 11), "invalid_request"),

@@ -186,7 +186,12 @@ fn not_one_field(
     schema: &Map<String, Value>,
     report: &mut Listing<'_>,
 ) -> Option<Violation> {
-    let branches = part(schema, error.schema_path().as_str())?.as_array()?;
+    let path = error.schema_path().as_str();
+    let branches = part(schema, path)?.as_array()?;
+    if branches.iter().all(has_one_keyword) && !path.ends_with("/oneOf") {
+        // The spellings of one field: it is missing, which is said in its own words.
+        return None;
+    }
     let names: Vec<&str> = branches.iter().map(only_field).collect::<Option<_>>()?;
     let given: Vec<&String> = error.instance().as_object()?.keys().collect();
     let known = |field: &str| names.contains(&field);
@@ -205,13 +210,26 @@ fn not_one_field(
     Some(found)
 }
 
-/// The one field that an alternative has and needs.
+/// The one field that an alternative has and needs, or that it needs and is all that it says.
 fn only_field(branch: &Value) -> Option<&str> {
-    let mut fields = branch.get("properties")?.as_object()?.keys();
-    let only = fields.next().filter(|_| fields.next().is_none())?;
     let required = branch.get("required")?.as_array()?;
+    let Some(properties) = branch.get("properties") else {
+        let [only] = required.as_slice() else {
+            return None;
+        };
+        return only.as_str().filter(|_| has_one_keyword(branch));
+    };
+    let mut fields = properties.as_object()?.keys();
+    let only = fields.next().filter(|_| fields.next().is_none())?;
     let needs_it = required.iter().any(|name| name == only);
     needs_it.then_some(only)
+}
+
+/// Whether a schema has one keyword alone.
+fn has_one_keyword(schema: &Value) -> bool {
+    schema
+        .as_object()
+        .is_some_and(|keywords| keywords.len() == 1)
 }
 
 /// The type that a branch asks for instead of the one that is there.

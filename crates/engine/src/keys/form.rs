@@ -1,6 +1,6 @@
 //! What is asked for and shown of keys.
 
-use charter_contract::identity::{AccessScopes, CatalogueRole, KeyHolder, Rights};
+use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, KeyHolder, Rights};
 use charter_contract::ids::{KeyId, TenantId, UserId};
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
@@ -8,7 +8,7 @@ use charter_store::key::KeyRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::KeyText;
+use super::{KeyText, LONGEST_LIFE_S, LONGEST_OVERLAP_S};
 use crate::{Role, SkillGrants, Tier};
 
 /// A key that is to be made. What is not said is the least: a `user` of the basic tier who looks at the
@@ -39,11 +39,19 @@ pub struct KeyOrder {
     pub holder: KeyHolder,
     /// Parts of the interface; those of its maker when absent, for an agent without `approvals:write`.
     #[serde(default)]
-    #[schemars(with = "Option<Vec<String>>")]
+    #[schemars(with = "Option<Vec<String>>", inner(regex(pattern = scope_pattern())))]
     pub scopes: Option<AccessScopes>,
     /// For how long it lets in, in seconds; for ever when absent.
     #[serde(default)]
+    #[schemars(range(min = 1, max = LONGEST_LIFE_S))]
     pub expires_in_s: Option<u64>,
+}
+
+/// A scope, or all of them.
+fn scope_pattern() -> String {
+    let names = AccessScope::ALL.iter().map(|scope| scope.as_str());
+    let names: Vec<&str> = names.collect();
+    format!(r"^(\*|{})$", names.join("|"))
 }
 
 /// How a key is to be replaced.
@@ -52,9 +60,11 @@ pub struct KeyOrder {
 pub struct KeyRotation {
     /// For how long the old one still lets in, in seconds.
     #[serde(default)]
+    #[schemars(range(max = LONGEST_OVERLAP_S))]
     pub overlap_s: u64,
     /// For how long the new one lets in, in seconds; as long as the old one was made for when absent.
     #[serde(default)]
+    #[schemars(range(min = 1, max = LONGEST_LIFE_S))]
     pub expires_in_s: Option<u64>,
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::lens::DomainLens;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::violation::Report;
 use charter_domain::catalogue::Found;
 use charter_search::{
     EmbeddedQuery, Fusion, PassageHit, PassageIndex, PassagePlace, RouteSettings, WordScores,
@@ -25,7 +26,7 @@ use crate::{Caller, Engine, EngineError};
 /// Passages of an answer when nothing else is asked for.
 const PASSAGES: usize = 5;
 /// Most passages of an answer.
-const MAX_PASSAGES: usize = 50;
+pub const MAX_PASSAGES: usize = 50;
 /// How many parts of passages storage finds, and how many passages that words bring up it compares.
 const COMPARED: usize = 200;
 
@@ -51,10 +52,7 @@ impl Engine {
     ) -> Result<LensAnswer, EngineError> {
         may_read(caller)?;
         let top_k = filter.top_k.unwrap_or(PASSAGES);
-        if top_k > MAX_PASSAGES {
-            let message = format!("top_k is {top_k}; at most {MAX_PASSAGES} passages are given");
-            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
-        }
+        must_make_sense(question, top_k)?;
         let query = Arc::new(self.embedded(question).await?);
         let mut searched = self.searched(caller, filter)?;
         let mut found = self.find_passages(caller, &searched, &query, top_k).await?;
@@ -255,6 +253,19 @@ fn key(searched: &Searched, place: PassagePlace) -> Option<PassageKey> {
         generation: shelved.generation,
         ordinal: place.passage,
     })
+}
+
+/// Refuses a question that asks for nothing, with everything that is wrong with it.
+fn must_make_sense(question: &str, top_k: usize) -> Result<(), EngineError> {
+    let mut report = Report::new();
+    if question.trim().is_empty() {
+        report.meaning("/query", "empty", "it says nothing".to_owned());
+    }
+    if !(1..=MAX_PASSAGES).contains(&top_k) {
+        let message = format!("{top_k} is not from 1 to {MAX_PASSAGES}");
+        report.meaning("/top_k", "range", message);
+    }
+    EngineError::must_be_none("the question", &report.violations)
 }
 
 /// The best passages, where this process has vectors and texts.

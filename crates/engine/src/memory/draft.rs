@@ -4,11 +4,11 @@ use charter_contract::agentic::memory::{MemoryEntry, MemoryMetadata, Tags, Visib
 use charter_contract::ids::{AgentId, MemoryId};
 use charter_contract::time::Timestamp;
 use charter_contract::validate::Contract;
-use charter_contract::violation::Report;
+use charter_contract::violation::{Report, Violation};
 use charter_domain::memory;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 
 use crate::EngineError;
 
@@ -17,16 +17,40 @@ use crate::EngineError;
 #[serde(deny_unknown_fields)]
 pub struct MemoryDraft {
     /// Its title.
+    #[schemars(length(min = 1, max = memory::MAX_TITLE))]
     pub title: String,
     /// What is remembered.
+    #[schemars(length(min = 1, max = memory::MAX_CONTENT))]
     pub content: String,
     /// Words to find it by.
+    #[schemars(length(max = memory::MAX_TAGS), inner(length(min = 1, max = memory::MAX_TAG)))]
     pub tags: Tags,
     /// Its source, and how much it matters.
+    #[schemars(transform = needs_source)]
     pub metadata: MemoryMetadata,
     /// Memories it belongs with.
     #[serde(default)]
+    #[schemars(length(max = memory::MAX_RELATED))]
     pub related_memories: Vec<MemoryId>,
+}
+
+/// What is written by this interface has a source, and no field that is `null`.
+fn needs_source(schema: &mut Schema) {
+    schema.insert("required".to_owned(), json!(["source"]));
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+        return;
+    };
+    for (name, property) in properties {
+        let types = property.get("type").and_then(Value::as_array);
+        let mut types: Vec<Value> = types.cloned().unwrap_or_default();
+        types.retain(|one| one != "null");
+        if let [only] = types.as_slice() {
+            property["type"] = only.clone();
+        }
+        if name == "source" {
+            property["minLength"] = json!(1);
+        }
+    }
 }
 
 /// A new memory.
@@ -57,7 +81,7 @@ pub struct Supersede {
     pub agent_id: Option<AgentId>,
 }
 
-/// The entry of a draft.
+/// The entry of a draft. The pointers of violations lead into what carries the draft as its `memory`.
 pub(super) fn entry(
     id: &MemoryId,
     created_at: Timestamp,
@@ -82,8 +106,10 @@ pub(super) fn entry(
     if report.violations.is_empty() {
         return Ok(entry);
     }
+    let violations = report.violations.into_iter();
+    let violations: Vec<Violation> = violations.map(|found| found.below("/memory")).collect();
     Err(EngineError::violations(
         MemoryEntry::NAME.as_str(),
-        &report.violations,
+        &violations,
     ))
 }

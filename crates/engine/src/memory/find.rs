@@ -1,8 +1,8 @@
 //! Searching memories: by meaning and words, among those that a filter lets through.
 
 use charter_contract::agentic::memory::{Importance, MemoryState};
-use charter_contract::error_code::ErrorCode;
 use charter_contract::time::Timestamp;
+use charter_contract::violation::Report;
 use charter_domain::memory::Holding;
 use charter_search::EmbeddedQuery;
 use charter_store::memory::{NearMemory, NearestMemories};
@@ -39,6 +39,7 @@ pub struct MemoryQuery {
     /// Also what is only proposed, as far as the caller may see it.
     pub proposed: bool,
     /// How many, at most 50.
+    #[schemars(range(min = 1, max = MAX_FOUND))]
     pub limit: Option<usize>,
 }
 
@@ -56,6 +57,34 @@ pub struct MemoryFound {
     pub shown: MemoryShown,
 }
 
+impl MemoryQuery {
+    /// Refuses a question that asks for nothing, with everything that is wrong with it.
+    fn must_make_sense(&self) -> Result<(), EngineError> {
+        let mut report = Report::new();
+        if let Some(limit) = self.limit
+            && !(1..=MAX_FOUND).contains(&limit)
+        {
+            let message = format!("{limit} is not from 1 to {MAX_FOUND}");
+            report.meaning("/limit", "range", message);
+        }
+        if self
+            .text
+            .as_deref()
+            .is_some_and(|text| text.trim().is_empty())
+        {
+            let message = "it says nothing; leave it out to list what changed last";
+            report.meaning("/text", "empty", message.to_owned());
+        }
+        if let (Some(from), Some(until)) = (self.from, self.until)
+            && until <= from
+        {
+            let message = format!("{until} is not after `from`, {from}");
+            report.consistency("/until", "range", message);
+        }
+        EngineError::must_be_none("the search", &report.violations)
+    }
+}
+
 impl Engine {
     /// The memories that fit, best first. What the caller may not see, what has expired and what the
     /// filters exclude is neither scored nor counted.
@@ -67,17 +96,8 @@ impl Engine {
         caller: &Caller,
         query: &MemoryQuery,
     ) -> Result<Vec<MemoryFound>, EngineError> {
+        query.must_make_sense()?;
         let limit = query.limit.unwrap_or(FOUND);
-        if !(1..=MAX_FOUND).contains(&limit) {
-            let message = format!("`limit` is 1 to {MAX_FOUND}");
-            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
-        }
-        if let (Some(from), Some(until)) = (query.from, query.until)
-            && until <= from
-        {
-            let message = format!("`until`, {until}, is not after `from`, {from}");
-            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
-        }
         let embedded = match &query.text {
             Some(text) => Some(self.embedded(text).await?),
             None => None,

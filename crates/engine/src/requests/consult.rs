@@ -28,12 +28,21 @@ impl Engine {
         let question = asked.request.input.as_str();
         let answer = self
             .ask_lenses(&asked.caller, question, &asked.wishes.rag_params)
-            .await?;
+            .await
+            .map_err(|error| error.as_sent("the request", place_in_request))?;
         if answer.passages.is_empty() {
             let message = "no passage of the reference library comes close to this question";
             return Err(EngineError::new(ErrorCode::NoMatch, message));
         }
         Ok(answer)
+    }
+}
+
+/// Where a request has what a question to lenses has at `pointer`.
+fn place_in_request(pointer: &str) -> String {
+    match pointer {
+        "/query" => "/input".to_owned(),
+        other => format!("/metadata/rag_params{other}"),
     }
 }
 

@@ -7,7 +7,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{ArtifactKind, MissionState};
-use charter_contract::validate;
+use charter_contract::validate::{self, pointer_segment, read_typed};
+use charter_contract::violation::Report;
 use charter_store::mission::{ArtifactFilter, MissionRecord};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -21,6 +22,9 @@ use crate::{
 
 /// The field of a message that orders a mission.
 pub(super) const MISSION: &str = "mission";
+
+/// Where it is in what a message gives.
+const MISSION_PLACE: &str = "/mission";
 
 /// Where missions say that they come from.
 const SURFACE: &str = "a2a";
@@ -137,35 +141,60 @@ pub(super) fn is_own(caller: &Caller, record: &MissionRecord) -> bool {
     by && record.imported_at.is_none()
 }
 
-/// What a message orders: its goal is the text.
+/// What a message orders: its goal is the text. The pointers of violations lead into what the message gives.
 fn order(id: &MissionId, message: &TaskMessage) -> Result<MissionOrder, EngineError> {
-    let invalid = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
-    if let Some(field) = message.wishes.keys().find(|field| *field != MISSION) {
-        return Err(invalid(format!("`{field}` does not go with a `mission`")));
+    let mut report = Report::new();
+    for field in message.wishes.keys().filter(|field| *field != MISSION) {
+        let said = format!("`{field}` does not go with a `mission`");
+        report.consistency(format!("/{}", pointer_segment(field)), "alone", said);
     }
-    let Some(Value::Object(wished)) = message.wishes.get(MISSION) else {
-        return Err(invalid("`mission` must be an object".to_owned()));
+    let read = match message.wishes.get(MISSION) {
+        Some(Value::Object(wished)) => {
+            let order = completed(id, message, wished.clone(), &mut report);
+            read_typed(&Value::Object(order))
+        }
+        _ => {
+            report.meaning(MISSION_PLACE, "type", "must be an object".to_owned());
+            Err(Vec::new())
+        }
     };
-    let mut order: Map<String, Value> = wished.clone();
-    for field in ["mission_id", "origin_surface"] {
-        if order.contains_key(field) {
-            return Err(invalid(format!(
-                "`mission.{field}` is not a message's to say"
-            )));
+    match read {
+        Ok(order) if report.violations.is_empty() => return Ok(order),
+        Ok(_) => {}
+        Err(violations) => {
+            for violation in violations {
+                report.push(violation.below(MISSION_PLACE));
+            }
         }
     }
-    if order.contains_key("goal") && !message.text.is_empty() {
-        return Err(invalid(
-            "the text is the goal; `mission.goal` says another".to_owned(),
-        ));
+    Err(EngineError::unfit("the data", &report.violations))
+}
+
+/// The order with what the message says elsewhere.
+fn completed(
+    id: &MissionId,
+    message: &TaskMessage,
+    mut order: Map<String, Value>,
+    report: &mut Report,
+) -> Map<String, Value> {
+    for (field, value) in [
+        ("mission_id", json!(id)),
+        ("origin_surface", json!(SURFACE)),
+    ] {
+        if order.insert(field.to_owned(), value).is_some() {
+            let said = format!("the server sets `{field}`; leave it out");
+            report.meaning(format!("{MISSION_PLACE}/{field}"), "not_given", said);
+        }
     }
-    if !message.text.is_empty() {
-        order.insert("goal".to_owned(), json!(message.text));
+    if !message.text.is_empty()
+        && order
+            .insert("goal".to_owned(), json!(message.text))
+            .is_some()
+    {
+        let said = "the text is the goal; `goal` says another".to_owned();
+        report.consistency(format!("{MISSION_PLACE}/goal"), "alone", said);
     }
-    order.insert("mission_id".to_owned(), json!(id));
-    order.insert("origin_surface".to_owned(), json!(SURFACE));
-    serde_json::from_value(Value::Object(order))
-        .map_err(|error| invalid(format!("`mission` cannot be read: {error}")))
+    order
 }
 
 /// A mission's state, as a task's.

@@ -7,7 +7,7 @@ use charter_engine::{Caller, Progress, TaskFilter, TaskKey, TaskMessage};
 use charter_store::page::PageRequest;
 use serde_json::{Value, json};
 
-use super::error::{A2aError, Kind};
+use super::error::{A2aError, Kind, Violations};
 use super::params::{self, GetCard, ListTasks, OfTask, SendMessage};
 use super::show::{self, Accepts, View};
 use super::stream::{self, Events, Until};
@@ -121,8 +121,12 @@ struct Sending {
 
 impl Sending {
     fn read(sent: SendMessage) -> Result<Self, A2aError> {
-        params::no_tenant(sent.tenant.as_ref())?;
         let configuration = sent.configuration.unwrap_or_default();
+        let mut violations = Violations::default();
+        violations.keep(params::no_tenant(sent.tenant.as_ref()));
+        let message = violations.keep(message::read(&sent.message));
+        let history = violations.keep(params::history(configuration.history_length));
+        let (message, history) = violations.unless_any(message.zip(history))?;
         if configuration.task_push_notification_config.is_some() {
             return Err(no_push());
         }
@@ -130,9 +134,9 @@ impl Sending {
         let modes = configuration.accepted_output_modes.as_deref();
         Ok(Self {
             task: task.map(task_id).transpose()?,
-            message: message::read(&sent.message)?,
+            message,
             view: View {
-                history: params::history(configuration.history_length)?,
+                history,
                 artifacts: true,
                 accepts: Accepts::of(modes)?,
             },
@@ -220,16 +224,22 @@ async fn get(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Value,
 }
 
 async fn list(state: &AppState, caller: &Caller, asked: ListTasks) -> Result<Value, A2aError> {
-    params::no_tenant(asked.tenant.as_ref())?;
-    let size = asked.page_size()?;
+    let mut violations = Violations::default();
+    violations.keep(params::no_tenant(asked.tenant.as_ref()));
+    let size = violations.keep(asked.page_size());
+    let history = violations.keep(params::history(asked.history_length));
+    let standing = violations.keep(asked.state());
+    let since = violations.keep(asked.since());
+    let read = size.zip(history).zip(standing.zip(since));
+    let ((size, history), (standing, since)) = violations.unless_any(read)?;
     let view = View {
-        history: params::history(asked.history_length)?,
+        history,
         artifacts: asked.include_artifacts.unwrap_or_default(),
         accepts: Accepts::ALL,
     };
     let filter = TaskFilter {
-        state: asked.state()?,
-        since: asked.since()?,
+        state: standing,
+        since,
         context: asked.context_id.filter(|id| !id.is_empty()),
     };
     let after = asked.page_token.filter(|token| !token.is_empty());

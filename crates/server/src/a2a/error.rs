@@ -2,7 +2,9 @@
 
 use axum::http::StatusCode;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::violation::Violation;
 use charter_engine::EngineError;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::{log, status, unnamed};
@@ -12,6 +14,9 @@ const PROTOCOL_DOMAIN: &str = "a2a-protocol.org";
 
 /// Whose reasons the others are.
 const OWN_DOMAIN: &str = "charter";
+
+/// Where a request has what the data parts of a message give.
+const METADATA: &str = "/metadata";
 
 /// JSON-RPC's code for what an implementation defines itself.
 const IMPLEMENTATION_DEFINED: i32 = -32_000;
@@ -116,8 +121,56 @@ struct Failure {
     kind: Kind,
     message: String,
     metadata: Map<String, Value>,
-    /// The parameter that is wrong, where it is one.
-    field: Option<String>,
+    /// The parameters that are wrong.
+    fields: Vec<FieldViolation>,
+}
+
+/// What is wrong with a parameter (`google.rpc.BadRequest.FieldViolation`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct FieldViolation {
+    /// Its path by the names of ProtoJSON: `message.parts[0].data`.
+    field: String,
+    description: String,
+}
+
+/// Everything that is wrong with the parameters of a call.
+#[derive(Debug, Default)]
+pub(super) struct Violations {
+    fields: Vec<FieldViolation>,
+    /// What kind of failure they are together.
+    kind: Option<Kind>,
+}
+
+impl Violations {
+    /// Adds a parameter that is wrong.
+    pub(super) fn add(&mut self, field: &str, description: impl Into<String>) {
+        self.take(A2aError::param(field, description));
+    }
+
+    /// Keeps what was read, or adds what is wrong with it.
+    pub(super) fn keep<T>(&mut self, read: Result<T, A2aError>) -> Option<T> {
+        read.map_err(|error| self.take(error)).ok()
+    }
+
+    fn take(&mut self, error: A2aError) {
+        let Failure { kind, fields, .. } = *error.0;
+        // What is wrong in itself counts for more than what is not taken.
+        if self.kind != Some(Kind::InvalidParams) {
+            self.kind = Some(kind);
+        }
+        self.fields.extend(fields);
+    }
+
+    /// What was read, unless anything is wrong.
+    pub(super) fn unless_any<T>(self, read: Option<T>) -> Result<T, A2aError> {
+        match (self.kind, read) {
+            (None, Some(read)) => Ok(read),
+            (kind, _) => {
+                let kind = kind.unwrap_or(Kind::Internal);
+                Err(A2aError::of_fields(kind, self.fields))
+            }
+        }
+    }
 }
 
 impl A2aError {
@@ -126,16 +179,43 @@ impl A2aError {
             kind,
             message: message.into(),
             metadata: Map::new(),
-            field: None,
+            fields: Vec::new(),
         }))
     }
 
     /// A parameter that is wrong.
     pub(super) fn param(field: &str, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let mut error = Self::new(Kind::InvalidParams, format!("{field}: {message}"));
-        error.0.field = Some(field.to_owned());
+        Self::of_field(Kind::InvalidParams, field, message)
+    }
+
+    /// A failure that comes of one parameter.
+    pub(super) fn of_field(kind: Kind, field: &str, message: impl Into<String>) -> Self {
+        let violation = FieldViolation {
+            field: field.to_owned(),
+            description: message.into(),
+        };
+        Self::of_fields(kind, vec![violation])
+    }
+
+    fn of_fields(kind: Kind, fields: Vec<FieldViolation>) -> Self {
+        let first = fields
+            .first()
+            .map_or_else(String::new, |first| match first.field.as_str() {
+                "" => first.description.clone(),
+                field => format!("{field}: {}", first.description),
+            });
+        let message = match fields.len() {
+            0 | 1 => first,
+            count => format!("{first}, and {} more", count - 1),
+        };
+        let mut error = Self::new(kind, message);
+        error.0.fields = fields;
         error
+    }
+
+    /// Parameters of another form than they must have.
+    pub(super) fn of_violations(violations: &[Violation]) -> Self {
+        Self::of_fields(Kind::InvalidParams, fields(violations))
     }
 
     /// Adds a fact for a program. Values are text (`google.rpc.ErrorInfo`).
@@ -160,7 +240,11 @@ impl A2aError {
             ErrorCode::Internal => Kind::Internal,
             other => Kind::Own(other),
         };
-        Self::new(kind, error.to_string()).about("errorCode", error.code.as_str())
+        let found = match fields(&error.violations_found()) {
+            none if none.is_empty() => Self::new(kind, error.to_string()),
+            fields => Self::of_fields(kind, fields),
+        };
+        found.about("errorCode", error.code.as_str())
     }
 
     /// The same failure under another name of the protocol's.
@@ -177,11 +261,10 @@ impl A2aError {
             "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason,
             "domain": self.0.kind.domain(), "metadata": self.0.metadata,
         })];
-        if let Some(field) = &self.0.field {
-            let violation = json!({"field": field, "description": self.0.message});
+        if !self.0.fields.is_empty() {
             details.push(json!({
                 "@type": "type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations": [violation],
+                "fieldViolations": self.0.fields,
             }));
         }
         Value::Array(details)
@@ -201,5 +284,79 @@ impl A2aError {
             "details": self.details(),
         }});
         (status, body)
+    }
+}
+
+/// Violations as the protocol has them.
+fn fields(violations: &[Violation]) -> Vec<FieldViolation> {
+    let fields = violations.iter().map(|violation| FieldViolation {
+        field: path(&violation.pointer),
+        description: match &violation.suggestion {
+            Some(suggestion) => format!("{} ({suggestion})", violation.message),
+            None => violation.message.clone(),
+        },
+    });
+    fields.collect()
+}
+
+/// A JSON pointer as a path of the protocol: `/message/parts/0` is `message.parts[0]`. What a data part gives is the
+/// metadata of a request.
+fn path(pointer: &str) -> String {
+    let data = pointer.strip_prefix(METADATA);
+    let data = data.map(|below| format!("/data{below}"));
+    let mut path = String::new();
+    for segment in data.as_deref().unwrap_or(pointer).split('/').skip(1) {
+        if segment.bytes().all(|byte| byte.is_ascii_digit()) && !segment.is_empty() {
+            path.push_str(&format!("[{segment}]"));
+            continue;
+        }
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(&segment.replace("~1", "/").replace("~0", "~"));
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_is_a_path_of_the_protocol() {
+        for (pointer, expected) in [
+            ("", ""),
+            ("/message/messageId", "message.messageId"),
+            ("/message/parts/12/data", "message.parts[12].data"),
+            ("/metadata/flow", "data.flow"),
+            ("/mission/goal", "mission.goal"),
+            ("/a~1b", "a/b"),
+        ] {
+            assert_eq!(path(pointer), expected, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn every_violation_is_in_the_details_and_the_first_in_the_message() {
+        let mut violations = Violations::default();
+        violations.add("message.role", "must be ROLE_USER");
+        let kept = violations.keep::<()>(Err(A2aError::of_field(
+            Kind::ContentTypeNotSupported,
+            "message.parts[0]",
+            "files are not taken",
+        )));
+        assert_eq!(kept, None);
+        let error = violations.unless_any(kept).unwrap_err().rpc();
+        assert_eq!(error["code"], -32_602);
+        assert_eq!(
+            error["message"],
+            "message.role: must be ROLE_USER, and 1 more"
+        );
+        let expected = json!([
+            {"field": "message.role", "description": "must be ROLE_USER"},
+            {"field": "message.parts[0]", "description": "files are not taken"},
+        ]);
+        assert_eq!(error["data"][1]["fieldViolations"], expected);
+        assert_eq!(Violations::default().unless_any(Some(7)).ok(), Some(7));
     }
 }

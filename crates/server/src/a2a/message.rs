@@ -2,11 +2,12 @@
 //!
 //! Files are refused, whether they are sent or pointed at: nothing is fetched for a client.
 
+use charter_contract::validate::nearest;
 use charter_engine::{Confirmation, TaskMessage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::error::{A2aError, Kind};
+use super::error::{A2aError, Kind, Violations};
 use super::params::Message;
 
 /// Parts of one message.
@@ -43,65 +44,75 @@ struct Confirm {
     typed: Option<String>,
 }
 
-/// Reads a message of the client's.
+/// Reads a message of the client's, or says everything that is wrong with it.
 pub(super) fn read(message: &Message) -> Result<TaskMessage, A2aError> {
+    let mut violations = Violations::default();
     if message.role.as_deref() != Some("ROLE_USER") {
-        return Err(A2aError::param("message.role", "must be ROLE_USER"));
+        violations.add("message.role", "must be ROLE_USER");
     }
     if message.message_id.is_empty() {
-        return Err(A2aError::param("message.messageId", "must not be empty"));
+        violations.add("message.messageId", "must not be empty");
     }
     let count = message.parts.len();
     if !(1..=MAX_PARTS).contains(&count) {
         let wrong = format!("must be 1 to {MAX_PARTS}, not {count}");
-        return Err(A2aError::param("message.parts", wrong));
+        violations.add("message.parts", wrong);
     }
     let mut read = TaskMessage {
         message_id: message.message_id.clone(),
         context: message.context_id.clone().filter(|id| !id.is_empty()),
         ..TaskMessage::default()
     };
-    for (at, part) in message.parts.iter().enumerate() {
-        take(&mut read, part, &format!("message.parts[{at}]"))?;
+    for (at, part) in message.parts.iter().take(MAX_PARTS).enumerate() {
+        take(
+            &mut read,
+            part,
+            &format!("message.parts[{at}]"),
+            &mut violations,
+        );
     }
-    Ok(read)
+    violations.unless_any(Some(read))
 }
 
-fn take(read: &mut TaskMessage, part: &Map<String, Value>, here: &str) -> Result<(), A2aError> {
+fn take(read: &mut TaskMessage, part: &Map<String, Value>, here: &str, wrong: &mut Violations) {
     let held: Vec<(&str, &Value)> = CONTENTS
         .into_iter()
         .filter_map(|name| Some((name, part.get(name)?)))
         .collect();
     let &[(name, content)] = held.as_slice() else {
-        let wrong = "must hold exactly one of text, raw, url and data";
-        return Err(A2aError::param(here, wrong));
+        return wrong.add(here, "must hold exactly one of text, raw, url and data");
     };
     let media = part.get("mediaType").or_else(|| part.get("media_type"));
     let media = media.and_then(Value::as_str).unwrap_or_default();
     match (name, content) {
         ("text", Value::String(text)) => {
-            expect(media, media.starts_with("text/"), here)?;
-            add_text(read, text, here)
+            let fits = expect(media, media.starts_with("text/"), here);
+            if wrong.keep(fits).is_some() {
+                wrong.keep(add_text(read, text, here));
+            }
         }
         ("data", Value::Object(data)) => {
             let is_json = media == "application/json" || media.ends_with("+json");
-            expect(media, is_json, here)?;
-            data.iter()
-                .try_for_each(|(field, value)| add(read, field, value, here))
+            if wrong.keep(expect(media, is_json, here)).is_some() {
+                for (field, value) in data {
+                    wrong.keep(add(read, field, value, here));
+                }
+            }
         }
         ("raw" | "url", _) => {
-            let message =
-                format!("{here}: files are not taken, and nothing is fetched; send text or data");
-            Err(A2aError::new(Kind::ContentTypeNotSupported, message))
+            let refused = "files are not taken, and nothing is fetched; send text or data";
+            wrong.keep::<()>(Err(not_taken(here, refused)));
         }
         _ => {
-            let wrong = format!(
-                "`{name}` must be {}",
-                if name == "text" { "text" } else { "an object" }
-            );
-            Err(A2aError::param(here, wrong))
+            let kind = if name == "text" { "text" } else { "an object" };
+            wrong.add(&format!("{here}.{name}"), format!("must be {kind}"));
         }
     }
+}
+
+/// What a part holds that is not taken.
+fn not_taken(here: &str, message: impl Into<String>) -> A2aError {
+    A2aError::of_field(Kind::ContentTypeNotSupported, here, message)
 }
 
 /// A media type that is not said is the part's own.
@@ -110,8 +121,8 @@ fn expect(media: &str, fits: bool, here: &str) -> Result<(), A2aError> {
         return Ok(());
     }
     let shown: String = media.chars().take(80).collect();
-    let message = format!("{here}: `{shown}` is not taken; send text/plain or application/json");
-    Err(A2aError::new(Kind::ContentTypeNotSupported, message))
+    let message = format!("`{shown}` is not taken; send text/plain or application/json");
+    Err(not_taken(&format!("{here}.mediaType"), message))
 }
 
 fn add_text(read: &mut TaskMessage, text: &str, here: &str) -> Result<(), A2aError> {
@@ -127,7 +138,9 @@ fn add_text(read: &mut TaskMessage, text: &str, here: &str) -> Result<(), A2aErr
 }
 
 fn add(read: &mut TaskMessage, field: &str, value: &Value, here: &str) -> Result<(), A2aError> {
-    let there = format!("{here}.data.{field}");
+    let shown: String = field.chars().take(80).collect();
+    let there = format!("{here}.data.{shown}");
+    let twice = || Err(A2aError::param(&there, "is given twice"));
     if field == CONFIRM {
         let confirm: Confirm = serde_json::from_value(value.clone())
             .map_err(|_| A2aError::param(&there, "must be {\"digest\": …, \"typed\": …}"))?;
@@ -137,18 +150,19 @@ fn add(read: &mut TaskMessage, field: &str, value: &Value, here: &str) -> Result
         };
         return match read.confirmation.replace(confirmation) {
             None => Ok(()),
-            Some(_) => Err(A2aError::param(&there, "is given twice")),
+            Some(_) => twice(),
         };
     }
     if !WISHES.contains(&field) {
-        let shown: String = field.chars().take(80).collect();
         let known = WISHES.join(", ");
-        let wrong = format!("`{shown}` is not known; a data part has {known} or {CONFIRM}");
-        return Err(A2aError::param(here, wrong));
+        let meant = nearest(field, WISHES.into_iter().chain([CONFIRM]));
+        let meant = meant.map_or_else(String::new, |meant| format!(" ({meant})"));
+        let wrong = format!("is not known; a data part has {known} or {CONFIRM}{meant}");
+        return Err(A2aError::param(&there, wrong));
     }
     match read.wishes.insert(field.to_owned(), value.clone()) {
         None => Ok(()),
-        Some(_) => Err(A2aError::param(&there, "is given twice")),
+        Some(_) => twice(),
     }
 }
 
@@ -218,5 +232,29 @@ mod tests {
         assert_eq!(code(json!([{"text": "x".repeat(MAX_TEXT + 1)}])), -32_602);
         let twice = json!([{"data": {"dry_run": true}}, {"data": {"dry_run": false}}]);
         assert_eq!(code(twice), -32_602);
+    }
+
+    #[test]
+    fn everything_that_is_wrong_with_a_message_is_said() {
+        let message = json!({"messageId": "", "role": "ROLE_AGENT", "parts": [
+            {"data": {"skil_id": "a.b", "dry_run": true}}, {"text": 7}, {"url": "http://x/"},
+        ]});
+        let error = read(&params::read::<Message>(message).unwrap()).unwrap_err();
+        let error = error.rpc();
+        assert_eq!(error["code"], -32_602);
+        let found = error["data"][1]["fieldViolations"].as_array().unwrap();
+        let fields: Vec<_> = found.iter().map(|one| one["field"].clone()).collect();
+        assert_eq!(
+            json!(fields),
+            json!([
+                "message.role",
+                "message.messageId",
+                "message.parts[0].data.skil_id",
+                "message.parts[1].text",
+                "message.parts[2]",
+            ])
+        );
+        let advice = found[2]["description"].as_str().unwrap();
+        assert!(advice.ends_with("(did you mean `skill_id`?)"), "{advice}");
     }
 }

@@ -1,10 +1,11 @@
 //! The parameters of the protocol's methods as clients send them.
 //!
 //! Unknown fields are passed over, as newer minor versions may have more (section 5.7); names are read
-//! as ProtoJSON writes them, or as the protocol's definition does.
+//! as ProtoJSON writes them, or as the protocol's definition does. Errors name fields as ProtoJSON writes them.
 
 use charter_contract::json::{JsonFault, Profile, decode};
 use charter_contract::time::Timestamp;
+use charter_contract::validate::read_typed;
 use charter_engine::TaskState;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,12 +18,9 @@ use super::error::{A2aError, Kind};
 const PAGE: usize = 50;
 const MAX_PAGE: usize = 100;
 
-/// How much is said of what cannot be read, in characters: it repeats what was sent.
-const SHOWN: usize = 200;
-
 /// `SendMessageRequest`.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct SendMessage {
     #[serde(default)]
     pub(super) tenant: Option<String>,
@@ -33,13 +31,13 @@ pub(crate) struct SendMessage {
 
 /// `Message`, as far as one from a client is read.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Message {
-    #[serde(alias = "messageId")]
+    #[serde(alias = "message_id")]
     pub(super) message_id: String,
-    #[serde(default, alias = "contextId")]
+    #[serde(default, alias = "context_id")]
     pub(super) context_id: Option<String>,
-    #[serde(default, alias = "taskId")]
+    #[serde(default, alias = "task_id")]
     pub(super) task_id: Option<String>,
     #[serde(default)]
     pub(super) role: Option<String>,
@@ -49,51 +47,54 @@ pub(super) struct Message {
 
 /// `SendMessageConfiguration`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[schemars(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Configuration {
-    #[serde(default, alias = "acceptedOutputModes")]
+    #[serde(default, alias = "accepted_output_modes")]
     pub(super) accepted_output_modes: Option<Vec<String>>,
-    #[serde(default, alias = "taskPushNotificationConfig")]
+    #[serde(default, alias = "task_push_notification_config")]
     pub(super) task_push_notification_config: Option<Value>,
-    #[serde(default, alias = "historyLength")]
+    #[serde(default, alias = "history_length")]
     pub(super) history_length: Option<i32>,
-    #[serde(default, alias = "returnImmediately")]
+    #[serde(default, alias = "return_immediately")]
     pub(super) return_immediately: Option<bool>,
 }
 
 /// `GetTaskRequest`, `CancelTaskRequest` and `SubscribeToTaskRequest`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct OfTask {
     #[serde(default)]
     pub(super) tenant: Option<String>,
     pub(super) id: String,
-    #[serde(default, alias = "historyLength")]
+    #[serde(default, alias = "history_length")]
     pub(super) history_length: Option<i32>,
 }
 
 /// `ListTasksRequest`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct ListTasks {
     #[serde(default)]
     pub(super) tenant: Option<String>,
-    #[serde(default, alias = "contextId")]
+    #[serde(default, alias = "context_id")]
     pub(super) context_id: Option<String>,
     #[serde(default)]
     pub(super) status: Option<String>,
-    #[serde(default, alias = "pageSize")]
+    #[serde(default, alias = "page_size")]
     pub(super) page_size: Option<i64>,
-    #[serde(default, alias = "pageToken")]
+    #[serde(default, alias = "page_token")]
     pub(super) page_token: Option<String>,
-    #[serde(default, alias = "historyLength")]
+    #[serde(default, alias = "history_length")]
     pub(super) history_length: Option<i32>,
-    #[serde(default, alias = "statusTimestampAfter")]
+    #[serde(default, alias = "status_timestamp_after")]
     pub(super) status_timestamp_after: Option<String>,
-    #[serde(default, alias = "includeArtifacts")]
+    #[serde(default, alias = "include_artifacts")]
     pub(super) include_artifacts: Option<bool>,
 }
 
 /// `GetExtendedAgentCardRequest`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct GetCard {
     #[serde(default)]
     pub(super) tenant: Option<String>,
@@ -114,12 +115,49 @@ pub(super) fn parsed(body: &[u8]) -> Result<Value, A2aError> {
 }
 
 /// Reads the parameters of a method.
-pub(super) fn read<T: DeserializeOwned>(params: Value) -> Result<T, A2aError> {
-    serde_json::from_value(params).map_err(|error| {
-        let said: String = error.to_string().chars().take(SHOWN).collect();
-        let message = format!("the parameters cannot be read: {said}");
-        A2aError::new(Kind::InvalidParams, message)
-    })
+pub(super) fn read<T>(mut params: Value) -> Result<T, A2aError>
+where
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    if let Ok(read) = T::deserialize(&params) {
+        return Ok(read);
+    }
+    if let Some(fields) = params.as_object_mut() {
+        settle(fields);
+        for inside in ["message", "configuration"] {
+            if let Some(Value::Object(fields)) = fields.get_mut(inside) {
+                settle(fields);
+            }
+        }
+    }
+    read_typed(&params).map_err(|violations| A2aError::of_violations(&violations))
+}
+
+/// Writes fields as ProtoJSON does: by their names in JSON, and left out where they are `null`.
+fn settle(fields: &mut Map<String, Value>) {
+    fields.retain(|_, value| !value.is_null());
+    let by_definition: Vec<String> = fields
+        .keys()
+        .filter(|name| name.contains('_'))
+        .cloned()
+        .collect();
+    for name in by_definition {
+        if let Some(value) = fields.remove(&name) {
+            fields.entry(in_json(&name)).or_insert(value);
+        }
+    }
+}
+
+/// The name in JSON of a field of the protocol's definition.
+fn in_json(name: &str) -> String {
+    let mut parts = name.split('_');
+    let mut written = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut letters = part.chars();
+        written.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        written.push_str(letters.as_str());
+    }
+    written
 }
 
 /// The card declares no tenant for any interface, and whose data it is the credential says.
@@ -199,5 +237,59 @@ pub(super) fn state_name(state: TaskState) -> &'static str {
         TaskState::Failed => "TASK_STATE_FAILED",
         TaskState::Canceled => "TASK_STATE_CANCELED",
         TaskState::Rejected => "TASK_STATE_REJECTED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn violations(params: Value) -> Value {
+        let error = read::<SendMessage>(params).unwrap_err().rpc();
+        error["data"][1]["fieldViolations"].clone()
+    }
+
+    fn missing(field: &str, within: &str) -> Value {
+        json!({"field": within, "description": format!("the field `{field}` is missing")})
+    }
+
+    #[test]
+    fn errors_name_fields_as_they_are_in_json() {
+        assert_eq!(
+            violations(json!({"message": {"parts": []}})),
+            json!([missing("messageId", "message")])
+        );
+        assert_eq!(violations(json!({})), json!([missing("message", "")]));
+        let wrong = json!({
+            "message": {"message_id": 7, "parts": [1], "role": null},
+            "configuration": {"history_length": "all", "return_immediately": true},
+        });
+        let found = violations(wrong);
+        let found = found.as_array().unwrap().iter();
+        let mut fields: Vec<&str> = found.map(|one| one["field"].as_str().unwrap()).collect();
+        fields.sort_unstable();
+        assert_eq!(
+            fields,
+            [
+                "configuration.historyLength",
+                "message.messageId",
+                "message.parts[0]"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_of_the_definition_and_nulls_are_read() {
+        let sent =
+            json!({"tenant": null, "message": {"message_id": "m", "task_id": "t", "parts": null}});
+        let read: SendMessage = read(sent).unwrap();
+        let message = read.message;
+        assert_eq!(
+            (message.message_id.as_str(), message.task_id.as_deref()),
+            ("m", Some("t"))
+        );
+        assert_eq!(in_json("status_timestamp_after"), "statusTimestampAfter");
     }
 }

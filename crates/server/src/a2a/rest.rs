@@ -17,7 +17,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::call::{self, Method, Reply};
-use super::error::{A2aError, Kind};
+use super::error::{A2aError, Kind, Violations};
 use super::params::parsed;
 use super::version;
 use crate::error::ApiError;
@@ -114,23 +114,21 @@ fn body(bytes: &[u8]) -> Result<Value, A2aError> {
 
 /// Query parameters as the fields that they stand for.
 fn query(asked: HashMap<String, String>) -> Result<Map<String, Value>, A2aError> {
-    let fields = asked.into_iter().map(|(name, text)| {
+    let mut violations = Violations::default();
+    let mut fields = Map::new();
+    for (name, text) in asked {
         let value = if NUMBERS.contains(&name.as_str()) {
-            let number = text.parse::<i64>();
-            number
-                .map(Value::from)
-                .map_err(|_| A2aError::param(&name, "must be a number"))?
+            let number = text.parse::<i64>().map(Value::from);
+            violations.keep(number.map_err(|_| A2aError::param(&name, "must be a number")))
         } else if TRUTHS.contains(&name.as_str()) {
-            let truth = text.parse::<bool>();
-            truth
-                .map(Value::from)
-                .map_err(|_| A2aError::param(&name, "must be true or false"))?
+            let truth = text.parse::<bool>().map(Value::from);
+            violations.keep(truth.map_err(|_| A2aError::param(&name, "must be true or false")))
         } else {
-            Value::from(text)
+            Some(Value::from(text))
         };
-        Ok((name, value))
-    });
-    fields.collect()
+        fields.extend(value.map(|value| (name, value)));
+    }
+    violations.unless_any(Some(fields))
 }
 
 /// Send a message: begin a task, or reply to one (A2A 1.0 SendMessage).

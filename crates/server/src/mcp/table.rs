@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use charter_contract::error_code::ErrorCode;
+use charter_contract::validate::read_typed;
 use charter_engine::{Caller, EngineError};
 use futures_util::future::BoxFuture;
 use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
@@ -41,7 +41,7 @@ pub(super) trait McpTool: 'static {
     /// What it does, when to use it, and what comes next.
     const DESCRIPTION: &'static str;
     /// What it takes.
-    type Input: DeserializeOwned + JsonSchema + Send;
+    type Input: DeserializeOwned + JsonSchema + Send + 'static;
     /// What it gives.
     type Output: Serialize + JsonSchema;
 
@@ -115,14 +115,17 @@ fn tool<T: McpTool>() -> Tool {
         .with_annotations(T::annotations())
 }
 
+/// How an error calls what a tool was called with.
+pub(super) fn arguments_of(tool: &str) -> String {
+    format!("the arguments of `{tool}`")
+}
+
 async fn carry_out<T: McpTool>(
     call: &Call,
     arguments: Value,
 ) -> Result<CallToolResponse, EngineError> {
-    let input = serde_json::from_value(arguments).map_err(|error| {
-        let message = format!("the arguments of `{}` cannot be read: {error}", T::NAME);
-        EngineError::new(ErrorCode::InvalidRequest, message)
-    })?;
+    let input = read_typed(&arguments)
+        .map_err(|violations| EngineError::unfit(&arguments_of(T::NAME), &violations))?;
     let written = |output: T::Output| {
         serde_json::to_value(output)
             .map_err(|error| EngineError::internal("writing a tool's answer", error))

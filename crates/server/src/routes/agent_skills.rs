@@ -13,6 +13,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::SkillId;
 use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
+use charter_contract::schema::{SchemaName, reference};
 use charter_engine::{
     BulkWritten, EngineError, Force, LinkFinding, Mode, SkillFound, SkillInScope, SkillInstruction,
     SkillListing, SkillSearch, SkillWritten, SkillsImported, SkillsSent,
@@ -231,7 +232,7 @@ pub(crate) struct Bulk {
 }
 
 fn skills(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"type": "array", "items": {"$ref": "#/components/schemas/agent_skill"}})
+    json_schema!({"type": "array", "items": reference(SchemaName::AgentSkill)})
 }
 
 /// Write many skills: `{"skills": […]}`. Each has an answer of its own.

@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 use super::{agent_skill_files, agent_skills, catalogue, gate, missions, schemas};
 
 /// Where components of the document are.
-const COMPONENTS: &str = "#/components/schemas/";
+pub(super) const COMPONENTS: &str = "#/components/schemas/";
 const DEFINITIONS: &str = "/components/schemas";
 
 type Describe = fn(&mut SchemaGenerator) -> Schema;

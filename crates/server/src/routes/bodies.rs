@@ -2,14 +2,15 @@
 //! contracts are in `charter_contract::schema`.
 
 use charter_contract::catalogue::evidence::Attachment;
-use charter_contract::schema::{Draft, of_type};
+use charter_contract::schema::{Draft, of_type, replace_contracts};
 use charter_engine::{
     GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
     SkillSearch, SkillsSent, Supersede,
 };
 use schemars::JsonSchema;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::answers::COMPONENTS;
 use super::{agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, runs};
 use crate::a2a::{JsonRpcCall, SentMessage};
 
@@ -46,5 +47,10 @@ pub(crate) fn schemas() -> [(&'static str, Value); 26] {
 }
 
 fn of<T: JsonSchema>() -> Value {
-    of_type::<T>(Draft::Draft202012)
+    let mut schema = of_type::<T>(Draft::Draft202012);
+    replace_contracts(
+        &mut schema,
+        &|contract| json!({"$ref": format!("{COMPONENTS}{}", contract.name)}),
+    );
+    schema
 }

@@ -15,7 +15,7 @@ use crate::state::AppState;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proven {
-    run_id: String,
+    run_id: RunId,
 }
 
 /// Accept a candidate on a run of exactly this version that succeeded: `{"run_id": "run-…"}`. It is routed to from then on.
@@ -29,8 +29,10 @@ pub(crate) async fn promote(
     Sent(proven): Sent<Proven>,
 ) -> Result<Json<Registered>, ApiError> {
     let id: DocumentId = parsed(&state, &id)?;
-    let run: RunId = parsed(&state, &proven.run_id)?;
-    let promoted = state.engine.promote_candidate(&caller, &id, &run).await;
+    let promoted = state
+        .engine
+        .promote_candidate(&caller, &id, &proven.run_id)
+        .await;
     promoted
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))

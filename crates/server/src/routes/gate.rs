@@ -3,29 +3,29 @@
 use axum::Json;
 use axum::extract::State;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RunId, StepId};
+use charter_contract::ids::{PlaybookId, RunId, SkillId, StepId, ToolId};
 use charter_engine::{CallExplained, EngineError, RunExplained, ThoughtOf, Within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
-use crate::extract::{By, Sent, parsed};
+use crate::extract::{By, Sent};
 use crate::state::AppState;
 
 /// A call that is only thought of, or a run.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
-    tool: Option<String>,
+    tool: Option<ToolId>,
     #[serde(default)]
     parameters: Map<String, Value>,
-    skill: Option<String>,
-    playbook: Option<String>,
+    skill: Option<SkillId>,
+    playbook: Option<PlaybookId>,
     #[serde(default)]
     dry_run: bool,
-    run: Option<String>,
-    step: Option<String>,
+    run: Option<RunId>,
+    step: Option<StepId>,
 }
 
 /// What a body asks about.
@@ -56,7 +56,8 @@ pub(crate) async fn explain(
     By(caller): By,
     Sent(wanted): Sent<Wanted>,
 ) -> Result<Json<Explained>, ApiError> {
-    let explained = match wanted.subject(&state)? {
+    let subject = wanted.subject();
+    let explained = match subject.map_err(|error| ApiError::new(&state, error))? {
         Subject::Call(thought) => {
             let explained = state.engine.explain_call(&caller, &thought).await;
             explained.map(|call| Explained::Call(Box::new(call)))
@@ -72,41 +73,36 @@ pub(crate) async fn explain(
 }
 
 impl Wanted {
-    fn subject(self, state: &AppState) -> Result<Subject, ApiError> {
-        let step = self.step.as_deref();
-        let step = step.map(|step| parsed(state, step)).transpose()?;
-        let refused = |message| {
-            let error = EngineError::new(ErrorCode::InvalidRequest, message);
-            Err(ApiError::new(state, error))
-        };
+    fn subject(self) -> Result<Subject, EngineError> {
+        let refused = |message| Err(EngineError::new(ErrorCode::InvalidRequest, message));
         let of_call = !self.parameters.is_empty()
             || self.skill.is_some()
             || self.playbook.is_some()
             || self.dry_run;
-        let tool = match (&self.tool, &self.run) {
-            (Some(tool), None) => parsed(state, tool)?,
+        let tool = match (self.tool, self.run) {
+            (Some(tool), None) => tool,
             (None, Some(_)) if of_call => {
                 return refused("a run has its own parameters: with `run` goes `step` alone");
             }
-            (None, Some(run)) => return Ok(Subject::Run(parsed(state, run)?, step)),
+            (None, Some(run)) => return Ok(Subject::Run(run, self.step)),
             (None, None) | (Some(_), Some(_)) => {
                 return refused("send exactly one of `tool` and `run`");
             }
         };
-        let within = match (&self.skill, &self.playbook) {
-            (None, None) if step.is_some() => {
+        let within = match (self.skill, self.playbook) {
+            (None, None) if self.step.is_some() => {
                 return refused("`step` is a step of a `skill`, a `playbook` or a `run`");
             }
             (None, None) => Within::Plan,
-            (Some(skill), None) => Within::Skill(parsed(state, skill)?),
-            (None, Some(playbook)) => Within::Playbook(parsed(state, playbook)?),
+            (Some(skill), None) => Within::Skill(skill),
+            (None, Some(playbook)) => Within::Playbook(playbook),
             (Some(_), Some(_)) => return refused("send one of `skill` and `playbook`, not both"),
         };
         Ok(Subject::Call(Box::new(ThoughtOf {
             tool,
             parameters: self.parameters,
             within,
-            step,
+            step: self.step,
             dry_run: self.dry_run,
         })))
     }

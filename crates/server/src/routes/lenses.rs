@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::{DomainId, Label, LensId};
-use charter_engine::{LensAnswer, LensFilter, LensShown};
+use charter_engine::{LensAnswer, LensFilter, LensShown, MAX_PASSAGES};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -59,6 +59,7 @@ pub(crate) async fn show(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Question {
+    #[schemars(length(min = 1))]
     query: String,
     #[serde(default)]
     lens_ids: Vec<LensId>,
@@ -67,6 +68,7 @@ pub(crate) struct Question {
     #[serde(default)]
     tags: Vec<Label>,
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_PASSAGES))]
     top_k: Option<usize>,
 }
 
@@ -74,8 +76,10 @@ pub(crate) struct Question {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuestionToOne {
+    #[schemars(length(min = 1))]
     query: String,
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_PASSAGES))]
     top_k: Option<usize>,
 }
 

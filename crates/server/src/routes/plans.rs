@@ -4,7 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::schema::{SchemaName, reference};
 use charter_contract::validate::{Contract, read_value};
+use charter_contract::violation::Report;
 use charter_engine::{EngineError, RunShown, SentPlan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -27,6 +29,7 @@ pub(crate) struct Wanted {
     #[schemars(schema_with = "decision_tree")]
     decision_tree: Option<Value>,
     #[serde(default)]
+    #[schemars(schema_with = "fallbacks")]
     fallbacks: Vec<Value>,
     #[serde(default)]
     parameters: Map<String, Value>,
@@ -43,15 +46,20 @@ fn one_kind(schema: &mut Schema) {
 }
 
 fn execution_plan(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"$ref": "#/components/schemas/execution_plan"})
+    reference(SchemaName::ExecutionPlan)
 }
 
 fn pipeline(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"$ref": "#/components/schemas/pipeline_definition"})
+    reference(SchemaName::PipelineDefinition)
 }
 
 fn decision_tree(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"$ref": "#/components/schemas/decision_tree"})
+    reference(SchemaName::DecisionTree)
+}
+
+fn fallbacks(generator: &mut SchemaGenerator) -> Schema {
+    let kinds = [execution_plan(generator), pipeline(generator)];
+    json_schema!({"type": "array", "items": {"anyOf": kinds}})
 }
 
 /// Run a plan: exactly one of `execution_plan`, `pipeline` and `decision_tree`, with `fallbacks` of the
@@ -87,29 +95,52 @@ impl Wanted {
     /// The plan that the body carries.
     fn plan(&self) -> Result<SentPlan, EngineError> {
         match (&self.execution_plan, &self.pipeline, &self.decision_tree) {
-            (Some(plan), None, None) => Ok(SentPlan::ExecutionPlan {
-                plan: Box::new(contract(plan, "/execution_plan")?),
-                fallbacks: self.fallbacks()?,
-            }),
-            (None, Some(pipeline), None) => Ok(SentPlan::Pipeline {
-                pipeline: Box::new(contract(pipeline, "/pipeline")?),
-                fallbacks: self.fallbacks()?,
-            }),
-            (None, None, Some(tree)) if self.fallbacks.is_empty() => {
-                let tree = contract(tree, "/decision_tree")?;
+            (Some(plan), None, None) => {
+                let (plan, fallbacks) = self.with_fallbacks(plan, "/execution_plan")?;
+                let plan = Box::new(plan);
+                Ok(SentPlan::ExecutionPlan { plan, fallbacks })
+            }
+            (None, Some(pipeline), None) => {
+                let (pipeline, fallbacks) = self.with_fallbacks(pipeline, "/pipeline")?;
+                let pipeline = Box::new(pipeline);
+                Ok(SentPlan::Pipeline {
+                    pipeline,
+                    fallbacks,
+                })
+            }
+            (None, None, Some(_)) if !self.fallbacks.is_empty() => {
+                Err(refused("a decision tree has no `fallbacks`"))
+            }
+            (None, None, Some(tree)) => {
+                let (tree, _) = self.with_fallbacks(tree, "/decision_tree")?;
                 Ok(SentPlan::DecisionTree(Box::new(tree)))
             }
-            (None, None, Some(_)) => Err(refused("a decision tree has no `fallbacks`")),
             _ => Err(refused(
                 "send exactly one of `execution_plan`, `pipeline` and `decision_tree`",
             )),
         }
     }
 
-    fn fallbacks<T: Contract>(&self) -> Result<Vec<T>, EngineError> {
+    /// A plan and its fallbacks, which are of the same kind; or what is wrong with any of them.
+    fn with_fallbacks<T: Contract>(
+        &self,
+        plan: &Value,
+        pointer: &str,
+    ) -> Result<(T, Vec<T>), EngineError> {
+        let mut report = Report::new();
+        let plan = contract(plan, pointer, &mut report);
         let sent = self.fallbacks.iter().enumerate();
-        sent.map(|(at, fallback)| contract(fallback, &format!("/fallbacks/{at}")))
-            .collect()
+        let fallbacks = sent.filter_map(|(at, fallback)| {
+            contract(fallback, &format!("/fallbacks/{at}"), &mut report)
+        });
+        let fallbacks: Vec<T> = fallbacks.collect();
+        match plan {
+            Some(plan) if report.violations.is_empty() => Ok((plan, fallbacks)),
+            Some(_) | None => Err(EngineError::violations(
+                T::NAME.as_str(),
+                &report.violations,
+            )),
+        }
     }
 }
 
@@ -118,13 +149,14 @@ fn refused(message: &str) -> EngineError {
 }
 
 /// A part of the body that keeps its contract; the pointers of violations lead into the body.
-fn contract<T: Contract>(part: &Value, pointer: &str) -> Result<T, EngineError> {
-    let read = read_value::<T>(part);
-    let (document, _warnings) = read.map_err(|mut violations| {
-        for violation in &mut violations {
-            violation.pointer.insert_str(0, pointer);
+fn contract<T: Contract>(part: &Value, pointer: &str, report: &mut Report) -> Option<T> {
+    match read_value(part) {
+        Ok((document, _warnings)) => Some(document),
+        Err(violations) => {
+            for violation in violations {
+                report.push(violation.below(pointer));
+            }
+            None
         }
-        EngineError::violations(T::NAME.as_str(), &violations)
-    })?;
-    Ok(document)
+    }
 }

@@ -1,15 +1,14 @@
 //! `ask_lens`: passages of the reference library, quoted.
 
-use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{DomainId, IdError, Label, LensId};
-use charter_engine::{Caller, EngineError, LensFilter, PassageShown, Tier};
+use charter_contract::ids::{DomainId, Label, LensId};
+use charter_engine::{Caller, EngineError, LensFilter, MAX_PASSAGES, PassageShown, Tier};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, Reply, arguments_of};
 
 pub(in crate::mcp) struct AskLens;
 
@@ -20,13 +19,14 @@ pub(in crate::mcp) struct Input {
     question: String,
     /// Only these lenses; all of them when empty.
     #[serde(default)]
-    lens_ids: Vec<String>,
+    lens_ids: Vec<LensId>,
     /// Only lenses of this domain.
-    domain: Option<String>,
+    domain: Option<DomainId>,
     /// Only lenses with all of these tags.
     #[serde(default)]
-    tags: Vec<String>,
+    tags: Vec<Label>,
     /// At most so many passages; 5 when absent, up to 50.
+    #[schemars(range(min = 1, max = MAX_PASSAGES))]
     limit: Option<usize>,
 }
 
@@ -76,20 +76,16 @@ impl McpTool for AskLens {
 
     async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
         let filter = LensFilter {
-            lens_ids: all(&input.lens_ids, LensId::parse)?,
-            domain: input
-                .domain
-                .as_deref()
-                .map(DomainId::parse)
-                .transpose()
-                .map_err(refused)?,
-            tags: all(&input.tags, Label::parse)?,
+            lens_ids: input.lens_ids,
+            domain: input.domain,
+            tags: input.tags,
             top_k: input.limit,
         };
         let engine = call.engine();
         let answer = engine
             .ask_lenses(&call.caller, &input.question, &filter)
-            .await?;
+            .await
+            .map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
         let passages: Result<_, EngineError> = answer.passages.into_iter().map(passage).collect();
         Ok(Reply::Done(Output {
             passages: passages?,
@@ -122,16 +118,11 @@ fn object(value: &impl Serialize) -> Result<Map<String, Value>, EngineError> {
     }
 }
 
-fn all<T>(
-    texts: &[String],
-    parse: impl Fn(&str) -> Result<T, IdError>,
-) -> Result<Vec<T>, EngineError> {
-    texts
-        .iter()
-        .map(|text| parse(text).map_err(refused))
-        .collect()
-}
-
-fn refused(error: IdError) -> EngineError {
-    EngineError::new(ErrorCode::InvalidRequest, error.to_string()).caused_by(error)
+/// The argument that is at `pointer` of a question to lenses.
+fn argument(pointer: &str) -> String {
+    match pointer {
+        "/query" => "/question".to_owned(),
+        "/top_k" => "/limit".to_owned(),
+        other => other.to_owned(),
+    }
 }

@@ -1,14 +1,13 @@
 //! `recall`: memories in force that the caller sees.
 
 use charter_contract::agentic::memory::{Importance, Visibility};
-use charter_contract::error_code::ErrorCode;
 use charter_engine::{EngineError, MemoryFound, MemoryQuery};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, Reply, arguments_of};
 
 pub(in crate::mcp) struct Recall;
 
@@ -21,8 +20,10 @@ pub(in crate::mcp) struct Input {
     #[serde(default)]
     tags: Vec<String>,
     /// Only memories at least this important, 1 to 10.
-    min_importance: Option<u8>,
+    #[schemars(with = "Option<u8>", range(min = 1, max = 10))]
+    min_importance: Option<Importance>,
     /// At most so many; 10 when absent, up to 50.
+    #[schemars(range(min = 1, max = 50))]
     limit: Option<usize>,
 }
 
@@ -71,22 +72,23 @@ impl McpTool for Recall {
         let query = MemoryQuery {
             text: input.query,
             tags_all: input.tags,
-            min_importance: input.min_importance.map(importance).transpose()?,
+            min_importance: input.min_importance,
             limit: input.limit,
             ..MemoryQuery::default()
         };
-        let found = call.engine().find_memories(&call.caller, &query).await?;
+        let found = call.engine().find_memories(&call.caller, &query).await;
+        let found = found.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
         let memories = found.into_iter().filter_map(memory).collect();
         Ok(Reply::Done(Output { memories }))
     }
 }
 
-/// An importance as a client gives it.
-pub(super) fn importance(given: u8) -> Result<Importance, EngineError> {
-    Importance::new(given).ok_or_else(|| {
-        let message = format!("the importance {given} does not lie between 1 and 10");
-        EngineError::new(ErrorCode::InvalidRequest, message)
-    })
+/// The argument that is at `pointer` of a search.
+fn argument(pointer: &str) -> String {
+    match pointer {
+        "/text" => "/query".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 fn memory(found: MemoryFound) -> Option<Memory> {

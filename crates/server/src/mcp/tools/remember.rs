@@ -1,17 +1,15 @@
 //! `remember`: a memory, as a proposal. Who calls a tool of the protocol is a model, so a person has to
 //! let it stand.
 
-use charter_contract::agentic::memory::{MemoryMetadata, Tags, Visibility};
-use charter_contract::error_code::ErrorCode;
+use charter_contract::agentic::memory::{Importance, MemoryMetadata, Tags, Visibility};
 use charter_contract::ids::AgentId;
 use charter_engine::{EngineError, MemoryDraft};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::recall::importance;
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, Reply, arguments_of};
 
 /// What the ids of agents begin with that are known by their client's name alone.
 const AGENT: &str = "mcp";
@@ -29,11 +27,13 @@ pub(in crate::mcp) struct Input {
     /// What is worth knowing later, so that it can be understood alone.
     content: String,
     /// Words to find it by; at least one.
-    tags: Vec<String>,
+    #[schemars(with = "Vec<String>", length(min = 1))]
+    tags: Tags,
     /// Who said or saw it: `user_statement` or `system_observation`.
     source: Option<String>,
     /// 1 (low) to 10 (high, kept for good).
-    importance: Option<u8>,
+    #[schemars(with = "Option<u8>", range(min = 1, max = 10))]
+    importance: Option<Importance>,
     /// Whether it is meant for everybody of the organisation, not only for your user.
     #[serde(default)]
     shared: bool,
@@ -63,17 +63,14 @@ impl McpTool for Remember {
     }
 
     async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
-        let tags = Tags::try_from(input.tags).map_err(|error| {
-            EngineError::new(ErrorCode::InvalidRequest, error.to_string()).caused_by(error)
-        })?;
         let new = charter_engine::Remember {
             memory: MemoryDraft {
                 title: input.title,
                 content: input.content,
-                tags,
+                tags: input.tags,
                 metadata: MemoryMetadata {
                     source: input.source,
-                    importance: input.importance.map(importance).transpose()?,
+                    importance: input.importance,
                     ..MemoryMetadata::default()
                 },
                 related_memories: Vec::new(),
@@ -85,7 +82,8 @@ impl McpTool for Remember {
             },
             agent_id: Some(agent(call)?),
         };
-        let shown = call.engine().remember(&call.caller, new).await?;
+        let shown = call.engine().remember(&call.caller, new).await;
+        let shown = shown.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
         Ok(Reply::Done(Output {
             hint: format!(
                 "a person accepts it: charter memory accept {} {}",
@@ -96,6 +94,15 @@ impl McpTool for Remember {
             state: shown.state.as_str().to_owned(),
         }))
     }
+}
+
+/// The argument that is at `pointer` of a new memory.
+fn argument(pointer: &str) -> String {
+    let memory = pointer.strip_prefix("/memory").unwrap_or(pointer);
+    memory
+        .strip_prefix("/metadata")
+        .unwrap_or(memory)
+        .to_owned()
 }
 
 /// The agent that calls: by the name that its client gives itself.

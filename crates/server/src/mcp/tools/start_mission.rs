@@ -1,8 +1,8 @@
 //! `start_mission`: a goal that takes planning, several workers and a review; the same as
 //! `POST /v1/missions`.
 
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::MissionId;
+use charter_contract::validate::read_typed;
 use charter_engine::{EngineError, MissionOrder};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::mcp::call::Call;
 use crate::mcp::mission;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, Reply, arguments_of};
 use crate::mcp::work::{Subject, Work};
 
 pub(in crate::mcp) struct StartMission;
@@ -87,9 +87,8 @@ impl Input {
         self.mission_id.get_or_insert_with(new);
         let mut order = json!(self);
         order["origin_surface"] = json!("mcp");
-        serde_json::from_value(order).map_err(|error| {
-            let message = format!("the arguments of `start_mission` cannot be read: {error}");
-            EngineError::new(ErrorCode::InvalidRequest, message)
+        read_typed(&order).map_err(|violations| {
+            EngineError::unfit(&arguments_of(StartMission::NAME), &violations)
         })
     }
 }

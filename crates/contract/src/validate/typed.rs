@@ -1,0 +1,210 @@
+//! Documents that are no contract: bodies of an interface, parts of them, arguments of a call. Their schema is that of
+//! their type, compiled when a document of the type is first refused.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{describe, is_duplicate, parse_json, structure, utf8};
+use crate::json::{self, JsonFault, Profile};
+use crate::schema::{self, Checker, Costs, Draft};
+use crate::violation::{Report, Violation};
+
+/// The schema of a type, or why it is none.
+type Compiled = Result<(Checker, Map<String, Value>), String>;
+
+static COMPILED: LazyLock<Mutex<HashMap<TypeId, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
+
+/// Reads a document from its bytes.
+///
+/// # Errors
+/// Every violation of the first stage that found one.
+pub fn parse_typed<T>(bytes: &[u8], profile: Profile) -> Result<T, Vec<Violation>>
+where
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    let text = utf8(bytes)?;
+    match json::decode_text::<T>(text, profile) {
+        Ok(document) => Ok(document),
+        Err(much @ JsonFault::TooMuch(_)) => Err(vec![structure(much.to_string())]),
+        Err(JsonFault::Form(error)) => {
+            let document = read_typed(&parse_json(bytes, profile)?)?;
+            // A value does not show that a field was given twice.
+            if is_duplicate(&error) {
+                return Err(vec![structure(error.to_string())]);
+            }
+            Ok(document)
+        }
+    }
+}
+
+/// Reads a value that is JSON already.
+///
+/// # Errors
+/// Every violation of the first stage that found one.
+pub fn read_typed<T>(value: &Value) -> Result<T, Vec<Violation>>
+where
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    let error = match T::deserialize(value) {
+        Ok(document) => return Ok(document),
+        Err(error) => error,
+    };
+    let mut report = Report::new();
+    match &*compiled::<T>() {
+        // The schema is ours, so its work grows with the value and no faster.
+        Ok((checker, schema)) => {
+            describe::collect(checker, schema, value, usize::MAX, &mut report);
+        }
+        Err(broken) => report.push(structure(broken.clone())),
+    }
+    if report.violations.is_empty() {
+        // A rule of the type that its schema does not have.
+        report.push(structure(error.to_string()));
+    }
+    Err(report.violations)
+}
+
+fn compiled<T: JsonSchema + 'static>() -> Arc<Compiled> {
+    let all = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all().get(&TypeId::of::<T>()) {
+        return Arc::clone(known);
+    }
+    let compiled = Arc::new(compile(schema::of_type::<T>(Draft::Draft202012)));
+    all().insert(TypeId::of::<T>(), Arc::clone(&compiled));
+    compiled
+}
+
+fn compile(mut schema: Value) -> Compiled {
+    schema::inline_contracts(&mut schema);
+    let checker = Checker::compile(&schema, Costs::PLAIN)?;
+    match schema {
+        Value::Object(schema) => Ok((checker, schema)),
+        _ => Err("the schema of the type is no object".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::ids::ToolId;
+    use crate::schema::SchemaName;
+
+    /// A shelf of a library.
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Shelf {
+        room: String,
+        #[serde(default)]
+        order: Option<Order>,
+        #[serde(default)]
+        #[schemars(inner(range(min = 1, max = 500)))]
+        places: Vec<u16>,
+        #[serde(default)]
+        keeper: Option<ToolId>,
+    }
+
+    #[derive(Debug, PartialEq, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Order {
+        ByTitle,
+        ByAuthor,
+    }
+
+    fn found(text: &str) -> Vec<(String, String, Option<String>)> {
+        let violations = parse_typed::<Shelf>(text.as_bytes(), Profile::MESSAGE).unwrap_err();
+        let shown = violations.into_iter().map(|found| {
+            let Violation {
+                pointer,
+                keyword,
+                suggestion,
+                ..
+            } = found;
+            (pointer, keyword, suggestion)
+        });
+        shown.collect()
+    }
+
+    fn one(
+        pointer: &str,
+        keyword: &str,
+        suggestion: Option<&str>,
+    ) -> (String, String, Option<String>) {
+        let suggestion = suggestion.map(|word| format!("did you mean `{word}`?"));
+        (pointer.to_owned(), keyword.to_owned(), suggestion)
+    }
+
+    /// B003-2
+    #[test]
+    fn every_fault_of_a_body_is_reported_with_its_place() {
+        let text =
+            r#"{"rom": "west", "order": "by_auhtor", "places": [1, 0, "x"], "keeper": "a b"}"#;
+        let mut found = found(text);
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                one("", "required", None),
+                one("/keeper", "pattern", None),
+                one("/order", "enum", Some("by_author")),
+                one("/places/1", "minimum", None),
+                one("/places/2", "type", None),
+                one("/rom", "additionalProperties", Some("room")),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_schema_does_not_say_is_reported_as_well() {
+        assert_eq!(
+            found(r#"{"room": "a", "room": "b"}"#),
+            [one("", "json", None)]
+        );
+        assert_eq!(found("{"), [one("", "json", None)]);
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        assert_eq!(found(&deep), [one("", "json", None)]);
+        assert_eq!(found("[]"), [one("", "type", None)]);
+    }
+
+    #[test]
+    fn a_good_body_is_read() {
+        let text = br#"{"room": "west", "order": "by_title", "places": [1]}"#;
+        let expected = Shelf {
+            room: "west".to_owned(),
+            order: Some(Order::ByTitle),
+            places: vec![1],
+            keeper: None,
+        };
+        assert_eq!(parse_typed(text, Profile::MESSAGE), Ok(expected));
+    }
+
+    /// A body that carries a document of a contract.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "it is only refused")]
+    struct Carrier {
+        #[schemars(schema_with = "edge")]
+        edge: Value,
+        note: String,
+    }
+
+    fn edge(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schema::reference(SchemaName::GraphEdge)
+    }
+
+    #[test]
+    fn a_contract_inside_of_a_body_is_checked_with_the_rest() {
+        let text = br#"{"edge": {"from": 7}, "note": 8}"#;
+        let found = parse_typed::<Carrier>(text, Profile::MESSAGE).unwrap_err();
+        let mut pointers: Vec<&str> = found.iter().map(|one| one.pointer.as_str()).collect();
+        pointers.sort_unstable();
+        pointers.dedup();
+        assert_eq!(pointers, ["/edge", "/edge/from", "/note"]);
+    }
+}
