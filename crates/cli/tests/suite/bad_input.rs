@@ -1,8 +1,8 @@
 //! What is wrong with what is given: each a clear error with a code, and nothing lost.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::home::{Home, request, request_of};
+use crate::home::{Home, ids, request, request_of};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups};
 use crate::shared::Tenants;
 
@@ -109,6 +109,86 @@ fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
         .api
         .ask(&request("   "))
         .fails(400, "invalid_request");
+}
+
+/// B003-2: whatever is sent, all that is wrong with it is listed, each with its place and with the word that was meant.
+#[test]
+fn b003_2_every_body_is_refused_with_all_its_faults() {
+    let server = Tenants::one();
+    let document = server.api.get("/v1/openapi.json").expect(200);
+    let mut tried = 0;
+    for (template, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let body = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+            let schema = body.as_str().and_then(|to| document.pointer(&to[1..]));
+            // A form that takes further fields has no unknown ones.
+            let Some(schema) = schema.filter(|schema| schema["additionalProperties"] == false)
+            else {
+                continue;
+            };
+            let names = schema["properties"].as_object().unwrap().keys();
+            let meant = names.max_by_key(|name| name.len()).unwrap();
+            let body = json!({ (format!("{meant}x")): 1, "zz": 2 }).to_string();
+            let parts = template.split('/');
+            let parts = parts.map(|part| if part.starts_with('{') { "x" } else { part });
+            let path = parts.collect::<Vec<_>>().join("/");
+            let method = method.to_uppercase();
+            let refused = server.api.call(&method, &path, &[], body.into_bytes());
+            assert_eq!(refused.status, 400, "{method} {path}: {:#}", refused.body);
+            let violations = &refused.body["technical_details"]["violations"];
+            let at = |pointer: String| {
+                let mut all = violations.as_array().unwrap().iter();
+                let found = all.find(|violation| violation["pointer"] == pointer);
+                found.unwrap_or_else(|| panic!("{method} {path}: {violations:#}"))
+            };
+            let suggestion = &at(format!("/{meant}x"))["suggestion"];
+            assert_eq!(*suggestion, format!("did you mean `{meant}`?"), "{path}");
+            at("/zz".to_owned());
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "{tried}");
+}
+
+#[test]
+fn b003_2_a_memory_and_a_search_are_refused_with_all_their_faults() {
+    let server = Tenants::one();
+    let faults = |path: &str, body: Value| {
+        let refused = server.api.post(path, &body);
+        refused.clone().fails(400, "invalid_request");
+        let mut pointers = ids(&refused.body["technical_details"]["violations"], "pointer");
+        pointers.sort();
+        pointers
+    };
+    let memory = json!({
+        "memory": {"title": 5, "content": "c", "tags": [], "metadata": {"importance": 11}},
+        "visibilty": "shared",
+    });
+    assert_eq!(
+        faults("/v1/memories", memory),
+        [
+            "/memory/metadata",
+            "/memory/metadata/importance",
+            "/memory/tags",
+            "/memory/title",
+            "/visibilty",
+        ]
+    );
+    let search = json!({"text": " ", "limit": 0, "from": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"});
+    assert_eq!(
+        faults("/v1/memories/search", search),
+        ["/limit", "/text", "/until"]
+    );
+    let mut odd = request("x");
+    odd["metadata"] = json!({"flow": "skil", "dry_run": "no", "rag_params": {"top_k": "all"}});
+    assert_eq!(
+        faults("/v1/requests", odd),
+        [
+            "/metadata/dry_run",
+            "/metadata/flow",
+            "/metadata/rag_params/top_k",
+        ]
+    );
 }
 
 /// A path that leaves the package is refused, on the wire as well.
