@@ -57,7 +57,7 @@ CHECKED_BY_SERVER = frozenset(
 def contract() -> str:
     """The models of every schema of the OpenAPI document."""
     document = json.loads(OPENAPI.read_text(encoding="utf-8"))
-    components = document["components"]["schemas"]
+    components = without_names(document["components"]["schemas"])
     sent = re.findall(r'"#/components/schemas/(\w+)"', json.dumps([*bodies(document)]))
     schemas = {}
     for name, schema in components.items():
@@ -79,6 +79,27 @@ def contract() -> str:
         command = [sys.executable, "-m", "datamodel_code_generator", f"--input={given}", f"--output={made}", *OPTIONS]
         subprocess.run(command, check=True)
         return header + without_header(made.read_text(encoding="utf-8"))
+
+
+#: Any JSON object: the document has it under a name, for generators that would make a class of each place.
+JSON_OBJECT = {"type": "object", "additionalProperties": True}
+
+
+def without_names(components: dict[str, Any]) -> dict[str, Any]:
+    """The components with a plain object where one refers to any object: a dictionary needs no class."""
+
+    def plain(schema: Any) -> Any:
+        if isinstance(schema, list):
+            return [plain(part) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        made = {name: plain(value) for name, value in schema.items()}
+        if made.get("$ref") == "#/components/schemas/json_object":
+            del made["$ref"]
+            made |= JSON_OBJECT
+        return made
+
+    return {name: plain(schema) for name, schema in components.items() if name != "json_object"}
 
 
 def without_header(text: str) -> str:

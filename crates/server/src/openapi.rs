@@ -2,17 +2,21 @@
 //! from the types of bodies, and the failures that an operation has by what it is.
 
 use charter_contract::{canonical, schema};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use crate::routes;
 
 mod failures;
+mod plain;
 mod streams;
+
+/// Where components of the document are.
+pub(crate) const COMPONENTS: &str = "#/components/schemas/";
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "Charter", description = "The contract-first context engine and mission runtime for AI agents.", license(name = "Apache-2.0")),
+    info(title = "Charter", description = "The contract-first context engine and mission runtime for AI agents.", license(name = "Apache-2.0", identifier = "Apache-2.0")),
     security(("api_key" = []), ())
 )]
 struct Api;
@@ -33,8 +37,12 @@ pub fn document() -> Value {
     document["components"]["schemas"] = Value::Object(described.collect());
     failures::describe(&mut document);
     streams::describe(&mut document);
+    if let Some(components) = document["components"]["schemas"].as_object_mut() {
+        plain::write(components);
+    }
+    document["servers"] = json!([{"url": "/", "description": "The server that has this document"}]);
     document["components"]["securitySchemes"]["api_key"] =
-        serde_json::json!({"type": "http", "scheme": "bearer", "description": "An API key"});
+        json!({"type": "http", "scheme": "bearer", "description": "An API key"});
     canonical::sorted(document)
 }
 
@@ -72,6 +80,7 @@ fn embedded(mut schema: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::plain::{LISTED, NAMED, ONE};
     use super::*;
 
     fn references<'d>(part: &'d Value, found: &mut Vec<&'d str>) {
@@ -135,6 +144,129 @@ mod tests {
                 let body = &body["content"]["application/json"];
                 let described = body.is_null() || !body["schema"]["$ref"].is_null();
                 assert!(described || body["schema"]["anyOf"].is_array(), "{id}");
+            }
+        }
+    }
+
+    /// A schema with its place, and every schema inside of it.
+    fn within<'d>(schema: &'d Value, place: String, found: &mut Vec<(String, &'d Value)>) {
+        for keyword in ONE.into_iter().chain(["additionalProperties"]) {
+            if let Some(part) = schema.get(keyword) {
+                within(part, format!("{place}/{keyword}"), found);
+            }
+        }
+        for keyword in LISTED {
+            let parts = schema.get(keyword).and_then(Value::as_array);
+            for (at, part) in parts.into_iter().flatten().enumerate() {
+                within(part, format!("{place}/{keyword}/{at}"), found);
+            }
+        }
+        for keyword in NAMED {
+            let parts = schema.get(keyword).and_then(Value::as_object);
+            for (name, part) in parts.into_iter().flatten() {
+                within(part, format!("{place}/{keyword}/{name}"), found);
+            }
+        }
+        found.push((place, schema));
+    }
+
+    /// The schemas of parameters, bodies and answers.
+    fn of_operations<'d>(part: &'d Value, place: &str, found: &mut Vec<(String, &'d Value)>) {
+        let parts: Vec<(String, &Value)> = match part {
+            Value::Object(fields) => fields
+                .iter()
+                .map(|(name, part)| (name.clone(), part))
+                .collect(),
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                items.map(|(at, part)| (at.to_string(), part)).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+        };
+        for (name, part) in parts {
+            let place = format!("{place}/{name}");
+            if name == "schema" {
+                within(part, place, found);
+            } else {
+                of_operations(part, &place, found);
+            }
+        }
+    }
+
+    /// Generators of clients stumble over `true`, and over a list of which nothing is said.
+    #[test]
+    fn no_schema_is_a_truth_value_and_every_list_has_items() {
+        let document = document();
+        let mut found = Vec::new();
+        of_operations(&document["paths"], "/paths", &mut found);
+        let of_answers = found.len();
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            within(schema, name.clone(), &mut found);
+        }
+        assert!(of_answers > 200, "{of_answers}");
+        assert!(found.len() > 2_000, "{}", found.len());
+        for (place, schema) in found {
+            assert!(
+                schema.is_object() || place.ends_with("/additionalProperties"),
+                "{place}"
+            );
+            let types = [&schema["type"], &schema["type"][0], &schema["type"][1]];
+            let said = !schema["items"].is_null() || !schema["prefixItems"].is_null();
+            assert!(said || types.iter().all(|one| **one != "array"), "{place}");
+        }
+    }
+
+    /// Classes of clients are called by titles, methods by operation ids.
+    #[test]
+    fn names_are_taken_once() {
+        fn taken_twice(mut names: Vec<&str>) -> Vec<&str> {
+            names.sort_unstable();
+            let twice = names.windows(2).filter(|two| two[0] == two[1]);
+            twice.map(|two| two[0]).collect()
+        }
+        let document = document();
+        let components = document["components"]["schemas"]
+            .as_object()
+            .unwrap()
+            .values();
+        let titles = components.filter_map(|schema| schema["title"].as_str());
+        assert_eq!(taken_twice(titles.collect()), [""; 0]);
+        let operations = document["paths"].as_object().unwrap().values();
+        let operations = operations.flat_map(|path| path.as_object().unwrap().values());
+        let ids = operations.map(|operation| operation["operationId"].as_str().unwrap());
+        assert_eq!(taken_twice(ids.collect()), [""; 0]);
+    }
+
+    #[test]
+    fn the_document_says_where_it_is_served_and_under_which_licence() {
+        let document = document();
+        assert_eq!(document["servers"][0]["url"], "/");
+        assert_eq!(document["info"]["license"]["identifier"], "Apache-2.0");
+    }
+
+    #[test]
+    fn every_operation_has_a_success_a_failure_and_its_path_parameters() {
+        let document = document();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            let mut named: Vec<&str> = path.split(['{', '}']).skip(1).step_by(2).collect();
+            named.sort_unstable();
+            for (method, operation) in item.as_object().unwrap() {
+                let of = format!("{method} {path}");
+                let answers = operation["responses"].as_object().unwrap();
+                for class in ["2", "4"] {
+                    assert!(
+                        answers.keys().any(|status| status.starts_with(class)),
+                        "{of}"
+                    );
+                }
+                let parameters = operation["parameters"].as_array();
+                let parameters = parameters.map(Vec::as_slice).unwrap_or_default().iter();
+                let parameters = parameters.filter(|parameter| parameter["in"] == "path");
+                let mut declared: Vec<_> = parameters
+                    .map(|parameter| parameter["name"].as_str().unwrap())
+                    .collect();
+                declared.sort_unstable();
+                assert_eq!(declared, named, "{of}");
             }
         }
     }

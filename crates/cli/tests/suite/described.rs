@@ -50,9 +50,17 @@ pub(crate) fn check_stream(method: &str, path: &str, text: &str) {
     let Some(reference) = schema.and_then(|schema| schema["$ref"].as_str()) else {
         return;
     };
-    let forms = DOCUMENT.pointer(&reference[1..]).unwrap()["oneOf"]
-        .as_array()
-        .unwrap();
+    let stream = DOCUMENT.pointer(&reference[1..]).unwrap();
+    // A stream of one form has no choice of forms.
+    let forms: Vec<(String, &Value)> = match stream["oneOf"].as_array() {
+        Some(forms) => {
+            let forms = forms.iter().enumerate();
+            forms
+                .map(|(at, form)| (format!("{reference}/oneOf/{at}"), form))
+                .collect()
+        }
+        None => vec![(reference.to_owned(), stream)],
+    };
     for event in text.split("\n\n") {
         let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
         let (Some(name), Some(data)) = (field("event: "), field("data: ")) else {
@@ -60,9 +68,9 @@ pub(crate) fn check_stream(method: &str, path: &str, text: &str) {
         };
         let names = |form: &Value| form["properties"]["event"]["enum"].clone();
         let is_called = |form: &Value| names(form).as_array().unwrap().contains(&json!(name));
-        let form = forms.iter().position(is_called);
-        let form = form.unwrap_or_else(|| panic!("{method} {path} sent an event `{name}`"));
-        let held = format!("{reference}/oneOf/{form}/properties/data/contentSchema");
+        let form = forms.iter().find(|(_, form)| is_called(form));
+        let (form, _) = form.unwrap_or_else(|| panic!("{method} {path} sent an event `{name}`"));
+        let held = format!("{form}/properties/data/contentSchema");
         let of = format!("the event `{name}` of {method} {path}");
         fits_schema(&of, &held, &serde_json::from_str(data).unwrap());
     }

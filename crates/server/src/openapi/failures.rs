@@ -8,12 +8,19 @@ use axum::http::Method;
 use charter_contract::error_code::ErrorCode;
 use serde_json::{Map, Value, json};
 
+use super::COMPONENTS;
 use crate::a2a::REST_PATH;
 use crate::error;
 
-/// Where components of the document are, and the one of every failure.
-const COMPONENTS: &str = "#/components/schemas/";
+/// The component of every failure.
 const AGENT_ERROR: &str = "#/components/schemas/agent_error";
+
+/// The component of failures of the HTTP+JSON binding of A2A.
+const A2A_ERROR: &str = "a2a_error";
+
+/// The head of a request is too long. Whatever else is wrong is known only when it was read, so that the answer has
+/// no body.
+const LONG_HEAD: &str = "431";
 
 /// Operations that anybody may call: what describes the server to those who have no key yet.
 const PUBLIC: [&str; 5] = [
@@ -62,6 +69,7 @@ pub(super) fn describe(document: &mut Value) {
                 .map(|status| (component(&status), coded(&status))),
         );
         schemas.insert("error_codes".to_owned(), explained());
+        schemas.insert(A2A_ERROR.to_owned(), of_a2a());
     }
 }
 
@@ -126,7 +134,10 @@ fn add(path: &str, method: &str, operation: &mut Value) {
         return;
     };
     for (status, description) in found {
-        let answer = json!({"description": description, "content": body(path)});
+        let answer = match status {
+            LONG_HEAD => json!({"description": description}),
+            _ => json!({"description": description, "content": body(path)}),
+        };
         if !covered(answers, status) {
             answers.insert(status.to_owned(), answer);
         }
@@ -143,10 +154,32 @@ fn covered(answers: &Map<String, Value>, status: &str) -> bool {
 fn body(path: &str) -> Value {
     let error = json!({"$ref": AGENT_ERROR});
     if path.starts_with(REST_PATH) {
-        let either = json!({"anyOf": [error, {"type": "object", "required": ["error"]}]});
+        let of_a2a = json!({"$ref": format!("{COMPONENTS}{A2A_ERROR}")});
+        let either = json!({"anyOf": [error, of_a2a]});
         return json!({"application/json": {"schema": either}});
     }
     json!({"application/json": {"schema": error}})
+}
+
+/// What the HTTP+JSON binding of A2A fails with (section 11.6).
+fn of_a2a() -> Value {
+    let details =
+        json!({"type": "array", "items": {"type": "object", "additionalProperties": true}});
+    json!({
+        "description": "A failure as the HTTP+JSON binding of A2A has it.",
+        "type": "object",
+        "required": ["error"],
+        "properties": {"error": {
+            "type": "object",
+            "required": ["code", "status", "message", "details"],
+            "properties": {
+                "code": {"type": "integer", "description": "The HTTP status."},
+                "status": {"type": "string", "description": "Its name in `google.rpc.Code`."},
+                "message": {"type": "string", "description": "What failed."},
+                "details": details,
+            },
+        }},
+    })
 }
 
 fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str, &'static str)> {
@@ -165,6 +198,11 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
             read,
             "400",
             "The request cannot be read, or is no valid one",
+        ),
+        (
+            public && !read,
+            LONG_HEAD,
+            "The head of the request is too long",
         ),
         (!public, "401", "There is no known credential"),
         (!public, "403", "The caller may not"),

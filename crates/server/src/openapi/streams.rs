@@ -6,10 +6,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::COMPONENTS;
 use crate::routes::{JOURNAL, STATE, STATUS};
-
-/// Where components of the document are.
-const COMPONENTS: &str = "#/components/schemas/";
 
 const MEDIA_TYPE: &str = "text/event-stream";
 
@@ -41,7 +39,7 @@ pub(super) fn describe(document: &mut Value) {
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         schemas.remove("announced");
         let made = made.into_iter();
-        schemas.extend(made.map(|(name, one)| (name.to_owned(), json!({"oneOf": one}))));
+        schemas.extend(made.map(|(name, forms)| (name.to_owned(), one_of(forms))));
     }
     for operation in super::operations(document) {
         let id = operation["operationId"].as_str();
@@ -49,6 +47,14 @@ pub(super) fn describe(document: &mut Value) {
             let sent = json!({"schema": component(stream)});
             operation["responses"]["200"]["content"][MEDIA_TYPE] = sent;
         }
+    }
+}
+
+/// One of several forms; a choice of one is none.
+fn one_of(mut forms: Vec<Value>) -> Value {
+    match forms.pop() {
+        Some(only) if forms.is_empty() => only,
+        last => json!({"oneOf": forms.into_iter().chain(last).collect::<Vec<_>>()}),
     }
 }
 

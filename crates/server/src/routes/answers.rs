@@ -24,9 +24,9 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::{agent_skill_files, agent_skills, catalogue, gate, missions, schemas};
+use crate::openapi::COMPONENTS;
 
-/// Where components of the document are.
-pub(super) const COMPONENTS: &str = "#/components/schemas/";
+/// Where the generator puts what it refers to.
 const DEFINITIONS: &str = "/components/schemas";
 
 type Describe = fn(&mut SchemaGenerator) -> Schema;

@@ -10,13 +10,13 @@ use charter_engine::{
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use super::answers::COMPONENTS;
 use super::{agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, runs};
 use crate::a2a::{JsonRpcCall, SentMessage};
+use crate::openapi::COMPONENTS;
 
-/// Each by the name that operations refer to it with.
-pub(crate) fn schemas() -> [(&'static str, Value); 26] {
-    [
+/// Each by the name that operations refer to it with, which is its title as well: names of types may be taken twice.
+pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
+    let bodies = [
         ("a2a_call", of::<JsonRpcCall>()),
         ("a2a_message", of::<SentMessage>()),
         ("approval_report", of::<approvals::Told>()),
@@ -43,7 +43,20 @@ pub(crate) fn schemas() -> [(&'static str, Value); 26] {
         ("skill_bulk", of::<agent_skills::Bulk>()),
         ("skill_files", of::<SkillsSent>()),
         ("skill_search", of::<SkillSearch>()),
-    ]
+    ];
+    bodies.into_iter().map(|(name, mut schema)| {
+        schema["title"] = json!(title(name));
+        (name, schema)
+    })
+}
+
+/// `plan_order` as `PlanOrder`.
+fn title(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        first.to_ascii_uppercase() + rest
+    });
+    words.collect()
 }
 
 fn of<T: JsonSchema>() -> Value {
