@@ -192,6 +192,8 @@ def contract_pages(schemas: Path) -> dict[str, str]:
         if file.stem == "openapi":
             continue
         node = json.loads(file.read_text())
+        # The schema of a file of a package takes a document of the contract, or a list of them.
+        node = node.get("$defs", {}).get(file.stem, node)
         schema = Schema(node, node.get("$defs", {}))
         said = node.get("description", "")
         pages[file.stem] = (

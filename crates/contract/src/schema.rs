@@ -7,6 +7,7 @@ mod aliases;
 mod checker;
 mod counted;
 mod entries;
+mod file;
 mod meter;
 mod sameness;
 
@@ -24,6 +25,7 @@ use crate::violation::Report;
 pub use aliases::Alias;
 pub(crate) use aliases::stored_form;
 pub(crate) use checker::{Checker, Faults, Unchecked};
+pub use file::of_packages;
 pub(crate) use meter::{Costs, LONG_DIVISION, is_plain};
 
 string_enum! {
@@ -273,8 +275,7 @@ impl SchemaEntry {
         })
     }
 
-    /// Makes the JSON Schema anew: what `schemas/<name>.json` holds, and in whose order violations
-    /// are reported.
+    /// Makes the JSON Schema of a document anew, in whose order violations are reported.
     #[must_use]
     pub fn generate(&self) -> Value {
         canonical::sorted(self.made(self.aliases))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::schema::{self as schemas, SchemaEntry, SchemaName};
+use charter_contract::schema::{self as schemas, SchemaEntry};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -28,25 +28,6 @@ pub(crate) enum Schema {
     },
 }
 
-/// What stands in the files of a package.
-const OF_PACKAGES: [SchemaName; 15] = [
-    SchemaName::Agent,
-    SchemaName::Domain,
-    SchemaName::DomainLens,
-    SchemaName::GraphEdge,
-    SchemaName::GraphNode,
-    SchemaName::Guardrail,
-    SchemaName::MissionType,
-    SchemaName::PackageManifest,
-    SchemaName::Playbook,
-    SchemaName::Policy,
-    SchemaName::PromptTemplate,
-    SchemaName::RoutingTest,
-    SchemaName::Skill,
-    SchemaName::Template,
-    SchemaName::Tool,
-];
-
 pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
     match command {
         Schema::List => {
@@ -65,7 +46,7 @@ pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
                 )
             })?;
             let as_json = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
-            output::print(format, entry.json(), as_json)?;
+            output::print(format, &entry.of_file(), as_json)?;
         }
         Schema::Write { dir } => {
             let files = write_for_editors(dir)?;
@@ -82,21 +63,10 @@ pub(super) fn write_for_editors(dir: &Path) -> anyhow::Result<Vec<String>> {
     let making = || format!("making {}", dir.display());
     std::fs::create_dir_all(dir).with_context(making)?;
     let mut written = Vec::new();
-    for name in OF_PACKAGES {
-        let entry = name.entry();
-        let mut document = entry.json().clone();
-        let fields = document.as_object_mut();
-        let draft = fields.and_then(|fields| fields.remove("$schema"));
-        let schema = json!({
-            "$schema": draft, "title": entry.title, "definitions": {"document": document},
-            "anyOf": [
-                {"$ref": "#/definitions/document"},
-                {"type": "array", "items": {"$ref": "#/definitions/document"}},
-            ],
-        });
-        let file = format!("{name}.json");
+    for entry in schemas::of_packages() {
+        let file = format!("{}.json", entry.name);
         let path = dir.join(&file);
-        std::fs::write(&path, format!("{schema:#}\n"))
+        std::fs::write(&path, format!("{:#}\n", entry.of_file()))
             .with_context(|| format!("writing {}", path.display()))?;
         written.push(file);
     }

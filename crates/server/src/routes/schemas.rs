@@ -32,7 +32,7 @@ pub(crate) async fn list() -> Json<Vec<Summary>> {
     Json(summaries.collect())
 }
 
-/// Show a schema.
+/// Show a schema. Of what packages have files of, it takes a document and a list of them.
 #[utoipa::path(get, path = "/v1/schemas/{name}", tag = "schemas", operation_id = "show_schema",
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "A JSON Schema", body = Object)))]
@@ -41,7 +41,7 @@ pub(crate) async fn show(
     Path(name): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     match schema::get(&name) {
-        Some(entry) => Ok(Json(entry.json().clone())),
+        Some(entry) => Ok(Json(entry.of_file())),
         None => Err(ApiError::new(
             &state,
             EngineError::not_found("schema", name),
