@@ -5,6 +5,7 @@
 //! belongs to their code. This crate knows no storage and no configuration file.
 
 mod a2a;
+mod accept;
 mod address;
 mod auth;
 mod error;

@@ -1,4 +1,6 @@
-//! Counters for Prometheus.
+//! Counters for Prometheus, in the two forms that it reads.
+
+mod exposition;
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -12,6 +14,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+pub(crate) use exposition::Exposition;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answered {
@@ -99,8 +103,12 @@ impl Metrics {
         self.refused.get_or_create_owned(&labels)
     }
 
-    /// The text form, with the engine's figures of this moment.
-    pub(crate) fn text(&self, engine: &Engine) -> Result<String, std::fmt::Error> {
+    /// The metrics, with the engine's figures of this moment.
+    pub(crate) fn text(
+        &self,
+        engine: &Engine,
+        form: Exposition,
+    ) -> Result<String, std::fmt::Error> {
         let number = |figure: usize| i64::try_from(figure).unwrap_or(i64::MAX);
         let live = engine.live();
         self.documents.set(number(live.documents()));
@@ -109,6 +117,6 @@ impl Metrics {
             .set(number(engine.queued_tool_calls()));
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        Ok(text)
+        Ok(form.of(text))
     }
 }

@@ -349,6 +349,9 @@ fn a_server_describes_itself() {
     assert_eq!(server.api.get("/readyz").expect(200)["status"], "ready");
     let metrics = server.api.get("/metrics").expect(200);
     assert!(metrics.as_str().unwrap().contains("charter_"), "{metrics}");
+    let open = [("accept", "application/openmetrics-text; version=1.0.0")];
+    let (_, open) = server.api.raw("GET", "/metrics", &open, Vec::new());
+    assert!(open.ends_with("# EOF\n"), "{open}");
     let page = server.api.get("/reference").expect(200);
     assert!(page.as_str().unwrap().contains("<html"));
     let openapi = server.api.get("/v1/openapi.json").expect(200);

@@ -2,13 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::accept;
 use crate::error::ApiError;
 use crate::extract::{Asked, By};
 use crate::state::AppState;
@@ -70,15 +71,11 @@ pub(crate) async fn events(
 
 /// Whether a client asks for a stream of events.
 pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
-    let accepts = text(headers, header::ACCEPT.as_str());
-    accepts.is_some_and(|accept| accept.contains("text/event-stream"))
+    accept::names(headers, "text/event-stream")
 }
 
 /// The event after which a client's event source goes on.
 pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
-    text(headers, LAST_EVENT_ID)?.parse().ok()
-}
-
-fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    headers.get(name).and_then(|value| value.to_str().ok())
+    let last = headers.get(LAST_EVENT_ID)?.to_str().ok()?;
+    last.parse().ok()
 }

@@ -4,14 +4,15 @@ use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, VARY};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Engine, EngineError};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use crate::metrics::Exposition;
 use crate::state::AppState;
 
 /// How long storage has to answer a probe.
@@ -85,12 +86,13 @@ pub(crate) async fn ready(State(state): State<AppState>) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
 }
 
-/// Metrics in Prometheus' text form.
-pub(crate) async fn metrics(State(state): State<AppState>) -> Response {
-    match state.metrics.text(&state.engine) {
+/// Metrics in the form that the client wants: that of OpenMetrics, or the text form of Prometheus.
+pub(crate) async fn metrics(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    let form = Exposition::wanted(&headers);
+    match state.metrics.text(&state.engine, form) {
         Ok(text) => {
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            ([(CONTENT_TYPE, kind)], text).into_response()
+            let kind = [(CONTENT_TYPE, form.content_type()), (VARY, "accept")];
+            (kind, text).into_response()
         }
         Err(error) => {
             tracing::error!(error = %error, "metrics could not be written");

@@ -3,7 +3,6 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::http::header::ACCEPT;
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::agentic::request::AgentRequest;
@@ -14,6 +13,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 use tokio_stream::wrappers::ReceiverStream;
 
+use super::events::wants_stream;
 use crate::error::{ApiError, log};
 use crate::extract::{By, Path, Valid, parsed};
 use crate::state::AppState;
@@ -37,11 +37,7 @@ pub(crate) async fn ask(
     Valid(request): Valid<AgentRequest>,
 ) -> Result<Response, ApiError> {
     let id = request.id.clone();
-    let streamed = headers
-        .get(ACCEPT)
-        .and_then(|accept| accept.to_str().ok())
-        .is_some_and(|accept| accept.contains("text/event-stream"));
-    if streamed {
+    if wants_stream(&headers) {
         let place = state.stream_place(&caller);
         let place = place.map_err(|error| ApiError::of_request(&state, id.clone(), error))?;
         let answering = state.clone();
