@@ -328,7 +328,7 @@ pub fn reference(name: SchemaName) -> Schema {
 
 /// Puts contracts in the place of references to them.
 pub(crate) fn inline_contracts(schema: &mut Value) {
-    replace_contracts(schema, &|entry| {
+    replace_contracts(schema, &|entry: &'static SchemaEntry| {
         let mut contract = entry.json().clone();
         if let Some(fields) = contract.as_object_mut() {
             fields.remove("$id");

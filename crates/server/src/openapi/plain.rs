@@ -40,7 +40,7 @@ pub(super) fn write(components: &mut Map<String, Value>) {
     for schema in components.values_mut() {
         // A contract has an id of its own, to which references inside of it are relative.
         let refers = schema.get("$id").is_none();
-        each(schema, &mut |part| {
+        each(schema, &mut |part: &mut Value| {
             spell_out(part);
             if refers {
                 refer_to_object(part);

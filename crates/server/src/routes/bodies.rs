@@ -2,7 +2,7 @@
 //! contracts are in `charter_contract::schema`.
 
 use charter_contract::catalogue::evidence::Attachment;
-use charter_contract::schema::{Draft, of_type, replace_contracts};
+use charter_contract::schema::{Draft, SchemaEntry, of_type, replace_contracts};
 use charter_engine::{
     GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
     SkillSearch, SkillsSent, Supersede,
@@ -63,7 +63,7 @@ fn of<T: JsonSchema>() -> Value {
     let mut schema = of_type::<T>(Draft::Draft202012);
     replace_contracts(
         &mut schema,
-        &|contract| json!({"$ref": format!("{COMPONENTS}{}", contract.name)}),
+        &|contract: &'static SchemaEntry| json!({"$ref": format!("{COMPONENTS}{}", contract.name)}),
     );
     schema
 }
