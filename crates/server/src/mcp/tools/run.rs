@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::mcp::call::Call;
 use crate::mcp::question::{Applied, Pending, Question, typed_values};
 use crate::mcp::settle::Asked;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, Reply, arguments_of};
 use crate::mcp::work::{Subject, Work};
 
 /// Rounds of missing parameters before a call gives up.
@@ -227,7 +227,17 @@ impl Input {
             request["session_id"] = json!(session);
         }
         let read = read_value::<AgentRequest>(&request);
-        read.map(|(request, _)| request)
-            .map_err(|violations| EngineError::violations(AgentRequest::NAME.as_str(), &violations))
+        read.map(|(request, _)| request).map_err(|violations| {
+            EngineError::violations(AgentRequest::NAME.as_str(), &violations)
+                .as_sent(&arguments_of(Run::NAME), argument)
+        })
+    }
+}
+
+/// The argument that is at `pointer` of a request.
+fn argument(pointer: &str) -> String {
+    match pointer {
+        "/input" => "/question".to_owned(),
+        other => other.strip_prefix("/metadata").unwrap_or(other).to_owned(),
     }
 }
