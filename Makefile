@@ -117,6 +117,7 @@ test:
 	@$(PART) Rust -- $(CARGO) test --locked --workspace --tests
 	@$(PART) "replicas under faults" -- env CHARTER_TEST_CHAOS_S=8 $(MAKE) test-chaos
 	@$(PART) quickstart --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
+	@$(PART) "package scripts" --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/check_tools.py --charter $(CHARTER)
 	@$(PART) tutorial --covers $(SERVER_COVERS) docs -- $(MAKE) test-tutorial
 	@$(PART) "Python client" --covers $(SERVER_COVERS) clients/python docs -- $(MAKE) test-python
 	@$(PART) "TypeScript client, console" --covers $(SERVER_COVERS) -- $(MAKE) test-console

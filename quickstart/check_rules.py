@@ -11,44 +11,35 @@ import sys
 from typing import Any
 
 from botocore.exceptions import ClientError
+from bucket_policies import ALLOW, CHANGING, READING, WITHOUT_ACTION
 from package_calls import PACKAGES, Check
 
 sys.path.insert(0, str(PACKAGES / "aws-security" / "scripts"))
 
-_ALLOW = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "*"}
-
-
-def _narrowed(operator: str, key: str, value: Any) -> dict[str, Any]:
-    return _ALLOW | {"Condition": {operator: {key: value}}}
-
-
-# A statement, whether it is public, and whether it lets the public write.
-POLICIES: list[tuple[str, dict[str, Any], bool, bool]] = [
-    ("everyone reads", _ALLOW, True, False),
-    ("everyone by AWS star", _ALLOW | {"Principal": {"AWS": ["*"]}}, True, False),
-    ("everyone writes", _ALLOW | {"Action": ["s3:PutObject"]}, True, True),
-    ("every action", _ALLOW | {"Action": "*"}, True, True),
-    ("a wildcard that holds a write", _ALLOW | {"Action": "s3:Put*"}, True, True),
-    ("an account", _ALLOW | {"Principal": {"AWS": "arn:aws:iam::111122223333:root"}}, False, False),
-    ("a service", _ALLOW | {"Principal": {"Service": "cloudtrail.amazonaws.com"}}, False, False),
-    ("a denial", _ALLOW | {"Effect": "Deny"}, False, False),
-    ("one organisation", _narrowed("StringEquals", "aws:PrincipalOrgID", "o-abc"), False, False),
-    ("one address range", _narrowed("IpAddress", "aws:SourceIp", ["203.0.113.0/24"]), False, False),
-    ("every address", _narrowed("IpAddress", "aws:SourceIp", "0.0.0.0/0"), True, False),
-    ("all but one range", _narrowed("NotIpAddress", "aws:SourceIp", "10.0.0.0/8"), True, False),
-    ("any organisation", _narrowed("StringLike", "aws:PrincipalOrgID", "o-*"), True, False),
-    ("a key that narrows nothing", _narrowed("Bool", "aws:SecureTransport", "true"), True, False),
-    ("only if present", _narrowed("StringEqualsIfExists", "aws:SourceVpc", "vpc-1"), True, False),
-]
-
 
 def check_bucket_policies(check: Check) -> None:
-    """Which policies count as public."""
+    """Which policies count as public, and which of those let the public change something."""
     bucket_policy = importlib.import_module("bucket_policy")
-    for name, statement, public, writes in POLICIES:
-        found = bucket_policy.public_statements(json.dumps({"Statement": statement}))
-        check.that(f"policy: {name}", bool(found) == public, str(found))
-        check.that(f"policy writes: {name}", any(s["allows_write"] for s in found) == writes)
+
+    def found(statements: Any) -> list[dict[str, Any]]:
+        policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+        public: list[dict[str, Any]] = bucket_policy.public_statements(policy)
+        return public
+
+    for name, statements, is_public in READING:
+        public = found(statements)
+        check.that(f"policy: {name}", bool(public) == is_public, str(public))
+    for name, statements, changes in CHANGING:
+        public = found(statements)
+        seen = [item["allows_write"] for item in public]
+        check.that(f"policy changes: {name}", seen == [changes], str(public))
+    shown = found([ALLOW | {"Effect": "Deny"}, WITHOUT_ACTION | {"NotAction": "s3:DeleteBucket"}])
+    wanted = [("#2", ["all but s3:DeleteBucket"])]
+    check.that(
+        "a public statement is named",
+        [(item["statement"], item["actions"]) for item in shown] == wanted,
+        str(shown),
+    )
 
 
 class _Interrupted:

@@ -1,8 +1,10 @@
 """Run the packages' tools and filters against the simulator and check what they say.
 
+    check_tools.py --charter BINARY
+
 For every skill: its readonly scripts by the tool protocol, their output against
-the declared schema, its jq filters with the ``jq`` binary, every finding against
-the template's placeholders. The findings of security.detect_public_ingress must
+the declared schema, its filters by the binary, every finding against the
+template's placeholders. The findings of security.detect_public_ingress must
 equal those of expected_findings.py; the write tools are locked, repeated, and
 restored. Starts a simulator of its own and leaves nothing behind.
 """
@@ -20,9 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import boto3
+from check_filters import check_filters
+from check_reading import check_reading
 from check_rules import check_bucket_policies, check_change_half_done
 from jsonschema import Draft7Validator
-from package_calls import Check, Json, Package, skill_findings
+from package_calls import CHARTER, Check, Json, Package, skill_findings
 
 HERE = Path(__file__).resolve().parent
 COMPARED = ("rule_id", "resource_type", "resource_id", "protocol", "port", "cidr", "severity")
@@ -215,7 +219,7 @@ def check_documents(check: Check, packages: list[Package]) -> None:
     for package in packages:
         for tool_id, tool in package.tools.items():
             Draft7Validator.check_schema(tool["output_schema"])
-            script = package.root / tool["implementation"]["script"]
+            script = package.root / tool["implementation"]["path"]
             check.that(f"{tool_id} has its script", script.is_file())
 
 
@@ -254,6 +258,8 @@ def check_everything(check: Check) -> None:
     check_documents(check, [security, cost])
     check_bucket_policies(check)
     check_change_half_done(check)
+    check_reading(check)
+    check_filters(check, security)
     run_quickstart("estate.py")
     first = counted_estate()
     run_quickstart("estate.py")
@@ -277,7 +283,9 @@ def check_everything(check: Check) -> None:
 
 def main() -> int:
     """Exit code 0 when everything held, 1 otherwise."""
-    argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--charter", type=Path, required=True)
+    os.environ[CHARTER] = str(parser.parse_args().charter.resolve())
     check = Check()
     with tempfile.TemporaryDirectory(prefix="charter-check-") as folder:
         place = ["--port", str(free_port()), "--state", folder]

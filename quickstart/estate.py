@@ -21,6 +21,7 @@ LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 ANY_V4, ANY_V6 = "0.0.0.0/0", "::/0"
 OFFICE = "203.0.113.0/24"
 VPC_CIDR = "10.20.0.0/16"
+ICMP = "1"
 
 
 def security_groups(region: Region, vpc_id: str) -> dict[str, str]:
@@ -68,6 +69,7 @@ def security_groups(region: Region, vpc_id: str) -> dict[str, str]:
         ("wide-range", "a wide UDP range", [rule("udp", 30000, 32767, ANY_V4)], {}),
         ("memcached", "a cache over UDP", [rule("udp", 11211, 11211, ANY_V4)], {}),
         ("ping", "ICMP for everyone", [rule("icmp", -1, -1, ANY_V4)], {}),
+        ("names", "names over UDP", [rule("udp", 53, 53, ANY_V4, ANY_V6)], {}),
         (
             "cdn-origin",
             "public on purpose",
@@ -91,10 +93,12 @@ def security_groups(region: Region, vpc_id: str) -> dict[str, str]:
 def acl_entry(
     number: int, action: str, protocol: str, ports: tuple[int, int] | None, cidr: str
 ) -> dict[str, Any]:
-    """One network ACL entry. Protocols are IANA numbers, -1 for all."""
+    """One network ACL entry. Protocols are IANA numbers, -1 for all; ICMP has type and code."""
     entry: dict[str, Any] = {"RuleNumber": number, "Protocol": protocol, "RuleAction": action}
     entry["Ipv6CidrBlock" if ":" in cidr else "CidrBlock"] = cidr
-    if ports is not None:
+    if ports is not None and protocol == ICMP:
+        entry["IcmpTypeCode"] = {"Type": ports[0], "Code": ports[1]}
+    elif ports is not None:
         entry["PortRange"] = {"From": ports[0], "To": ports[1]}
     return entry
 
@@ -114,6 +118,11 @@ def network_acls(region: Region, vpc_id: str, subnets: list[str]) -> None:
             acl_entry(110, allow, tcp, (1024, 65535), ANY_V4),
             acl_entry(120, allow, tcp, (22, 22), ANY_V4),
             acl_entry(130, allow, tcp, (20, 30), ANY_V6),
+            acl_entry(140, deny, ICMP, (8, -1), ANY_V4),
+            acl_entry(150, allow, ICMP, (-1, -1), ANY_V4),
+            acl_entry(160, deny, tcp, (0, 1023), ANY_V6),
+            acl_entry(170, deny, tcp, (1024, 65535), ANY_V6),
+            acl_entry(180, allow, tcp, (0, 65535), ANY_V6),
         ],
     )
     make(vpc_id, "demo-acl-private", subnets[2], [acl_entry(100, allow, "-1", None, VPC_CIDR)])
@@ -138,6 +147,7 @@ def load_balancers(region: Region, subnets: list[str], groups: dict[str, str]) -
     make("demo-unreached", "application", public, subnets[:2], [groups["egress-only"]], [443])
     make("demo-backend", "application", internal, subnets[:2], [groups["internal"]], [8080])
     make("demo-passthrough", "network", public, subnets[:1], [], [443])
+    make("demo-names", "network", public, subnets[:1], [groups["names"]], [53], protocol="UDP")
 
 
 def public_read(bucket: str, **condition: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import boto3
 
 EVERYONE = ("0.0.0.0/0", "::/0")
+ALL_PORTS = range(65536)
 LOGIN_PORTS = {22, 3389}
 SENSITIVE_PORTS = {
     23, 445, 1433, 1521, 2049, 2375, 2376, 3306, 5432, 5439, 5900, 5984, 6379, 6443,
@@ -139,17 +140,23 @@ def load_balancer_findings(ec2: Any, elbv2: Any, wafv2: Any) -> Iterator[Finding
             )
 
 
-def entry_ports(entry: dict[str, Any]) -> range:
+def entry_ports(entry: dict[str, Any]) -> set[int]:
     """The ports of a network ACL entry; all of them where none are named."""
     named = entry.get("PortRange")
     if entry["Protocol"] in ("6", "17") and named:
-        return range(named["From"], named["To"] + 1)
-    return range(65536)
+        return set(range(named["From"], named["To"] + 1))
+    return set(ALL_PORTS)
 
 
-def is_taken_away(entry: dict[str, Any], earlier: list[dict[str, Any]], cidr: str) -> bool:
-    """Whether one earlier deny covers the whole of an allow."""
-    ports = entry_ports(entry)
+def icmp_takes_away(deny: dict[str, Any], entry: dict[str, Any]) -> bool:
+    """Whether a denied type and code of ICMP are all that an entry allows."""
+    denied, allowed = deny.get("IcmpTypeCode", {}), entry.get("IcmpTypeCode", {})
+    return all(denied.get(part, -1) in (-1, allowed.get(part, -1)) for part in ("Type", "Code"))
+
+
+def left_of(entry: dict[str, Any], earlier: list[dict[str, Any]], cidr: str) -> set[int]:
+    """The ports that earlier denies for the same addresses leave of an allow, if any."""
+    left = entry_ports(entry)
     for deny in earlier:
         if deny["RuleAction"] != "deny" or cidr not in (
             deny.get("CidrBlock"),
@@ -157,14 +164,28 @@ def is_taken_away(entry: dict[str, Any], earlier: list[dict[str, Any]], cidr: st
         ):
             continue
         if deny["Protocol"] == "-1":
-            return True
-        denied = entry_ports(deny)
-        if deny["Protocol"] == entry["Protocol"] and ports[0] in denied and ports[-1] in denied:
-            return True
-    return False
+            return set()
+        if deny["Protocol"] != entry["Protocol"]:
+            continue
+        if entry["Protocol"] in ("6", "17"):
+            left -= entry_ports(deny)
+        elif icmp_takes_away(deny, entry):
+            return set()
+    return left
 
 
-def acl_severity(acl: dict[str, Any], protocol: str, ports: range) -> str:
+def runs(ports: set[int]) -> list[range]:
+    """Ports as ranges without gaps, in order."""
+    found: list[range] = []
+    for port in sorted(ports):
+        if found and found[-1].stop == port:
+            found[-1] = range(found[-1].start, port + 1)
+        else:
+            found.append(range(port, port + 1))
+    return found
+
+
+def acl_severity(acl: dict[str, Any], protocol: str, ports: set[int]) -> str:
     """Severity of an allow entry of a network ACL."""
     if acl["IsDefault"] or not acl["Associations"]:
         return "info"
@@ -172,15 +193,15 @@ def acl_severity(acl: dict[str, Any], protocol: str, ports: range) -> str:
         return "medium"
     if protocol not in ("tcp", "udp"):
         return "low"
-    if len(ports) == 65536:
+    if len(ports) == len(ALL_PORTS):
         return "medium"
-    if ports[0] >= 1024 and ports[-1] == 65535:
+    if min(ports) >= 1024 and max(ports) == 65535:
         return "low"
-    return "medium" if any(port in ports for port in LOGIN_PORTS) else "low"
+    return "medium" if ports & LOGIN_PORTS else "low"
 
 
 def network_acl_findings(ec2: Any) -> Iterator[Finding]:
-    """Allow entries for every address that no earlier deny takes away."""
+    """Allow entries for every address, as far as earlier denies leave something of them."""
     for page in ec2.get_paginator("describe_network_acls").paginate():
         for acl in page["NetworkAcls"]:
             entries = [item for item in acl["Entries"] if not item["Egress"]]
@@ -189,17 +210,17 @@ def network_acl_findings(ec2: Any) -> Iterator[Finding]:
                 cidr = entry.get("CidrBlock") or entry.get("Ipv6CidrBlock", "")
                 if entry["RuleAction"] != "allow" or cidr not in EVERYONE:
                     continue
-                if is_taken_away(entry, entries[:position], cidr):
+                ports = left_of(entry, entries[:position], cidr)
+                if not ports:
                     continue
                 protocol = PROTOCOL_NAMES.get(entry["Protocol"], entry["Protocol"])
-                ports = entry_ports(entry)
-                ported = ports if protocol in ("tcp", "udp") else None
+                ported = runs(ports) if protocol in ("tcp", "udp") else [None]
                 yield Finding(
                     "open_network_acl_entry",
                     "aws.ec2.network_acl",
                     acl["NetworkAclId"],
                     protocol,
-                    port_text(protocol, ported),
+                    ", ".join(port_text(protocol, run) for run in ported),
                     cidr,
                     acl_severity(acl, protocol, ports),
                 )

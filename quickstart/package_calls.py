@@ -11,13 +11,19 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jsonschema import Draft7Validator
 
-PACKAGES = Path(__file__).resolve().parent.parent / "packages"
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ROOT / "packages"
+# Where the path of the binary is taken from that runs filters.
+CHARTER = "CHARTER_BINARY"
+# Findings that one rule may emit.
+MAX_FINDINGS = 10_000
 SCRIPT_TIMEOUT_S = 120
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 REFERENCE = re.compile(r"^\$\{user\.(\w+)\}$")
@@ -71,7 +77,7 @@ class Package:
         granted = {name: everything[name] for name in tool["environment"] if name in everything}
         dry_run = bool(parameters.get("dry_run", False))
         return subprocess.run(
-            [sys.executable, str(self.root / tool["implementation"]["script"])],
+            [sys.executable, str(self.root / tool["implementation"]["path"])],
             input=json.dumps({"parameters": parameters, "dry_run": dry_run}),
             env=granted
             | {"PYTHONPATH": str(self.root / "scripts"), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -105,18 +111,23 @@ class Package:
 
 
 def jq(program: str, value: Json) -> list[Json]:
-    """Everything a jq filter emits for a value."""
-    done = subprocess.run(
-        [os.environ.get("JQ", "jq"), "-c", program],
-        input=json.dumps(value),
-        capture_output=True,
-        text=True,
-        timeout=SCRIPT_TIMEOUT_S,
-        check=False,
-    )
+    """Everything a filter emits for a value, as the runtime filters."""
+    binary = os.environ.get(CHARTER, str(ROOT / "target" / "debug" / "charter"))
+    with tempfile.NamedTemporaryFile("w", suffix=".jq", encoding="utf-8") as file:
+        file.write(program)
+        file.flush()
+        done = subprocess.run(
+            [binary, "__filter", file.name],
+            input=json.dumps({"parameters": {"input": value, "limit": MAX_FINDINGS}}),
+            capture_output=True,
+            text=True,
+            timeout=SCRIPT_TIMEOUT_S,
+            check=False,
+        )
     if done.returncode != 0:
-        raise SystemExit(f"jq failed: {done.stderr}\n{program}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+        raise SystemExit(f"the filter failed: {done.stderr}\n{program}")
+    found: list[Json] = json.loads(done.stdout)
+    return found
 
 
 def bound(step: Json, skill: Json, given: Json) -> Json:

@@ -197,9 +197,12 @@ class Region:
         subnets: list[str],
         groups: list[str],
         ports: list[int],
+        *,
+        protocol: str | None = None,
         **tags: str,
     ) -> str:
-        """A load balancer's ARN, with one listener for each port."""
+        """A load balancer's ARN, with one listener for each port, over HTTP or TCP by default."""
+        over = protocol or ("HTTP" if kind == "application" else "TCP")
         try:
             found = self.elbv2.describe_load_balancers(Names=[name])["LoadBalancers"]
         except ClientError as error:
@@ -222,16 +225,16 @@ class Region:
             self.elbv2.create_listener(
                 LoadBalancerArn=arn,
                 Port=port,
-                Protocol="HTTP" if kind == "application" else "TCP",
-                DefaultActions=[self._default_action(kind, name, found[0]["VpcId"])],
+                Protocol=over,
+                DefaultActions=[self._default_action(kind, name, found[0]["VpcId"], over)],
             )
         return arn
 
-    def _default_action(self, kind: str, name: str, vpc_id: str) -> dict[str, Any]:
+    def _default_action(self, kind: str, name: str, vpc_id: str, over: str) -> dict[str, Any]:
         if kind == "application":
             return {"Type": "fixed-response", "FixedResponseConfig": {"StatusCode": "204"}}
         target = self.elbv2.create_target_group(
-            Name=f"{name}-targets", Protocol="TCP", Port=443, VpcId=vpc_id, TargetType="ip"
+            Name=f"{name}-targets", Protocol=over, Port=443, VpcId=vpc_id, TargetType="ip"
         )
         return {"Type": "forward", "TargetGroupArn": target["TargetGroups"][0]["TargetGroupArn"]}
 

@@ -1,99 +1,145 @@
 """Which statements of a bucket policy let the public in.
 
-A statement is public when it allows, names everyone as its principal, and
-nothing in its conditions ties it to a fixed account, network or source.
+A statement is public when it allows, names everyone (or a class that anyone may join) as its
+principal, has no condition that keeps strangers out, and grants something that no statement of the
+same policy denies to every stranger.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from charter_aws import JsonObject
+from policy_conditions import as_list, is_fixed_arn, keeps_strangers_out, meets_every_stranger
+from s3_actions import all_but, changes, fits_any, named_by
 
-# Condition keys that, held to fixed values, take a statement out of public reach.
-_NARROWING_KEYS = frozenset(
-    {
-        "aws:principalaccount",
-        "aws:principalarn",
-        "aws:principalorgid",
-        "aws:principalorgpaths",
-        "aws:sourceaccount",
-        "aws:sourcearn",
-        "aws:sourceip",
-        "aws:sourceowner",
-        "aws:sourcevpc",
-        "aws:sourcevpce",
-        "aws:userid",
-        "s3:dataaccesspointaccount",
-        "s3:dataaccesspointarn",
-    }
-)
-_ANY_ADDRESS = frozenset({"0.0.0.0/0", "::/0"})
-_WRITES = (
-    "s3:PutObject",
-    "s3:DeleteObject",
-    "s3:PutBucketPolicy",
-    "s3:PutBucketAcl",
-    "s3:PutObjectAcl",
-    "s3:DeleteBucket",
-)
+Statement = Mapping[str, Any]
+
+_EVERYTHING = frozenset({"*", "arn:aws:s3:::*"})
 
 
-def _as_list(value: Any) -> list[Any]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in as_list(value)]
 
 
-def _names_everyone(statement: Mapping[str, Any]) -> bool:
+def _names_all(principal: Any) -> bool:
+    """Whether a principal is everyone, anonymous callers included."""
+    named = principal.get("AWS") if isinstance(principal, Mapping) else principal
+    return "*" in _texts(named)
+
+
+def _names_a_crowd(principal: Any) -> bool:
+    """Whether a principal is a class of callers that anyone may join."""
+    if not isinstance(principal, Mapping):
+        return False
+    return (
+        any(not is_fixed_arn(arn) for arn in _texts(principal.get("AWS")))
+        or any("*" in name for name in _texts(principal.get("CanonicalUser")))
+        or any("*" in name for name in _texts(principal.get("Service")))
+        # An identity provider of the web is not one of an account.
+        or any(not name.startswith("arn:") for name in _texts(principal.get("Federated")))
+    )
+
+
+def _lets_strangers_in(statement: Statement) -> bool:
     if "NotPrincipal" in statement:
-        return True
+        return not _names_all(statement["NotPrincipal"])
     principal = statement.get("Principal")
-    if isinstance(principal, dict):
-        return "*" in _as_list(principal.get("AWS"))
-    return principal == "*"
+    return _names_all(principal) or _names_a_crowd(principal)
 
 
-def _is_fixed(value: Any) -> bool:
-    text = str(value)
-    return text not in _ANY_ADDRESS and "*" not in text and "?" not in text
+def _shuts_strangers_out(statement: Statement) -> bool:
+    if "NotPrincipal" in statement:
+        named = not _names_all(statement["NotPrincipal"])
+    else:
+        named = _names_all(statement.get("Principal"))
+    return named and meets_every_stranger(statement.get("Condition"))
 
 
-def _is_narrowed(statement: Mapping[str, Any]) -> bool:
-    for operator, keys in (statement.get("Condition") or {}).items():
-        name = operator.lower().rpartition(":")[2]
-        if "not" in name or name == "null" or name.endswith("ifexists"):
-            continue
-        for key, values in keys.items():
-            fixed = _as_list(values)
-            if key.lower() in _NARROWING_KEYS and fixed and all(map(_is_fixed, fixed)):
-                return True
-    return False
+def _action_patterns(statement: Statement, element: str) -> list[str]:
+    return [action.lower() for action in _texts(statement.get(element))]
 
 
-def _may_write(statement: Mapping[str, Any]) -> bool:
+def _actions(statement: Statement) -> frozenset[str]:
+    """The actions that a statement is about."""
     if "NotAction" in statement:
-        return True
-    patterns = [str(action).lower() for action in _as_list(statement.get("Action"))]
-    return any(fnmatchcase(write.lower(), pattern) for write in _WRITES for pattern in patterns)
+        return all_but(_action_patterns(statement, "NotAction"))
+    return named_by(_action_patterns(statement, "Action"))
 
 
-def public_statements(policy: str) -> list[JsonObject]:
+def _are_everything(resources: Iterable[str]) -> bool:
+    """Whether resources are all of a bucket: anything, or the bucket and all its objects."""
+    named = set(resources)
+    return bool(named & _EVERYTHING) or any(f"{name}/*" in named for name in named)
+
+
+def _resources(statement: Statement) -> list[str]:
+    """The resources that a statement is about; all of them where it names exceptions."""
+    if "NotResource" in statement:
+        return [] if _are_everything(_texts(statement["NotResource"])) else ["*"]
+    return _texts(statement.get("Resource", "*"))
+
+
+@dataclass(frozen=True)
+class _Denial:
+    """A statement that denies something to every stranger."""
+
+    statement: Statement
+
+    def takes_away(self, action: str, resources: list[str]) -> bool:
+        """Whether it denies an action on all of the resources."""
+        if "NotResource" in self.statement:
+            return False
+        denied = _texts(self.statement.get("Resource", "*"))
+        if not _are_everything(denied) and not all(fits_any(name, denied) for name in resources):
+            return False
+        if "NotAction" in self.statement:
+            return action in _actions(self.statement)
+        return fits_any(action, _action_patterns(self.statement, "Action"))
+
+
+def _granted(statement: Statement, denials: list[_Denial]) -> set[str]:
+    """The actions that a statement really grants to strangers."""
+    resources = _resources(statement)
+    if not resources:
+        return set()
+    return {
+        action
+        for action in _actions(statement)
+        if not any(denial.takes_away(action, resources) for denial in denials)
+    }
+
+
+def _shown_actions(statement: Statement) -> list[str]:
+    if "NotAction" in statement:
+        return [f"all but {', '.join(sorted(_texts(statement['NotAction'])))}"]
+    return sorted(_texts(statement.get("Action")))
+
+
+def public_statements(policy: str) -> list[dict[str, Any]]:
     """The statements of a policy document that grant to everyone, in its own order."""
+    document = json.loads(policy)
+    statements = [item for item in as_list(document.get("Statement")) if isinstance(item, Mapping)]
+    denials = [
+        _Denial(item)
+        for item in statements
+        if item.get("Effect") == "Deny" and _shuts_strangers_out(item)
+    ]
     found = []
-    for position, statement in enumerate(_as_list(json.loads(policy).get("Statement"))):
-        if statement.get("Effect") != "Allow" or not _names_everyone(statement):
+    for position, statement in enumerate(statements, 1):
+        if statement.get("Effect") != "Allow" or not _lets_strangers_in(statement):
             continue
-        if _is_narrowed(statement):
+        if keeps_strangers_out(statement.get("Condition")):
             continue
-        found.append(
-            {
-                "statement": statement.get("Sid") or f"#{position + 1}",
-                "actions": sorted(map(str, _as_list(statement.get("Action")))),
-                "allows_write": _may_write(statement),
-            }
-        )
+        granted = _granted(statement, denials)
+        if granted:
+            found.append(
+                {
+                    "statement": statement.get("Sid") or f"#{position}",
+                    "actions": _shown_actions(statement),
+                    "allows_write": any(map(changes, granted)),
+                }
+            )
     return found

@@ -17,8 +17,8 @@ def describe_network_acls(call: Call, aws: Aws) -> JsonObject:
         acl["Entries"] = sorted(
             acl.get("Entries", []),
             key=lambda entry: (
-                entry["Egress"],
-                entry["RuleNumber"],
+                entry.get("Egress", False),
+                entry.get("RuleNumber", 0),
                 entry.get("CidrBlock", ""),
                 entry.get("Ipv6CidrBlock", ""),
             ),

@@ -6,7 +6,7 @@ them, and names the rules that locking would take away.
 
 from __future__ import annotations
 
-from charter_aws import Aws, Call, JsonObject, ToolError, run, sorted_by, tags_of
+from charter_aws import Aws, Call, JsonObject, ToolError, read_each, run, sorted_by, tags_of
 from ingress_rules import IngressRule, open_rules
 from load_balancers import read_load_balancers
 
@@ -18,6 +18,9 @@ def _interfaces_by_group(aws: Aws) -> dict[str, list[JsonObject]]:
         entry = {
             "network_interface_id": interface["NetworkInterfaceId"],
             "public_ip": interface.get("Association", {}).get("PublicIp"),
+            "ipv6_addresses": [
+                address["Ipv6Address"] for address in interface.get("Ipv6Addresses") or []
+            ],
             "instance_id": interface.get("Attachment", {}).get("InstanceId"),
         }
         for group in interface.get("Groups", []):
@@ -25,18 +28,28 @@ def _interfaces_by_group(aws: Aws) -> dict[str, list[JsonObject]]:
     return {group: sorted_by(entries, "network_interface_id") for group, entries in found.items()}
 
 
-def _exposure(
-    group: JsonObject, rules: list[IngressRule], interfaces: list[JsonObject]
-) -> JsonObject:
-    return {
+def _is_reached(interface: JsonObject, rules: list[IngressRule]) -> bool:
+    """Whether an interface has a public address of a family that one of the open rules admits."""
+    return any(
+        bool(interface["ipv6_addresses"]) if ":" in rule.cidr else bool(interface["public_ip"])
+        for rule in rules
+    )
+
+
+def _exposure(group: JsonObject, interfaces: list[JsonObject]) -> JsonObject:
+    """A group's open rules, with those that locking would take away, and what is behind them."""
+    rules = open_rules(group)
+    exposure = {
         "group_id": group["GroupId"],
         "group_name": group["GroupName"],
         "vpc_id": group.get("VpcId"),
         "tags": tags_of(group),
         "open_rules": [rule.as_json() for rule in rules],
         "interfaces": interfaces,
-        "public_interfaces": sum(1 for item in interfaces if item["public_ip"]),
+        "public_interfaces": sum(1 for item in interfaces if _is_reached(item, rules)),
     }
+    lockable = [rule.as_json() for rule in rules if not rule.opens_only_web_or_icmp]
+    return {"exposure": exposure, "lockable": lockable}
 
 
 def describe_public_ingress_surface(call: Call, aws: Aws) -> JsonObject:
@@ -50,20 +63,21 @@ def describe_public_ingress_surface(call: Call, aws: Aws) -> JsonObject:
         raise ToolError("input_error", f"unknown security groups: {', '.join(unknown)}")
 
     interfaces = _interfaces_by_group(aws)
-    exposures, lockable = [], []
-    for group in sorted_by(groups, "GroupId"):
-        rules = open_rules(group)
-        if not rules or (wanted and group["GroupId"] not in wanted):
-            continue
-        exposures.append(_exposure(group, rules, interfaces.get(group["GroupId"], [])))
-        lockable += [rule.as_json() for rule in rules if not rule.opens_only_web_or_icmp]
-    balancers = read_load_balancers(aws, groups)
+    chosen = [group for group in groups if not wanted or group["GroupId"] in wanted]
+    read, unread_groups = read_each(
+        sorted_by(chosen, "GroupId"),
+        "GroupId",
+        lambda group: _exposure(group, interfaces.get(group["GroupId"], [])),
+    )
+    open_groups = [item for item in read if item["exposure"]["open_rules"]]
+    balancers, unread_balancers = read_load_balancers(aws, groups)
     return {
         "region": aws.region,
         "account_id": aws.account_id,
-        "security_groups": exposures,
+        "security_groups": [item["exposure"] for item in open_groups],
         "load_balancers": [item for item in balancers if item["scheme"] == "internet-facing"],
-        "lockable_rules": lockable,
+        "lockable_rules": [rule for item in open_groups for rule in item["lockable"]],
+        "unreadable": [*unread_groups, *unread_balancers],
     }
 
 

@@ -28,6 +28,7 @@ def describe_security_groups(call: Call, aws: Aws) -> list[JsonObject]:
     )
     for group in groups:
         group["Region"] = aws.region
+        group["OwnerId"] = group.get("OwnerId") or aws.account_id
         group["AccountId"] = group["OwnerId"]
         group["IpPermissions"] = _ordered_rules(group.get("IpPermissions", []))
         group["IpPermissionsEgress"] = _ordered_rules(group.get("IpPermissionsEgress", []))

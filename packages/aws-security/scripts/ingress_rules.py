@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from ipaddress import ip_network
 from typing import Any
 
 from charter_aws import JsonObject, ToolError
 
-ANYWHERE = frozenset({"0.0.0.0/0", "::/0"})
-
 # What stays open when a group is locked: plain web traffic and ICMP.
 _WEB_PORTS = frozenset({80, 443})
-_PORTED = frozenset({"tcp", "udp"})
-_ICMP = frozenset({"icmp", "icmpv6"})
+_PORTED = frozenset({"tcp", "6", "udp", "17"})
+_ICMP = frozenset({"icmp", "1", "icmpv6", "58"})
 
 MAX_RULES = 500
 
@@ -92,9 +91,17 @@ def rules_of(group: Mapping[str, Any]) -> list[IngressRule]:
     return sorted(rules, key=lambda rule: rule.identity)
 
 
+def is_anywhere(cidr: str) -> bool:
+    """Whether a range holds every address of its family, however it is written."""
+    try:
+        return ip_network(cidr, strict=False).prefixlen == 0
+    except ValueError:
+        return False
+
+
 def open_rules(group: Mapping[str, Any]) -> list[IngressRule]:
     """The rules of a group that admit every address."""
-    return [rule for rule in rules_of(group) if rule.cidr in ANYWHERE]
+    return [rule for rule in rules_of(group) if is_anywhere(rule.cidr)]
 
 
 def _optional(value: Any, kind: type, name: str) -> Any:

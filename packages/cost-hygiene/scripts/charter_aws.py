@@ -54,6 +54,22 @@ _BUSY_CODES = frozenset(
         "TooManyRequestsException",
     }
 )
+# Codes that concern the credentials, whatever was asked for.
+_CREDENTIAL_CODES = frozenset(
+    {
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "RequestExpired",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+    }
+)
+_CREDENTIAL_ERRORS = (
+    boto_errors.CredentialRetrievalError,
+    boto_errors.NoCredentialsError,
+    boto_errors.PartialCredentialsError,
+)
 _INPUT_CODE_STARTS = ("Invalid", "Malformed", "Missing", "Validation", "NoSuch")
 
 
@@ -229,6 +245,49 @@ def _client_error(error: boto_errors.ClientError) -> ToolError:
 def error_code(error: boto_errors.ClientError) -> str:
     """The service's own code of a failed call."""
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+# What reading one resource of many may fail with: AWS refuses it, it is gone, or its description
+# lacks something.
+ONE_FAILS = (
+    boto_errors.BotoCoreError,
+    boto_errors.ClientError,
+    AttributeError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
+
+
+def raise_if_of_all(error: Exception) -> None:
+    """Raise an error that concerns the credentials: every other resource would meet it too."""
+    of_all = isinstance(error, _CREDENTIAL_ERRORS) or (
+        isinstance(error, boto_errors.ClientError) and error_code(error) in _CREDENTIAL_CODES
+    )
+    if of_all:
+        raise error
+
+
+def left_out(name: str, error: Exception) -> JsonObject:
+    """Names a resource that could not be read, and why."""
+    raise_if_of_all(error)
+    if isinstance(error, boto_errors.ClientError):
+        return {"name": name, "operation": error.operation_name, "reason": error_code(error)}
+    why = f"no {error.args[0]}" if isinstance(error, KeyError) else type(error).__name__
+    return {"name": name, "operation": "reading", "reason": why}
+
+
+def read_each(
+    items: Iterable[JsonObject], key: str, read: Callable[[JsonObject], JsonObject]
+) -> tuple[list[JsonObject], list[JsonObject]]:
+    """What ``read`` makes of each item, and the items that it failed for, both in their order."""
+    done, unreadable = [], []
+    for item in items:
+        try:
+            done.append(read(item))
+        except ONE_FAILS as error:
+            unreadable.append(left_out(str(item.get(key, "unnamed")), error))
+    return done, unreadable
 
 
 def _json_value(value: Any) -> Any:

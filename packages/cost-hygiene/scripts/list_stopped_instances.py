@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from charter_aws import Aws, Call, JsonObject, run, sorted_by, tags_of
+from charter_aws import Aws, Call, JsonObject, read_each, run, sorted_by, tags_of
 from list_prices import volume_month_usd
 
 _STOPPED = [{"Name": "instance-state-name", "Values": ["stopped"]}]
@@ -19,36 +19,40 @@ def _stopped_since(instance: JsonObject) -> str | None:
 
 def _volume_prices(aws: Aws) -> dict[str, float]:
     volumes = aws.pages("ec2", "describe_volumes", "Volumes")
-    return {volume["VolumeId"]: volume_month_usd(volume) for volume in volumes}
+    priced, _ = read_each(
+        volumes, "VolumeId", lambda item: {"id": item["VolumeId"], "usd": volume_month_usd(item)}
+    )
+    return {volume["id"]: volume["usd"] for volume in priced}
+
+
+def _described(instance: JsonObject, prices: dict[str, float]) -> JsonObject:
+    """A machine with the volumes it keeps. One whose volume has no price cannot be priced."""
+    volumes = sorted(
+        mapping["Ebs"]["VolumeId"]
+        for mapping in instance.get("BlockDeviceMappings", [])
+        if "Ebs" in mapping
+    )
+    return {
+        "instance_id": instance["InstanceId"],
+        "instance_type": instance["InstanceType"],
+        "stopped_since": _stopped_since(instance),
+        "volume_ids": volumes,
+        "tags": tags_of(instance),
+        "estimated_monthly_cost_usd": round(sum(prices[volume] for volume in volumes), 2),
+    }
 
 
 def list_stopped_instances(_call: Call, aws: Aws) -> JsonObject:
     """Stopped instances; what they cost is what their volumes cost."""
     reservations = aws.pages("ec2", "describe_instances", "Reservations", Filters=_STOPPED)
     prices = _volume_prices(aws)
-    instances = []
-    for instance in (item for entry in reservations for item in entry["Instances"]):
-        volumes = sorted(
-            mapping["Ebs"]["VolumeId"]
-            for mapping in instance.get("BlockDeviceMappings", [])
-            if "Ebs" in mapping
-        )
-        instances.append(
-            {
-                "instance_id": instance["InstanceId"],
-                "instance_type": instance["InstanceType"],
-                "stopped_since": _stopped_since(instance),
-                "volume_ids": volumes,
-                "tags": tags_of(instance),
-                "estimated_monthly_cost_usd": round(
-                    sum(prices.get(volume, 0.0) for volume in volumes), 2
-                ),
-            }
-        )
+    found = [item for entry in reservations for item in entry.get("Instances", [])]
+    instances, unreadable = read_each(found, "InstanceId", lambda item: _described(item, prices))
     return {
         "region": aws.region,
         "account_id": aws.account_id,
         "instances": sorted_by(instances, "instance_id"),
+        "unreadable": unreadable,
     }
 
 
