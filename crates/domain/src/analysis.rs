@@ -6,6 +6,8 @@
 
 mod shape;
 
+use std::cmp::Ordering;
+
 use charter_contract::bounds::JQ_BYTES;
 use charter_contract::canonical;
 use charter_contract::catalogue::skill::{FindingRule, Skill};
@@ -244,6 +246,21 @@ fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding,
         rendered: None,
         expert: None,
     })
+}
+
+/// Orders findings by a field that their rules gave, largest first: numbers, then texts, then those without it. Equal
+/// ones keep their order.
+pub fn order_by<T>(findings: &mut [(Finding, T)], field: &str) {
+    findings.sort_by(|(a, _), (b, _)| compare(b.fields.get(field), a.fields.get(field)));
+}
+
+fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
+    match (a.and_then(Value::as_f64), b.and_then(Value::as_f64)) {
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (Some(_), None) => Ordering::Greater,
+        (None, Some(_)) => Ordering::Less,
+        (None, None) => a.and_then(Value::as_str).cmp(&b.and_then(Value::as_str)),
+    }
 }
 
 fn take_text(fields: &mut Map<String, Value>, name: &str) -> Result<String, FilterError> {

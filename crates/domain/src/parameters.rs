@@ -4,6 +4,7 @@
 //! skill's parameters come from the request: given outright, else mentioned in the text, else the
 //! declared default.
 
+mod mentions;
 mod reply;
 mod written;
 
@@ -14,11 +15,9 @@ use charter_contract::parameter::{Parameter, ParameterType};
 use regex::Regex;
 use serde_json::{Map, Value};
 
+pub use mentions::from_request;
 pub use reply::from_reply;
 pub(crate) use written::{Misfit, misfits, misfits_with};
-
-/// Longest text that is searched for mentions, in bytes.
-const MAX_TEXT: usize = 16_384;
 
 /// One thing wrong with given values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -181,59 +180,6 @@ fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
-/// The values for a skill's parameters: what is given, and for the rest what the text mentions.
-///
-/// Only text parameters with allowed values or a pattern are looked for, word by word; the first
-/// word that fits is taken. Anything given under another name is kept, for [`bind`] to refuse.
-#[must_use]
-pub fn from_request(
-    declared: &[Parameter],
-    given: &Map<String, Value>,
-    text: &str,
-) -> Map<String, Value> {
-    let mut values = given.clone();
-    let text = prefix(text, MAX_TEXT);
-    for parameter in declared {
-        let name = parameter.name.as_ref();
-        if !values.contains_key(name)
-            && let Some(word) = mention(parameter, text)
-        {
-            values.insert(name.to_owned(), Value::String(word.to_owned()));
-        }
-    }
-    values
-}
-
-fn mention<'t>(parameter: &Parameter, text: &'t str) -> Option<&'t str> {
-    if parameter.kind != ParameterType::String {
-        return None;
-    }
-    let pattern = match (&parameter.allowed, &parameter.pattern) {
-        (Some(_), _) => None,
-        (None, Some(pattern)) => Some(Regex::new(&format!("^(?:{pattern})$")).ok()?),
-        (None, None) => return None,
-    };
-    words(text).find(|word| match (&parameter.allowed, &pattern) {
-        (Some(allowed), _) => allowed.iter().any(|value| value.as_str() == Some(*word)),
-        (None, Some(pattern)) => pattern.is_match(word),
-        (None, None) => false,
-    })
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '"' | '\'' | '`'))
-        .map(|word| word.trim_matches(|c: char| matches!(c, '.' | '?' | '!' | ':')))
-        .filter(|word| !word.is_empty())
-}
-
-fn prefix(text: &str, limit: usize) -> &str {
-    let mut end = text.len().min(limit);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -294,19 +240,6 @@ mod tests {
                 name: "region".into(),
                 pattern: "^[a-z]{2}(-[a-z]+)+-[0-9]$".into()
             }])
-        );
-    }
-
-    #[test]
-    fn what_the_text_mentions_is_taken_when_nothing_is_given() {
-        let text = "Which groups in eu-west-1, are open? Only high ones.";
-        assert_eq!(
-            from_request(&declared(), &Map::new(), text),
-            object(json!({"region": "eu-west-1", "severity": "high"}))
-        );
-        assert_eq!(
-            from_request(&declared(), &object(json!({"region": "us-east-1"})), text),
-            object(json!({"region": "us-east-1", "severity": "high"}))
         );
     }
 }

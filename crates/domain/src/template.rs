@@ -11,6 +11,7 @@
 //! bounded in time and memory. No text is parsed before its length and nesting are known to be
 //! within [`charter_contract::bounds`].
 
+mod attributes;
 mod evaluate;
 mod fill;
 mod text;
@@ -19,6 +20,7 @@ use charter_contract::bounds::{FILLED_BYTES, JSON_LEVELS, TEMPLATE_BYTES, TEMPLA
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::filling::Overfull;
+use minijinja::ErrorKind;
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -33,6 +35,10 @@ const QUOTED: usize = 80;
 
 /// Characters of what is wrong with a text.
 const DETAIL: usize = 300;
+
+/// What is added to an error that does not name the field.
+const UNNAMED_HINT: &str =
+    "; a field is misspelled, or lies deeper: in a summary, those of a rule are under `fields`";
 
 /// Missing names that an error lists.
 const LISTED: usize = 20;
@@ -81,6 +87,12 @@ pub fn resolve(view: &View, wanted: Wanted<'_>) -> Option<(Found<Template>, Leve
                 .then_with(|| b.won.is_tenant().cmp(&a.won.is_tenant()))
                 .then_with(|| a.document().template_id.cmp(&b.document().template_id))
         })
+}
+
+/// The field of findings by which they are listed, largest first: the hint `sort_by`.
+#[must_use]
+pub fn sort_field(template: &Template) -> Option<&str> {
+    template.rendering_hints.as_ref()?.get("sort_by")?.as_str()
 }
 
 /// A template written for another skill, agent or domain is none for this one.
@@ -141,9 +153,13 @@ pub enum RenderError {
 
 impl RenderError {
     fn syntax(text: &str, error: &minijinja::Error) -> Self {
+        let mut detail = error.to_string();
+        if error.kind() == ErrorKind::UndefinedError && error.detail().is_none() {
+            detail.push_str(UNNAMED_HINT);
+        }
         Self::Syntax {
             text: beginning(text, QUOTED),
-            detail: beginning(&error.to_string(), DETAIL),
+            detail: beginning(&detail, DETAIL),
         }
     }
 

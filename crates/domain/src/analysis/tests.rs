@@ -135,6 +135,36 @@ fn the_same_finding_keeps_its_id() {
     );
 }
 
+fn scored((id, score): (&str, Value)) -> Value {
+    json!({"severity": "low", "resource_type": "t", "resource_id": id, "score": score})
+}
+
+/// What a rule scores comes in the order of its scores; texts and what has no score follow.
+#[test]
+fn findings_are_ordered_by_a_field() {
+    let skill = skill();
+    let rule = &skill.analysis.as_ref().unwrap().findings[0];
+    let emitted = [
+        ("a", json!(9)),
+        ("b", json!(null)),
+        ("c", json!(10.5)),
+        ("d", json!("low")),
+        ("e", json!(-3)),
+        ("f", json!(9)),
+        ("g", json!("mid")),
+    ];
+    let found = findings(&skill, rule, emitted.map(scored).to_vec()).unwrap();
+    let mut found: Vec<(Finding, ())> = found.into_iter().map(|finding| (finding, ())).collect();
+    for field in ["score", "missing"] {
+        order_by(&mut found, field);
+        let ids: String = found
+            .iter()
+            .map(|(finding, ())| finding.resource_id.to_string())
+            .collect();
+        assert_eq!(ids, "cafegdb", "{field}");
+    }
+}
+
 #[test]
 fn what_is_no_finding_is_refused_with_the_reason() {
     let skill = skill();

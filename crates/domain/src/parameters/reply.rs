@@ -2,14 +2,14 @@
 //!
 //! Must not know who asked, or over which interface.
 
-use charter_contract::parameter::{Parameter, ParameterType};
+use charter_contract::parameter::Parameter;
 use serde_json::{Map, Value};
 
-use super::{bind_so_far, from_request};
+use super::{bind_so_far, check, from_request};
 
 /// The values that a reply gives, beside those that are `known`: what is given outright, what its text
 /// mentions as [`from_request`] finds it, and the whole text where it mentions nothing, exactly one
-/// parameter is still missing and that one takes any text.
+/// parameter is still missing and the text fits it.
 #[must_use]
 pub fn from_reply(
     declared: &[Parameter],
@@ -31,20 +31,15 @@ pub fn from_reply(
     let Ok(so_far) = bind_so_far(declared, &all) else {
         return values;
     };
+    let whole = Value::String(text.trim().to_owned());
     if let [missing] = so_far.missing.as_slice()
         && let Some(parameter) = open.iter().find(|parameter| parameter.name == *missing)
-        && takes_any_text(parameter)
         && !text.trim().is_empty()
+        && check(parameter, &whole).is_ok()
     {
-        values.insert(missing.to_string(), Value::String(text.trim().to_owned()));
+        values.insert(missing.to_string(), whole);
     }
     values
-}
-
-fn takes_any_text(parameter: &Parameter) -> bool {
-    parameter.kind == ParameterType::String
-        && parameter.allowed.is_none()
-        && parameter.pattern.is_none()
 }
 
 #[cfg(test)]
@@ -120,6 +115,22 @@ mod tests {
         ] {
             assert_eq!(reply(known, given, text), gives, "{text}");
         }
+    }
+
+    /// The text as a whole is a value for a pattern that ordinary words fit, and a sentence is none.
+    #[test]
+    fn b000_18_a_reply_of_one_word_is_the_value_that_is_missing() {
+        let declared: Vec<Parameter> = serde_json::from_value(json!([
+            {"name": "service", "type": "string", "required": true, "pattern": "^[a-z][a-z0-9-]*$"},
+        ]))
+        .unwrap();
+        let given = |text| from_reply(&declared, &Map::new(), &Map::new(), text);
+        assert_eq!(
+            Value::Object(given(" payments ")),
+            json!({"service": "payments"})
+        );
+        assert_eq!(Value::Object(given("the payments one")), json!({}));
+        assert_eq!(Value::Object(given("Payments")), json!({}));
     }
 
     /// What was given before is not guessed again from later words.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::RenderError;
+use super::attributes::make_strict;
 use super::fill::{Part, Pass, lookup};
 use super::text::{Piece, Text};
 
@@ -62,6 +63,7 @@ fn environment() -> Environment<'static> {
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_fuel(Some(TEMPLATE_STEPS as u64));
+    make_strict(&mut environment);
     environment
 }
 

@@ -106,6 +106,105 @@ fn b000_14_a_set_of_values_fails_alone() {
     );
 }
 
+/// Two items of which one lacks what the other has.
+fn items() -> Map<String, Value> {
+    let items = json!([
+        {"name": "b", "cost": 1.5, "fields": {"price": 3}},
+        {"name": "a", "cost": 2, "fields": {"price": 4}, "note": null},
+    ]);
+    Map::from_iter([("all".to_owned(), items)])
+}
+
+#[test]
+fn b000_14_filters_look_at_attributes() {
+    for (text, result) in [
+        ("{{ all | map(attribute='cost') | sum }}", "3.5"),
+        ("{{ all | sum(attribute='cost') }}", "3.5"),
+        ("{{ all | sum('fields.price', 10) }}", "17"),
+        ("{{ all | map(attribute='note', default=0) | first }}", "0"),
+        ("{{ (all | sort(attribute='name'))[0].cost }}", "2"),
+        (
+            "{{ (all | sort(attribute='cost, name', reverse=true))[0].name }}",
+            "a",
+        ),
+        ("{{ (all | max(attribute='cost')).name }}", "a"),
+        ("{{ all | unique(attribute='name') | length }}", "2"),
+        ("{{ all | groupby('name') | length }}", "2"),
+        ("{{ all | groupby('grade', default='x') | length }}", "1"),
+        (
+            "{{ all | selectattr('name', 'eq', 'a') | list | length }}",
+            "1",
+        ),
+        (
+            "{{ all | selectattr('note', 'defined') | list | length }}",
+            "1",
+        ),
+        (
+            "{{ all | rejectattr('note', 'undefined') | list | length }}",
+            "1",
+        ),
+        ("{{ ['b', 'a'] | sort | join }}", "ab"),
+        ("{{ ['b', 'a'] | map('upper') | join }}", "BA"),
+        ("{{ [] | sum }}", "0"),
+        ("{{ [] | map(attribute='cost') | sum }}", "0"),
+    ] {
+        assert_eq!(
+            evaluated(&json!(text), &items()),
+            Filled::Value(json!(result)),
+            "{text}"
+        );
+    }
+}
+
+/// A filter that looks at an attribute fails for items without it, so that no total is silently too small.
+#[test]
+fn b000_14_a_misspelled_attribute_is_no_zero() {
+    for (text, named) in [
+        (
+            "{{ all | map(attribute='price') | sum }}",
+            "an item has no `price`; it has `fields.price`",
+        ),
+        (
+            "{{ all | sum(attribute='prise') }}",
+            "an item has no `prise`",
+        ),
+        (
+            "{{ all | sum('fields.cost') }}",
+            "an item has no `fields.cost`",
+        ),
+        (
+            "{{ all | sort(attribute='cost, nme') }}",
+            "an item has no `nme`",
+        ),
+        (
+            "{{ all | sort(attribute='note') }}",
+            "an item has no `note`",
+        ),
+        ("{{ all | min(attribute='x') }}", "an item has no `x`"),
+        ("{{ all | max(attribute='x') }}", "an item has no `x`"),
+        ("{{ all | unique(attribute='x') }}", "an item has no `x`"),
+        ("{{ all | groupby('x') }}", "an item has no `x`"),
+        (
+            "{{ all | selectattr('x', 'eq', 1) | list }}",
+            "an item has no `x`",
+        ),
+        ("{{ all | rejectattr('x') | list }}", "an item has no `x`"),
+        (
+            "{% for one in all %}{{ [one.cost, one.x] | sum }}{% endfor %}",
+            "an item has no value",
+        ),
+        (
+            "{% for one in all %}{{ one.x }}{% endfor %}",
+            "a field is misspelled",
+        ),
+    ] {
+        match evaluated(&json!(text), &items()) {
+            Filled::Fault(fault) => assert!(fault.contains(named), "{text}: {fault}"),
+            Filled::Value(value) => panic!("{text}: {value}"),
+        }
+    }
+}
+
 fn template(id: &str, more: Value) -> Document {
     let mut template = json!({"template_id": id, "output_type": "finding", "structure": {}});
     let fields = more.as_object().unwrap().clone();

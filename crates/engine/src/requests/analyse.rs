@@ -6,10 +6,12 @@ use charter_contract::agentic::response::ActionType;
 use charter_contract::catalogue::builtin::Builtin;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::template::Template;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, StepId, TenantId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
+use charter_domain::catalogue::Found;
 use charter_domain::gate::{Decision, Rule};
 use charter_domain::run::{ResultSource, Run, RunEvent};
 use charter_domain::template::{self, Wanted};
@@ -66,6 +68,7 @@ impl Engine {
         let tenant = &asked.caller.tenant;
         let history = self.history(tenant, run.id()).await?;
         let mut findings = self.findings(tenant, skill, run).await?;
+        self.arrange(tenant, skill, &mut findings);
         let mut warnings = guardrail_warnings(&history);
         let records = self
             .evidence_of(asked, run, &history, &findings, &mut warnings)
@@ -127,6 +130,17 @@ impl Engine {
         });
         found.dedup_by(|(a, _), (b, _)| a.finding_id == b.finding_id);
         Ok(found)
+    }
+
+    /// Lists findings by the field that the skill's template names, if it names one.
+    fn arrange(&self, tenant: &TenantId, skill: &Skill, findings: &mut [(Finding, StepId)]) {
+        let template = self.template_of(tenant, skill);
+        let field = template
+            .as_ref()
+            .and_then(|found| template::sort_field(found.document()));
+        if let Some(field) = field {
+            analysis::order_by(findings, field);
+        }
     }
 
     /// What the skill's rules find in the output of one step of its plan.
@@ -218,12 +232,15 @@ impl Engine {
         if findings.is_empty() {
             return Ok(Vec::new());
         }
-        let Some((what, structure)) = self.template_of(tenant, skill) else {
+        let Some(template) = self.template_of(tenant, skill) else {
             return Ok(vec![format!(
                 "there is no template for `{}`; findings are not rendered",
                 skill.output_type
             )]);
         };
+        let template = template.document();
+        let what = format!("the template `{}`", template.template_id);
+        let structure = Value::Object(template.structure.clone());
         let all = findings.iter().map(|finding| values(finding, proof));
         let rendered = match fill_in_here(&what, &structure, all) {
             Some(rendered) => rendered,
@@ -247,8 +264,8 @@ impl Engine {
         Ok(warnings)
     }
 
-    /// The template of a skill's findings, and what it is called in messages.
-    fn template_of(&self, tenant: &TenantId, skill: &Skill) -> Option<(String, Value)> {
+    /// The template of a skill's findings.
+    fn template_of(&self, tenant: &TenantId, skill: &Skill) -> Option<Found<Template>> {
         let view = self.live().view(tenant);
         let agent = view.owner_of(skill.skill_id.as_ref());
         let wanted = Wanted {
@@ -259,10 +276,7 @@ impl Engine {
                 .map(|agent| agent.document().agent_id.as_ref()),
             domain: Some(skill.domain.as_ref()),
         };
-        let (found, _) = template::resolve(&view, wanted)?;
-        let template = found.document();
-        let what = format!("the template `{}`", template.template_id);
-        Some((what, Value::Object(template.structure.clone())))
+        template::resolve(&view, wanted).map(|(found, _)| found)
     }
 
     /// The summary of a skill's findings, where it has one. One that cannot be filled in is a warning.
