@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, eventually, ids, request, request_of};
-use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, skill};
+use crate::packages::{QUESTION, SKILL, SKILL_FILE, TOOL_FILE, backups, skill};
 use crate::service::{Service, served_tenant};
 use crate::shared::Tenants;
 
@@ -199,7 +199,7 @@ fn a_streamed_request_tells_its_progress_then_the_answer() {
 }
 
 /// `cache_ttl_seconds`: the second request takes the first one's result and says so; another
-/// parameter or tenant does not.
+/// parameter or tenant does not. A result that is taken counts against no rate limit: nothing is called.
 #[test]
 fn cache_ttl_seconds_is_honoured() {
     let home = Home::with_keys(&[
@@ -226,12 +226,24 @@ fn cache_ttl_seconds_is_honoured() {
     let (first, second) = (ask(&ann, "a"), ask(&ann, "a"));
     assert_eq!((&first.0, &second.0), (&json!(false), &json!(false)));
     assert_ne!(first.1, second.1);
-    ann.register(&cached.version("1.0.0", "1.0.1"));
+    ann.register(&cached.clone().version("1.0.0", "1.0.1"));
     let third = ask(&ann, "b");
     assert_eq!(third.0, json!(false));
     assert_eq!(ask(&ann, "b"), (json!(true), third.1));
     assert_eq!(ask(&ann, "c").0, json!(false));
     assert_eq!(ask(&uma, "b").0, json!(false));
+    let limited = cached.version("1.0.0", "1.0.2").edit(
+        TOOL_FILE,
+        "execution_target: server",
+        "execution_target: server\nrate_limit: {requests_per_minute: 1, burst: 1}",
+    );
+    ann.register(&limited);
+    assert_eq!(ask(&ann, "d").0, json!(false));
+    for _ in 0..3 {
+        assert_eq!(ask(&ann, "d").0, json!(true));
+    }
+    ann.ask(&request_of(SKILL, json!({"vault": "e"})))
+        .fails(429, "rate_limited");
 }
 
 /// Steps get earlier outputs as data: quotes and newlines stay what they are (ruling 13).

@@ -496,6 +496,7 @@ impl Drive<'_> {
                 return Ok(None);
             }
         };
+        prepared.recall(self.engine, at);
         self.take_turn(&mut prepared, at);
         let decision = prepared.decision().clone();
         self.decide_begin(&prepared, decision, at)?;
@@ -522,10 +523,11 @@ impl Drive<'_> {
         self.take_at(events, at)
     }
 
-    /// Counts a call that is about to happen against its tool's rate limit, or refuses it.
+    /// Counts a call that is about to happen against its tool's rate limit, or refuses it. A result from the cache is
+    /// no call.
     fn take_turn(&self, prepared: &mut Prepared, at: Timestamp) {
         let run = &self.folded.run;
-        if !run.permits(prepared.call(), prepared.decision(), at) {
+        if prepared.is_recalled() || !run.permits(prepared.call(), prepared.decision(), at) {
             return;
         }
         let tool = prepared.tool();

@@ -78,6 +78,8 @@ pub(crate) struct Prepared {
     pub(super) timeout: Duration,
     pub(super) tenant: TenantId,
     cache_ttl: Duration,
+    /// An earlier result of the same call, which is taken in place of a call.
+    recalled: Option<Value>,
     /// What is carried out in place of a tool.
     stage: Option<Box<StageWork>>,
     /// Whether it carries a mission's proposal out.
@@ -221,6 +223,7 @@ impl Workspace {
             timeout: timeout(step, document),
             tenant: self.tenant.clone(),
             cache_ttl: Duration::from_secs(step.cache_ttl_seconds),
+            recalled: None,
         })))
     }
 
@@ -414,9 +417,26 @@ impl Prepared {
         self.decision = decision;
     }
 
-    /// Calls the tool, or takes an earlier result of the same call that is still fresh enough.
+    /// Looks for an earlier result of the same call that is still fresh enough: then nothing is called.
+    pub(crate) fn recall(&mut self, engine: &Engine, now: Timestamp) {
+        let key = self.result_key();
+        self.recalled = key.and_then(|key| engine.tool_results().get(&key, self.cache_ttl, now));
+    }
+
+    /// Whether its result is there already.
+    pub(crate) fn is_recalled(&self) -> bool {
+        self.recalled.is_some()
+    }
+
+    /// What its result is kept under, where it may be used again.
+    fn result_key(&self) -> Option<ResultKey> {
+        let reads = self.cache_ttl > Duration::ZERO;
+        reads.then(|| ResultKey::new(&self.tenant, &self.tool.entry, &self.call.parameters))
+    }
+
+    /// Calls the tool, or takes the result that was recalled.
     pub(crate) async fn perform(
-        self,
+        mut self,
         engine: &Arc<Engine>,
         room: Arc<RunRoom>,
         key: String,
@@ -426,13 +446,7 @@ impl Prepared {
             return self.carry_out(engine, &room, cancel).await;
         }
         let step = self.call.step.clone();
-        let reads = self.cache_ttl > Duration::ZERO;
-        let result_key =
-            reads.then(|| ResultKey::new(&self.tenant, &self.tool.entry, &self.call.parameters));
-        let cached = result_key
-            .as_ref()
-            .and_then(|key| engine.tool_results().get(key, self.cache_ttl, engine.now()));
-        if let Some(output) = cached {
+        if let Some(output) = self.recalled.take() {
             return StepEnd::Succeeded {
                 step,
                 output,
@@ -443,6 +457,7 @@ impl Prepared {
                 memory: None,
             };
         }
+        let result_key = self.result_key();
         let tenant = self.tenant.clone();
         let writes = self.tool.entry.document.tool_class == ToolClass::Write;
         let changes = writes && !self.dry_run;
