@@ -1,14 +1,16 @@
-//! The quickstart's question against the simulated account, judged by an independent count.
+//! The shipped packages against the simulated account and a small CRM: the quickstart's question, judged by an
+//! independent count, and every example of theirs.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::home::{Home, project, target};
+use crate::home::{Home, Server, ids, project, request, target};
 
 /// The simulator with its estate; stopped when it goes out of scope.
 pub(crate) struct Simulator {
@@ -94,6 +96,55 @@ impl Drop for Simulator {
     }
 }
 
+/// A stand-in of the quickstart's on a port of its own; killed when it goes out of scope.
+pub(crate) struct StandIn {
+    child: Child,
+    pub(crate) port: String,
+}
+
+impl StandIn {
+    pub(crate) fn start(script: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new("python3")
+            .arg(project().join("quickstart").join(script))
+            .args(["--port", "0"])
+            .args(arguments)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        let port = line.trim().rsplit_once(':').expect("it listens").1;
+        Self {
+            port: port.to_owned(),
+            child,
+        }
+    }
+
+    /// Sends one request of its own.
+    pub(crate) fn send(&self, request: &str, headers: &str, body: &str) -> Value {
+        let mut stream = TcpStream::connect(format!("127.0.0.1:{}", self.port)).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{request} HTTP/1.0\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        serde_json::from_str(body).unwrap()
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
 /// What is compared of a finding.
 const COMPARED: [&str; 7] = [
     "rule_id",
@@ -130,12 +181,7 @@ pub(crate) fn register(home: &Home) {
 }
 
 /// The findings are those that a plain boto3 script counts over the same estate; each is proven.
-#[test]
-fn the_quickstart_finds_what_an_independent_script_finds() {
-    let simulator = Simulator::start();
-    let home = simulator.granted_to(Home::new());
-    let server = home.serve();
-    register(&home);
+fn finds_what_an_independent_script_finds(simulator: &Simulator, home: &Home, server: &Server) {
     for (region, question) in [
         (
             "us-east-1",
@@ -183,4 +229,165 @@ fn the_quickstart_finds_what_an_independent_script_finds() {
         }
         assert_eq!(metadata["evidence_ids"].as_array().unwrap().len(), 3);
     }
+}
+
+/// The documents of a folder of a package.
+fn documents(package: &Path, folder: &str) -> Vec<Value> {
+    let Ok(files) = std::fs::read_dir(package.join(folder)) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for file in files {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        match charter_domain::source::read(&text).unwrap().value {
+            Value::Array(documents) => found.extend(documents),
+            document => found.push(document),
+        }
+    }
+    found
+}
+
+/// Each example of a package's documents of one kind, with the id of its document.
+fn examples(package: &Path, folder: &str, id: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for document in documents(package, folder) {
+        for example in document["examples"].as_array().unwrap() {
+            let id = document[id].as_str().unwrap();
+            found.push((id.to_owned(), example.as_str().unwrap().to_owned()));
+        }
+    }
+    found
+}
+
+/// What guardrails of a package put beside an answer on purpose.
+fn guardrail_messages(package: &Path) -> BTreeSet<String> {
+    let guardrails = documents(package, "guardrails").into_iter();
+    let message = |guardrail: Value| {
+        let text = |field: &str| guardrail[field].as_str().unwrap().to_owned();
+        format!("{}: {}", text("guardrail_id"), text("message"))
+    };
+    guardrails.map(message).collect()
+}
+
+/// Asks every example of a package without parameters: those of a skill are answered, those of a playbook end in its
+/// plan or name what it lacks. Returns how many there are.
+fn every_example_is_answered(
+    server: &Server,
+    package: &Path,
+    expected: &BTreeSet<String>,
+) -> usize {
+    let skills = examples(package, "skills", "skill_id");
+    for (skill, example) in &skills {
+        let answer = server.api.ask(&request(example)).expect(200);
+        let metadata = &answer["metadata"];
+        assert_ne!(metadata["flow"], "write", "{example}: {answer:#}");
+        let candidates = ids(&metadata["verdict"]["candidates"], "id");
+        assert!(candidates.contains(skill), "{example}: {candidates:?}");
+        for warning in metadata["warnings"].as_array().unwrap() {
+            let warning = warning.as_str().unwrap();
+            assert!(expected.contains(warning), "{example}: {warning}");
+        }
+        for finding in metadata["findings"].as_array().unwrap() {
+            let title = &finding["rendered"]["title"];
+            assert!(title.is_string(), "{example}: {finding:#}");
+        }
+    }
+    let playbooks = examples(package, "playbooks", "playbook_id");
+    for (playbook, example) in &playbooks {
+        let answer = server.api.ask(&request(example)).expect(200);
+        let metadata = &answer["metadata"];
+        let first = &metadata["verdict"]["candidates"][0]["id"];
+        assert_eq!(first, playbook.as_str(), "{example}: {answer:#}");
+        let missing = metadata["missing_parameters"].as_array().unwrap();
+        let content = answer["content"].as_str().unwrap();
+        let named = |name: &Value| content.contains(name.as_str().unwrap());
+        assert!(missing.iter().all(named), "{example}: {content}");
+        assert!(metadata["plan_digest"].is_string(), "{example}: {answer:#}");
+    }
+    skills.len() + playbooks.len()
+}
+
+/// Everything that findings have in a field, in their order.
+fn numbers(answer: &Value, field: &str) -> Vec<f64> {
+    let findings = answer["metadata"]["findings"].as_array().unwrap().iter();
+    findings
+        .map(|finding| finding["fields"][field].as_f64().unwrap())
+        .collect()
+}
+
+/// Summaries say what the findings come to: first comes what scores highest, and a total is the sum of its parts.
+fn summaries_are_right(server: &Server) {
+    let ask = |text: &str| server.api.ask(&request(text)).expect(200);
+    let answer = ask("What should I fix first?");
+    let content = answer["content"].as_str().unwrap();
+    assert!(
+        content.contains("First: 1. demo-bastion (critical, 100: "),
+        "{content}"
+    );
+    let scores = numbers(&answer, "score");
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    for (question, field) in [
+        ("find idle resources that waste money", "monthly_cost_usd"),
+        (
+            "how much would we save with gp3 volumes",
+            "monthly_saving_usd",
+        ),
+    ] {
+        let answer = ask(question);
+        let costs = numbers(&answer, field);
+        let total: f64 = costs.iter().sum();
+        let content = answer["content"].as_str().unwrap();
+        assert!(total > 1.0, "{content}");
+        assert!(
+            content.contains(&format!("about {total:.2} US dollars a month")),
+            "{content}"
+        );
+        assert!(costs.is_sorted_by(|a, b| a >= b), "{costs:?}");
+    }
+    let answer = ask("which leads have the highest intent");
+    let content = answer["content"].as_str().unwrap();
+    let first = "First: Marina Holdings (94), Al Noor Family Office (88), Creek Capital (83).";
+    assert!(content.contains(first), "{content}");
+}
+
+/// The shipped packages and the one that `charter init` begins do what their examples promise, on one server.
+#[test]
+fn shipped_packages_find_what_is_there_and_answer_their_examples() {
+    let simulator = Simulator::start();
+    let home = Home::new();
+    let database = home.path("crm.db");
+    let crm = StandIn::start("crm.py", &["--database", database.to_str().unwrap()]);
+    let granted = "AWS_ENDPOINT_URL,AWS_ACCESS_KEY_ID,AWS_SECRET_ACCESS_KEY,CRM_PORT";
+    let home = simulator
+        .granted_to(home)
+        .with("CHARTER_TOOLS__ENVIRONMENT", granted)
+        .with("CHARTER_TOOLS__EGRESS", "127.0.0.1:*")
+        .with("CRM_PORT", &crm.port);
+    let server = home.serve();
+    let begun = home.path("service-owners");
+    let init = home.run(&["init", "service-owners", "--dir", begun.to_str().unwrap()]);
+    assert_eq!(init.code, Some(0), "{init:?}");
+    let shipped = std::fs::read_dir(project().join("packages")).unwrap();
+    let mut packages: Vec<PathBuf> = shipped.map(|folder| folder.unwrap().path()).collect();
+    packages.sort();
+    let put_in_force = |package: &Path| {
+        let registered = home.run(&["package", "register", package.to_str().unwrap()]);
+        assert_eq!(registered.code, Some(0), "{registered:?}");
+    };
+    for package in &packages {
+        put_in_force(package);
+    }
+    finds_what_an_independent_script_finds(&simulator, &home, &server);
+    let messages = packages
+        .iter()
+        .flat_map(|package| guardrail_messages(package));
+    let mut expected: BTreeSet<String> = messages.collect();
+    let examples = packages
+        .iter()
+        .map(|package| every_example_is_answered(&server, package, &expected));
+    assert!(examples.sum::<usize>() >= 46);
+    summaries_are_right(&server);
+    put_in_force(&begun);
+    expected.extend(guardrail_messages(&begun));
+    assert!(every_example_is_answered(&server, &begun, &expected) >= 3);
 }

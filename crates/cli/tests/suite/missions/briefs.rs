@@ -6,13 +6,11 @@ mod account;
 mod leads;
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::home::{Home, Server, ids, project};
+use crate::home::{Home, Server, ids};
+use crate::quickstart::StandIn;
 
 const KEYS: [(&str, &str, &str, &str); 3] = [
     ("ann", "acme", "ann", "operator"),
@@ -33,55 +31,6 @@ const KINDS: [&str; 10] = [
     "worker_result",
     "writeback_proposal",
 ];
-
-/// A stand-in of the quickstart's on a port of its own; killed when it goes out of scope.
-struct StandIn {
-    child: Child,
-    port: String,
-}
-
-impl StandIn {
-    fn start(script: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new("python3")
-            .arg(project().join("quickstart").join(script))
-            .args(["--port", "0"])
-            .args(arguments)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
-        said.read_line(&mut line).unwrap();
-        let port = line.trim().rsplit_once(':').expect("it listens").1;
-        Self {
-            port: port.to_owned(),
-            child,
-        }
-    }
-
-    /// Sends one request of its own.
-    fn send(&self, request: &str, headers: &str, body: &str) -> Value {
-        let mut stream = TcpStream::connect(format!("127.0.0.1:{}", self.port)).unwrap();
-        let length = body.len();
-        write!(
-            stream,
-            "{request} HTTP/1.0\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let body = answer.split_once("\r\n\r\n").unwrap().1;
-        serde_json::from_str(body).unwrap()
-    }
-}
-
-impl Drop for StandIn {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
 
 /// The search engine that missions may ask.
 fn search() -> StandIn {

@@ -1,4 +1,7 @@
-"""The owner of a service. Replace the table by a call to where your organisation keeps it."""
+"""The owner of a service.
+
+Replace the table by a call to where your organisation keeps it, and `enum` in skills/who_owns.yaml by its services.
+"""
 
 import json
 import sys
