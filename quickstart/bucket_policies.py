@@ -209,7 +209,6 @@ READING: list[tuple[str, Policy | list[Policy], bool]] = [
     ("writing is denied", denying(ALLOW, NotAction="s3:Get*"), True),
     ("everything but writing is denied", denying(ALLOW, NotAction="s3:PutObject"), False),
     # What is granted.
-    ("no action of S3", ALLOW | {"Action": "sqs:SendMessage"}, False),
     (
         "all actions but those of S3",
         {key: ALLOW[key] for key in ("Effect", "Principal", "Resource")} | {"NotAction": "s3:*"},

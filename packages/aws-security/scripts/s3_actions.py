@@ -78,12 +78,9 @@ def fits_any(text: str, globs: Iterable[str]) -> bool:
 
 
 def named_by(patterns: Iterable[str]) -> frozenset[str]:
-    """The actions of S3 that patterns name; a pattern that no known one fits is one by itself."""
+    """The actions that patterns name; a pattern that no known one fits is one by itself."""
     found: set[str] = set()
     for pattern in patterns:
-        service, _, name = pattern.partition(":")
-        if name and not service.startswith(_SERVICE) and not fits(_SERVICE, service):
-            continue
         found |= {action for action in KNOWN if fits(action, pattern)} or {pattern}
     return frozenset(found)
 
