@@ -54,7 +54,7 @@ _BUSY_CODES = frozenset(
         "TooManyRequestsException",
     }
 )
-# Codes that concern the credentials, whatever was asked for.
+# Codes that concern the credentials and no resource.
 _CREDENTIAL_CODES = frozenset(
     {
         "ExpiredToken",
@@ -247,8 +247,8 @@ def error_code(error: boto_errors.ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-# What reading one resource of many may fail with: AWS refuses it, it is gone, or its description
-# lacks something.
+# The errors of reading one resource of many: AWS refuses it, it is gone, or its description lacks
+# something.
 ONE_FAILS = (
     boto_errors.BotoCoreError,
     boto_errors.ClientError,

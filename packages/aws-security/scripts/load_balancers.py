@@ -21,7 +21,7 @@ from charter_aws import (
 # What DescribeTags accepts in one call.
 TAGS_PER_CALL = 20
 
-# What a listener's protocol is carried over; one that is not named here may come over either.
+# How a listener's protocol is carried; one that is not named here may come over either.
 _CARRIED_OVER = {
     "HTTP": frozenset({"tcp"}),
     "HTTPS": frozenset({"tcp"}),

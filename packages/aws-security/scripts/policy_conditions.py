@@ -1,4 +1,4 @@
-"""What the conditions of a policy statement mean for strangers, anonymous callers among them.
+"""The meaning of a policy statement's conditions for strangers, anonymous callers among them.
 
 It follows what S3 calls public: a condition keeps strangers out when it ties a key that identifies
 an owner (an account, an organisation, a network, a principal) to fixed values. A value is fixed
@@ -16,8 +16,8 @@ from typing import Any
 # A range of addresses is fixed up to these sizes; S3 takes broader ones for public.
 _BROADEST_V4 = 8
 _BROADEST_V6 = 32
-# What the IPv4 ranges of one condition may cover together, in ranges of the broadest size: a world
-# that is cut into pieces stays a world. A policy is too small to hold that much of IPv6.
+# The IPv4 ranges of one condition may cover this much together, in ranges of the broadest size: a
+# world that is cut into pieces stays a world. A policy is too small to hold that much of IPv6.
 _MOST_TOGETHER = 16
 
 _MAPPED_V4 = IPv6Network("::ffff:0:0/96")

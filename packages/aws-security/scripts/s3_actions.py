@@ -13,7 +13,7 @@ _SERVICE = "s3"
 # An action of any other beginning writes, deletes, restores or changes permissions.
 _READING = ("describe", "get", "head", "list")
 
-# What follows a verb in the names of S3's actions on buckets and objects.
+# The names of S3's actions on buckets and objects, by their verbs.
 _BY_VERB = {
     "abort": "MultipartUpload",
     "bypass": "GovernanceRetention",

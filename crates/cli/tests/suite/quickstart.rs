@@ -259,7 +259,7 @@ fn examples(package: &Path, folder: &str, id: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What guardrails of a package put beside an answer on purpose.
+/// The messages that guardrails of a package put beside an answer on purpose.
 fn guardrail_messages(package: &Path) -> BTreeSet<String> {
     let guardrails = documents(package, "guardrails").into_iter();
     let message = |guardrail: Value| {
@@ -315,7 +315,7 @@ fn numbers(answer: &Value, field: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Summaries say what the findings come to: first comes what scores highest, and a total is the sum of its parts.
+/// Summaries agree with their findings: the highest score comes first, and a total is the sum of its parts.
 fn summaries_are_right(server: &Server) {
     let ask = |text: &str| server.api.ask(&request(text)).expect(200);
     let answer = ask("What should I fix first?");

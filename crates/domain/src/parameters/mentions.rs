@@ -1,6 +1,6 @@
-//! What a sentence mentions of the parameters that nothing was given for.
+//! Values that a sentence mentions for parameters that were not given.
 //!
-//! Must not know what was asked, or over which interface.
+//! Must not know the question's answer, or the interface that it came over.
 
 use charter_contract::parameter::{Parameter, ParameterType};
 use regex::Regex;
@@ -13,7 +13,7 @@ const MAX_TEXT: usize = 16_384;
 const MAX_ORDINARY: usize = 64;
 
 /// Words as any sentence may have them, of each common length and beginning, some of hexadecimal digits alone. A
-/// pattern that one of them fits cannot tell a value from a word.
+/// pattern that fits one of them does not separate values from words.
 const ORDINARY: &str = "a i an at be by do go if in is it me my no of on or so to up us we \
     add all and are bad can day fix for get has how its new not now old one our out see the top two use was who why \
     yes you dead does down each face find from give have help jobs just kind last list look make many most name need \

@@ -56,7 +56,7 @@ fn strictly(
     items: Value,
     arguments: Rest<ValueOrKwargs>,
 ) -> Result<Value, Error> {
-    // What is iterated may be gone afterwards. An undefined value is the filter's own error.
+    // An iterator may yield its items once. An undefined value is the filter's own error.
     let items = if items.is_undefined() {
         items
     } else {
@@ -69,7 +69,7 @@ fn strictly(
     built_in.call(state, &all)
 }
 
-/// Fails for an item that lacks the attribute, unless the text says what to do then.
+/// Fails for an item that lacks the attribute, unless the text has a default or asks whether it is there.
 fn demand(items: &[Value], named: Named, arguments: &Rest<ValueOrKwargs>) -> Result<(), Error> {
     let arguments: Vec<Value> = arguments.iter().map(|one| Value::clone(one)).collect();
     let (positional, keywords): (&[Value], Kwargs) = from_args(&arguments)?;
