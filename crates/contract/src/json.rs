@@ -12,12 +12,13 @@ use std::io::{self, Write};
 use std::slice;
 
 use serde::Serialize;
-use serde::de::{Deserialize, DeserializeOwned};
+use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::de::{Deserializer, Read};
 use serde_json::{Map, Value, map};
 
 use self::weight::{TEXT, VALUE, of_fields, of_items};
 use crate::bounds;
+use crate::charset;
 use crate::deeply::deeply;
 
 pub use meter::Meter;
@@ -73,6 +74,12 @@ impl Profile {
     /// The lines of a mission's bundle, which may be of an older version.
     pub const BUNDLE: Self = Self {
         memory: bounds::BUNDLE_MEMORY,
+        ..Self::STORED
+    };
+
+    /// A file of documents. Its reader bounds its size and its values.
+    pub const FILE: Self = Self {
+        levels: bounds::YAML_LEVELS,
         ..Self::STORED
     };
 
@@ -284,20 +291,26 @@ fn entered<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
     }
 }
 
-/// Reads a document.
+/// Reads a document. Its bytes are UTF-8, or as their byte order mark says.
 ///
 /// # Errors
 /// [`JsonFault`].
 pub fn decode<T: DeserializeOwned>(bytes: &[u8], profile: Profile) -> Result<T, JsonFault> {
-    let extent = extent(bytes, profile)?;
-    read(Deserializer::from_slice(bytes), extent)
+    let limit = profile.bytes;
+    if bytes.len() > limit {
+        let bytes = bytes.len();
+        return Err(JsonFault::TooMuch(TooMuch::Bytes { bytes, limit }));
+    }
+    let text = charset::document(bytes, None).map_err(serde_json::Error::custom)?;
+    decode_text(&text, profile)
 }
 
-/// Reads a document that is known to be UTF-8, which is faster.
+/// Reads a document that is text already. It may begin with a byte order mark.
 ///
 /// # Errors
 /// [`JsonFault`].
 pub fn decode_text<T: DeserializeOwned>(text: &str, profile: Profile) -> Result<T, JsonFault> {
+    let text = charset::without_mark(text);
     let extent = extent(text.as_bytes(), profile)?;
     read(Deserializer::from_str(text), extent)
 }

@@ -14,6 +14,7 @@
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
 //! - [`canonical`]: the one text of a JSON value.
+//! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has.
 //! - [`bounds`]: limits of what comes in and goes out, by name; [`json`]: the one reader of JSON, within them;
 //!   [`filling`]: what filled placeholders may come to;
 //!   [`deeply`](mod@deeply): stack for what nests.
@@ -30,6 +31,7 @@ pub mod agentic;
 pub mod bounds;
 pub mod canonical;
 pub mod catalogue;
+pub mod charset;
 pub mod deeply;
 pub mod dependency;
 pub mod error_code;
@@ -37,10 +39,12 @@ pub mod executor;
 pub mod filling;
 pub mod finding;
 pub mod foreign_schema;
+pub mod frontmatter;
 pub mod http_header;
 pub mod identity;
 pub mod ids;
 pub mod json;
+pub mod lines;
 pub mod link_graph;
 pub mod mission;
 pub mod number;

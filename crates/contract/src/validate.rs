@@ -8,10 +8,13 @@ mod listing;
 mod suggest;
 mod typed;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::charset;
 use crate::json::{self, JsonFault, Profile};
 use crate::schema::{Checker, SchemaName};
 use crate::violation::{Report, Stage, Violation};
@@ -71,8 +74,8 @@ pub(crate) fn parse_within<T: Contract>(
     profile: Profile,
 ) -> Result<T, Vec<Violation>> {
     // UTF-8 is checked once for the whole text, which is cheaper than once per string.
-    let text = utf8(bytes)?;
-    match json::decode_text::<T>(text, profile) {
+    let text = text_of(bytes)?;
+    match json::decode_text::<T>(&text, profile) {
         Ok(document) => {
             let mut report = Report::new();
             document.check(&mut report);
@@ -83,7 +86,7 @@ pub(crate) fn parse_within<T: Contract>(
             }
         }
         Err(much @ JsonFault::TooMuch(_)) => Err(vec![structure(much.to_string())]),
-        Err(JsonFault::Form(_)) => parse_slowly(text, profile),
+        Err(JsonFault::Form(_)) => parse_slowly(&text, profile),
     }
 }
 
@@ -111,17 +114,12 @@ fn is_duplicate(error: &serde_json::Error) -> bool {
 /// # Errors
 /// One violation of the stage `structure`.
 pub fn parse_json(bytes: &[u8], profile: Profile) -> Result<Value, Vec<Violation>> {
-    let text = utf8(bytes)?;
-    json::decode_text(text, profile).map_err(|fault| vec![structure(fault.to_string())])
+    let text = text_of(bytes)?;
+    json::decode_text(&text, profile).map_err(|fault| vec![structure(fault.to_string())])
 }
 
-fn utf8(bytes: &[u8]) -> Result<&str, Vec<Violation>> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        vec![structure(format!(
-            "byte {} is not UTF-8",
-            error.valid_up_to()
-        ))]
-    })
+fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Vec<Violation>> {
+    charset::document(bytes, None).map_err(|malformed| vec![structure(malformed.to_string())])
 }
 
 /// Reads a value that is JSON already, with the warnings about it.

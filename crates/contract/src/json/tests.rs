@@ -182,6 +182,53 @@ fn a_document_is_bounded_in_bytes_before_anything_else() {
     );
 }
 
+/// Editors and servers write marks, and a reader may ignore them (RFC 8259, section 8.1).
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_document() {
+    let text = r#"{"a": ["\ud83e\udd80", "é"]}"#;
+    let wanted = json!({"a": ["\u{1f980}", "é"]});
+    let wide = |little: bool| -> Vec<u8> {
+        let units = text.encode_utf16();
+        let bytes = units.map(|unit| match little {
+            true => unit.to_le_bytes(),
+            false => unit.to_be_bytes(),
+        });
+        bytes.flatten().collect()
+    };
+    for bytes in [
+        text.as_bytes().to_vec(),
+        [&b"\xef\xbb\xbf"[..], text.as_bytes()].concat(),
+        [&b"\xff\xfe"[..], &wide(true)].concat(),
+        [&b"\xfe\xff"[..], &wide(false)].concat(),
+        wide(true),
+    ] {
+        let read: Value = decode(&bytes, Profile::MESSAGE).unwrap();
+        assert_eq!(read, wanted, "{bytes:?}");
+    }
+    let read: Value = decode_text(&format!("\u{feff}{text}"), Profile::MESSAGE).unwrap();
+    assert_eq!(read, wanted);
+}
+
+#[test]
+fn what_is_no_text_is_named_with_its_place() {
+    let failed = |bytes: &[u8]| {
+        let fault = decode::<Value>(bytes, Profile::MESSAGE).unwrap_err();
+        fault.to_string()
+    };
+    assert_eq!(failed(b"[\"caf\xe9\"]"), "byte 5 is not UTF-8");
+    assert_eq!(
+        failed(b"\xff\xfe[\0\"\0\0\xd8\"\0]\0"),
+        "byte 6 is not UTF-16LE"
+    );
+    for half in [r#"["\ud83e"]"#, r#"["\udd80"]"#, r#"["\ud83e\u0041"]"#] {
+        let said = failed(half.as_bytes());
+        assert!(
+            said.contains("hex escape at line 1 column "),
+            "{half}: {said}"
+        );
+    }
+}
+
 /// Older versions wrote outputs of 127 levels into events, where nothing could read them.
 #[test]
 fn what_older_versions_stored_is_read_and_never_written_again() {

@@ -1,0 +1,304 @@
+//! From bytes to text: the one decoder of files, messages and pages.
+//!
+//! The encoding of a text is, in this order: that of its byte order mark; the `charset` of its `Content-Type`; what the
+//! text declares in itself; UTF-8. [`document`] refuses bytes that do not fit, with their place, because a contract
+//! means exactly what it holds. [`page`] replaces them and notes it, because the rest of a page is worth reading.
+//!
+//! Labels and encodings are those of the WHATWG Encoding Standard, and UTF-32. Must not know where bytes come from, or
+//! formats beyond the declarations in them.
+
+mod content_type;
+mod declared;
+mod prescan;
+mod utf32;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use encoding_rs::{
+    DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
+};
+
+use self::utf32::Endian;
+
+pub use content_type::charset_of;
+
+/// The byte order mark as a character.
+const MARK: char = '\u{feff}';
+
+/// Longest label of an unknown charset that a notice quotes, in characters.
+const QUOTED_LABEL: usize = 40;
+
+/// Where a page may declare its encoding in itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// HTML or XHTML: in `<meta>`, or in an XML declaration. What declares nothing and is not UTF-8 is windows-1252, as
+    /// in every browser.
+    Html,
+    /// Any other text: in an XML declaration, or, where it is not UTF-8, in the front matter of Markdown.
+    Text,
+}
+
+/// A page's text, and what is not certain about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<'b> {
+    /// The text, without its byte order mark.
+    pub text: Cow<'b, str>,
+    /// What the reader of the text should know.
+    pub notices: Vec<Notice>,
+}
+
+/// Why a page's text may not be what its author wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The `Content-Type` names a charset that is not known.
+    Unknown(String),
+    /// Some bytes did not fit the encoding.
+    Replaced {
+        /// The encoding.
+        charset: &'static str,
+        /// The first byte that does not fit.
+        at: usize,
+    },
+    /// Nothing is declared, and the bytes are not UTF-8.
+    Assumed {
+        /// The encoding that was assumed.
+        charset: &'static str,
+        /// The first byte that is not UTF-8.
+        at: usize,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(label) => {
+                write!(
+                    f,
+                    "the declared charset {label:?} is not known and was ignored"
+                )
+            }
+            Self::Replaced { charset, at } => write!(
+                f,
+                "byte {at} is not {charset}; each place that is not {charset} became U+FFFD"
+            ),
+            Self::Assumed { charset, at } => write!(
+                f,
+                "no charset is declared and byte {at} is not UTF-8; the text was read as {charset}"
+            ),
+        }
+    }
+}
+
+/// Bytes that do not fit the encoding of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("byte {at} is not {charset}")]
+pub struct Malformed {
+    /// The encoding.
+    pub charset: &'static str,
+    /// The first byte that does not fit, from 0.
+    pub at: usize,
+    /// The line of that byte, from 1.
+    pub line: usize,
+}
+
+/// Decodes a document: JSON, YAML, TOML, a `SKILL.md`. It is UTF-8, or has a byte order mark, or begins with two
+/// characters of ASCII in UTF-16 or UTF-32. Only where none of this fits does the `charset` of its `Content-Type` count:
+/// JSON is UTF-8 whatever a header says (RFC 8259, section 8.1).
+///
+/// # Errors
+/// The first byte that does not fit.
+pub fn document<'b>(bytes: &'b [u8], charset: Option<&str>) -> Result<Cow<'b, str>, Malformed> {
+    let utf8 = Coding::Known(UTF_8);
+    let (coding, mark) = match marked(bytes) {
+        Some(found) => found,
+        None => (unmarked(bytes).unwrap_or(utf8), 0),
+    };
+    let failed = match coding.strict(&bytes[mark..]) {
+        Ok(text) => return Ok(text),
+        Err(at) => malformed(coding, bytes, mark + at),
+    };
+    if mark > 0 || coding != utf8 {
+        return Err(failed);
+    }
+    match charset.and_then(|label| Coding::of_header(bytes, label)) {
+        Some(other) if other != utf8 => other
+            .strict(bytes)
+            .map_err(|at| malformed(other, bytes, at)),
+        Some(_) | None => Err(failed),
+    }
+}
+
+/// Decodes a page. `charset` is that of its `Content-Type`.
+#[must_use]
+pub fn page<'b>(bytes: &'b [u8], form: Form, charset: Option<&str>) -> Page<'b> {
+    let mut notices = Vec::new();
+    let (coding, mark) = match marked(bytes) {
+        Some(found) => found,
+        None => match stated(bytes, form, charset, &mut notices) {
+            Some(coding) => (coding, 0),
+            None => return undeclared(bytes, form, notices),
+        },
+    };
+    let rest = &bytes[mark..];
+    let text = coding.strict(rest).unwrap_or_else(|at| {
+        notices.push(Notice::Replaced {
+            charset: coding.name(),
+            at: mark + at,
+        });
+        coding.lossy(rest)
+    });
+    Page { text, notices }
+}
+
+/// A text without the byte order mark that it may begin with.
+#[must_use]
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
+}
+
+/// The encoding that a header, the first bytes or a declaration states.
+fn stated(
+    bytes: &[u8],
+    form: Form,
+    charset: Option<&str>,
+    notices: &mut Vec<Notice>,
+) -> Option<Coding> {
+    if let Some(label) = charset {
+        if let Some(coding) = Coding::of_header(bytes, label) {
+            return Some(coding);
+        }
+        notices.push(Notice::Unknown(label.chars().take(QUOTED_LABEL).collect()));
+    }
+    unmarked(bytes).or_else(|| {
+        let declared = match form {
+            Form::Html => prescan::html(bytes),
+            Form::Text => declared::text(bytes),
+        };
+        declared.map(Coding::Known)
+    })
+}
+
+fn undeclared(bytes: &[u8], form: Form, mut notices: Vec<Notice>) -> Page<'_> {
+    let utf8 = Coding::Known(UTF_8);
+    let text = utf8.strict(bytes).unwrap_or_else(|at| {
+        let coding = match form {
+            Form::Html => Coding::Known(WINDOWS_1252),
+            Form::Text => utf8,
+        };
+        let charset = coding.name();
+        notices.push(match form {
+            Form::Html => Notice::Assumed { charset, at },
+            Form::Text => Notice::Replaced { charset, at },
+        });
+        coding.lossy(bytes)
+    });
+    Page { text, notices }
+}
+
+/// How a text is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Utf32(Endian),
+    Known(&'static Encoding),
+}
+
+impl Coding {
+    /// The encoding of a header's label. One that leaves the order of bytes open takes it from the first bytes.
+    fn of_header(bytes: &[u8], label: &str) -> Option<Self> {
+        let label = label.trim();
+        let stated = match label.to_ascii_lowercase().as_str() {
+            "utf-32" => return Some(unmarked(bytes).unwrap_or(Self::Utf32(Endian::Big))),
+            "utf-16" => return Some(unmarked(bytes).unwrap_or(Self::Known(UTF_16LE))),
+            "utf-32be" => Self::Utf32(Endian::Big),
+            "utf-32le" => Self::Utf32(Endian::Little),
+            _ => Self::Known(labelled(label.as_bytes())?),
+        };
+        Some(match stated {
+            Self::Known(encoding) if encoding == X_USER_DEFINED => Self::Known(WINDOWS_1252),
+            other => other,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Utf32(endian) => endian.name(),
+            Self::Known(encoding) => encoding.name(),
+        }
+    }
+
+    /// The text, or the first byte that does not fit.
+    fn strict(self, bytes: &[u8]) -> Result<Cow<'_, str>, usize> {
+        match self {
+            Self::Utf32(endian) => endian.strict(bytes).map(Cow::Owned),
+            Self::Known(encoding) if encoding == UTF_8 => std::str::from_utf8(bytes)
+                .map(Cow::Borrowed)
+                .map_err(|error| error.valid_up_to()),
+            Self::Known(encoding) => encoding
+                .decode_without_bom_handling_and_without_replacement(bytes)
+                .ok_or_else(|| misfit(encoding, bytes)),
+        }
+    }
+
+    /// The text, with U+FFFD for what does not fit.
+    fn lossy(self, bytes: &[u8]) -> Cow<'_, str> {
+        match self {
+            Self::Utf32(endian) => Cow::Owned(endian.lossy(bytes)),
+            Self::Known(encoding) => encoding.decode_without_bom_handling(bytes).0,
+        }
+    }
+}
+
+/// The encoding of a label, but for those that the standard replaces by a refusal.
+fn labelled(label: &[u8]) -> Option<&'static Encoding> {
+    Encoding::for_label_no_replacement(label)
+}
+
+/// The encoding that a byte order mark names, and the length of the mark.
+fn marked(bytes: &[u8]) -> Option<(Coding, usize)> {
+    match bytes {
+        [0xff, 0xfe, 0, 0, ..] => Some((Coding::Utf32(Endian::Little), 4)),
+        [0, 0, 0xfe, 0xff, ..] => Some((Coding::Utf32(Endian::Big), 4)),
+        _ => Encoding::for_bom(bytes).map(|(encoding, length)| (Coding::Known(encoding), length)),
+    }
+}
+
+/// The encoding that two characters of ASCII at the beginning show by the zeros around them (YAML 1.2, section 5.2).
+fn unmarked(bytes: &[u8]) -> Option<Coding> {
+    let ascii = |one: u8, other: u8| one != 0 && other != 0 && one.is_ascii() && other.is_ascii();
+    let whole = |unit: usize| bytes.len().is_multiple_of(unit);
+    match *bytes {
+        [0, 0, 0, a, 0, 0, 0, b, ..] if ascii(a, b) && whole(4) => Some(Coding::Utf32(Endian::Big)),
+        [a, 0, 0, 0, b, 0, 0, 0, ..] if ascii(a, b) && whole(4) => {
+            Some(Coding::Utf32(Endian::Little))
+        }
+        [0, a, 0, b, ..] if ascii(a, b) && whole(2) => Some(Coding::Known(UTF_16BE)),
+        [a, 0, b, 0, ..] if ascii(a, b) && whole(2) => Some(Coding::Known(UTF_16LE)),
+        _ => None,
+    }
+}
+
+/// Where the first byte stands that does not fit an encoding; their number where all do.
+fn misfit(encoding: &'static Encoding, bytes: &[u8]) -> usize {
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
+    let mut decoded = String::with_capacity(room.unwrap_or_default());
+    match decoder.decode_to_string_without_replacement(bytes, &mut decoded, true) {
+        (DecoderResult::Malformed(length, behind), read) => {
+            read.saturating_sub(usize::from(length) + usize::from(behind))
+        }
+        (DecoderResult::InputEmpty | DecoderResult::OutputFull, read) => read,
+    }
+}
+
+fn malformed(coding: Coding, bytes: &[u8], at: usize) -> Malformed {
+    let before = bytes.get(..at).unwrap_or(bytes);
+    Malformed {
+        charset: coding.name(),
+        at,
+        line: memchr::memchr_iter(b'\n', before).count() + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests;

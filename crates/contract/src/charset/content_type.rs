@@ -1,0 +1,47 @@
+//! The parameter `charset` of a `Content-Type` (RFC 9110, section 8.3.1), as servers write it.
+
+/// The label that a `Content-Type` gives as its `charset`; none where the parameter has no value.
+#[must_use]
+pub fn charset_of(content_type: &str) -> Option<&str> {
+    let (_, mut rest) = content_type.split_once(';')?;
+    loop {
+        let end = end_of_parameter(rest);
+        let parameter = rest.get(..end)?;
+        if let Some((name, value)) = parameter.split_once('=')
+            && name.trim().eq_ignore_ascii_case("charset")
+            && let Some(label) = unquoted(value.trim())
+        {
+            return Some(label);
+        }
+        rest = rest.get(end + 1..)?;
+    }
+}
+
+/// Where the next `;` stands that is not in quotes; the end where none does.
+fn end_of_parameter(text: &str) -> usize {
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b';' if !quoted => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// A value without the quotes around it, also those that should not be there; none where nothing is left.
+fn unquoted(value: &str) -> Option<&str> {
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let inside = match quote {
+        None => value,
+        Some(quote) => {
+            let rest = &value[1..];
+            rest.split(quote).next().unwrap_or(rest)
+        }
+    };
+    let label = inside.trim();
+    (!label.is_empty()).then_some(label)
+}
