@@ -23,6 +23,8 @@ use jaq_json::Val;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::source::escape;
+
 /// Most findings that one rule may emit.
 pub const MAX_FINDINGS: usize = 10_000;
 
@@ -72,6 +74,9 @@ impl Filter {
         if source.len() > JQ_BYTES {
             return Err(FilterError::TooLong);
         }
+        // jaq reads each half of a character alone, and refuses it.
+        let joined = escape::joined(source);
+        let source = joined.as_ref();
         shape::count_brackets(source)?;
         deeply(|| {
             shape::measure(source)?;

@@ -1,11 +1,13 @@
 //! Reads a YAML or JSON text into a value that remembers where each part stands.
 //!
-//! JSON is read as the YAML that it is, so there is one reader and one kind of position. Anchors
-//! and aliases are refused: a catalogue document says what it says where it says it, and a text
+//! What is JSON is read by the one reader of JSON, anything else as YAML; both give the same kind of value and position.
+//! Anchors and aliases are refused: a catalogue document says what it says where it says it, and a text
 //! that grows by reference is a known attack. An [`Allowance`] bounds the cost of all texts that are read together.
 //! Knows nothing of files, schemas or documents.
 
 mod allowance;
+pub(crate) mod escape;
+mod json;
 mod metered;
 mod places;
 mod reader;
@@ -14,11 +16,15 @@ mod text;
 
 use std::fmt;
 
+use charter_contract::charset::without_mark;
+use charter_contract::lines;
 use serde_json::Value;
+
+use self::allowance::Meter;
+use crate::cancellation::Cancellation;
 
 pub use allowance::Allowance;
 pub use places::Places;
-pub use reader::{read, read_within};
 pub use text::SourceText;
 
 /// A place in a text.
@@ -97,6 +103,98 @@ const START: Position = Position {
     column: 1,
     width: 1,
 };
+
+/// Reads exactly one document, with an allowance of its own.
+///
+/// # Errors
+/// As [`read_within`].
+pub fn read(text: &str) -> Result<Located, SourceError> {
+    let cancel = Cancellation::default();
+    read_within(text, &Allowance::new(&cancel))
+}
+
+/// Reads exactly one document, with what is left of an allowance. The byte order mark before it does not count.
+///
+/// # Errors
+/// The first thing that is neither JSON nor YAML, or not within the limits; more than one document; an anchor, alias or
+/// tag; a key that is not text or occurs twice in its mapping; half of a character; a NUL; a cancellation.
+pub fn read_within(text: &str, allowance: &Allowance<'_>) -> Result<Located, SourceError> {
+    let text = plain(text)?;
+    if json::is_likely(text)
+        && let Ok(located) = json::read(text, &Meter::new(allowance))
+    {
+        return Ok(located);
+    }
+    reader::read(text, &Meter::new(allowance))
+}
+
+/// Reads the one document of a file, as [`read_file_within`], with an allowance of its own.
+///
+/// # Errors
+/// As [`read_file_within`].
+pub fn read_file(path: &str, text: &str) -> Result<Located, SourceError> {
+    let cancel = Cancellation::default();
+    read_file_within(path, text, &Allowance::new(&cancel))
+}
+
+/// Reads the one document of a file. What is called `.json` must be JSON: YAML would read much that is broken JSON, and
+/// not as it was meant.
+///
+/// # Errors
+/// As [`read_within`].
+pub fn read_file_within(
+    path: &str,
+    text: &str,
+    allowance: &Allowance<'_>,
+) -> Result<Located, SourceError> {
+    if !path.ends_with(".json") {
+        return read_within(text, allowance);
+    }
+    let text = plain(text)?;
+    json::read(text, &Meter::new(allowance)).map_err(|error| {
+        let is_yaml = error.reason == Reason::Syntax
+            && error.suggestion.is_none()
+            && reader::read(text, &Meter::new(allowance)).is_ok();
+        let advice = "it is YAML: name the file `.yaml`, or write JSON";
+        SourceError {
+            suggestion: is_yaml.then(|| advice.to_owned()).or(error.suggestion),
+            ..error
+        }
+    })
+}
+
+/// A text without its byte order mark, if it is one.
+fn plain(text: &str) -> Result<&str, SourceError> {
+    let text = without_mark(text);
+    match text.find('\0') {
+        None => Ok(text),
+        Some(at) => Err(reader::refusal(
+            position_of(text, at),
+            "here is a NUL (U+0000), which is not text",
+            Some("take it out"),
+        )),
+    }
+}
+
+/// The place of a byte.
+fn position_of(text: &str, at: usize) -> Position {
+    let at = text.floor_char_boundary(at);
+    let (mut line, mut start) = (1, 0);
+    for whole in lines::with_ends(text) {
+        let end = start + whole.len();
+        if at < end || lines::without_end(whole).len() == whole.len() {
+            break;
+        }
+        line += 1;
+        start = end;
+    }
+    let before = text.get(start..at).unwrap_or_default();
+    Position {
+        line,
+        column: before.chars().count() + 1,
+        width: 1,
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -134,11 +134,13 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for Sent<
 }
 
 fn must_be_utf8(bytes: &[u8], state: &AppState) -> Result<(), ApiError> {
-    if std::str::from_utf8(bytes).is_ok() {
-        return Ok(());
-    }
-    let error = EngineError::new(ErrorCode::InvalidUtf8, "the body is not valid UTF-8");
-    Err(ApiError::new(state, error))
+    std::str::from_utf8(bytes).map(drop).map_err(|malformed| {
+        let message = format!(
+            "the body is not valid UTF-8 from byte {} on",
+            malformed.valid_up_to()
+        );
+        ApiError::new(state, EngineError::new(ErrorCode::InvalidUtf8, message))
+    })
 }
 
 /// A body as it came, of an interface that says itself what is wrong with it.

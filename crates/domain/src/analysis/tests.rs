@@ -41,6 +41,23 @@ const DEEP: [(&str, Deep); 12] = [
     ("definitions", |n| nested("def f: ", n, "1", "; 1")),
 ];
 
+/// jq writes a character above U+FFFF as JSON does.
+#[test]
+fn two_escapes_of_one_character_are_one_in_a_filter() {
+    let emitted = |source: &str| {
+        let filter = Filter::compile(source).unwrap();
+        filter
+            .run(&serde_json::json!({"a": "\u{1f980}"}), 9)
+            .unwrap()
+    };
+    assert_eq!(
+        emitted(r#"select(.a == "\ud83e\udd80") | "x\uD83E\uDD80\("y")""#),
+        ["x\u{1f980}y"]
+    );
+    assert_eq!(emitted(r#""\\ud83e\\udd80""#), [r"\ud83e\udd80"]);
+    assert!(refused(r#""\ud83e""#).starts_with("the filter does not compile: "));
+}
+
 fn nested(open: &str, levels: usize, within: &str, close: &str) -> String {
     open.repeat(levels) + within + &close.repeat(levels)
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
+use charter_contract::charset::without_mark;
+use charter_contract::lines;
 use serde_json::Value;
 
 use super::Place;
@@ -48,7 +50,8 @@ fn in_file(
     if !matches!(role, Role::Documents(_) | Role::Graph) {
         return None;
     }
-    let Located { value, places } = source::read_within(text, allowance).ok()?;
+    let text = without_mark(text);
+    let Located { value, places } = source::read_file_within(path, text, allowance).ok()?;
     let is_it = |pointer: &String| {
         let part = value.pointer(pointer);
         part.is_some_and(|part| is(part, role, document, names))
@@ -96,12 +99,8 @@ impl Place {
 
 /// Where a part begins, in bytes: with its line, unless something stands before it there.
 fn border(text: &str, at: Position) -> usize {
-    let before: usize = text
-        .split_inclusive('\n')
-        .take(at.line - 1)
-        .map(str::len)
-        .sum();
-    let line = text[before..].lines().next().unwrap_or_default();
+    let before: usize = lines::with_ends(text).take(at.line - 1).map(str::len).sum();
+    let line = lines::first(&text[before..]).map_or("", |(line, _)| lines::without_end(line));
     let column = line.char_indices().nth(at.column - 1);
     let column = column.map_or(line.len(), |(column, _)| column);
     let alone = line[..column].chars().all(|c| c == ' ' || c == '-');

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::policy::Policy;
+use charter_contract::charset::without_mark;
 use charter_contract::text::Text;
 
 use super::{Problem, Sourced};
@@ -27,7 +28,8 @@ pub(super) fn fill(
         let message = "a policy is written in `cedar` or in a `file`, not in both".to_owned();
         return problem("exactly_one", message);
     }
-    match files.get(path.as_str()).map(|text| Text::parse(text)) {
+    let text = files.get(path.as_str()).map(|text| without_mark(text));
+    match text.map(Text::parse) {
         None => problem("file", format!("the package has no file `{path}`")),
         Some(Err(_)) => problem("file", format!("the file `{path}` is empty")),
         Some(Ok(text)) => {

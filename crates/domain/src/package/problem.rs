@@ -1,6 +1,7 @@
 //! What is wrong with a package, shown at its line.
 
 use charter_contract::bounds::PACKAGE_PROBLEMS;
+use charter_contract::lines;
 use charter_contract::violation::Violation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -164,8 +165,7 @@ impl Problem {
 
 /// The text from the line of a position to the end.
 fn line_of(text: &str, position: Position) -> &str {
-    let lines = text.split_inclusive('\n');
-    let before: usize = lines
+    let before: usize = lines::with_ends(text)
         .take(position.line.saturating_sub(1))
         .map(str::len)
         .sum();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use charter_contract::bounds::PACKAGE_TESTS;
 use charter_contract::catalogue::{Document, DocumentKind};
+use charter_contract::charset::without_mark;
 use charter_contract::foreign_schema::SchemaAllowance;
 use charter_contract::package::{PackageBundle, PackageManifest, RoutingTest};
 use charter_contract::validate::{Contract, read_value};
@@ -105,7 +106,9 @@ impl<'a> Reader<'a> {
             }
             Role::Manifest | Role::Documents(_) | Role::Graph | Role::Tests => {}
         }
-        let Located { value, places } = match source::read_within(text, self.allowance) {
+        let text = without_mark(text);
+        let read = source::read_file_within(path, text, self.allowance);
+        let Located { value, places } = match read {
             Ok(located) => located,
             Err(error) => {
                 self.problems.push(Problem::unreadable(path, text, &error));

@@ -6,6 +6,7 @@ use charter_contract::catalogue::domain::Domain;
 use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
+use charter_contract::text::Text;
 
 use super::*;
 use crate::cancellation::Cancellation;
@@ -511,6 +512,64 @@ fn a_failing_policy_test_refuses_the_package() {
             "policies/readers.yaml:11:45 the test `a user may not` fails: the arguments do not fit \
           `demo.list`: `region` is missing: "
         ]
+    );
+}
+
+/// Each file of a package may begin with a mark, and JSON files are JSON.
+#[test]
+fn files_are_read_however_their_editor_saved_them() {
+    let marked = |text: &str| format!("\u{feff}{text}");
+    let policy =
+        "policy_id: demo.readers\ntitle: t\ngoverns: [demo.*]\nfile: policies/readers.cedar\n";
+    let cedar = "@id(\"a\") permit (principal, action, resource);\n";
+    let domain =
+        r#"{"domain_id": "crabs", "display_name": "\ud83e\udd80", "domain_type": "domain"}"#;
+    let changes = [
+        ("package.yaml", marked(MANIFEST_TEXT)),
+        ("tools/list.yaml", marked(&TOOL.replace('\n', "\r\n"))),
+        ("skills/find.yaml", SKILL.replace('\n', "\r")),
+        ("policies/readers.yaml", marked(policy)),
+        ("policies/readers.cedar", marked(cedar)),
+        ("domains/crabs.json", marked(domain)),
+    ];
+    let changes: Vec<(&str, &str)> = changes
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
+    let reading = read(files(&changes), &Cancellation::default());
+    let messages: Vec<&str> = reading
+        .problems
+        .iter()
+        .map(|p| p.message.as_str())
+        .collect();
+    assert_eq!(messages, [""; 0]);
+    let package = reading.package.unwrap();
+    let domain = package.documents.iter().find_map(|d| match &d.value {
+        Document::Domain(domain) => Some(domain.display_name.as_str()),
+        _ => None,
+    });
+    assert_eq!(domain, Some("\u{1f980}"));
+    let policy = package.documents.iter().find_map(|d| match &d.value {
+        Document::Policy(policy) => policy.cedar.as_ref().map(Text::as_str),
+        _ => None,
+    });
+    assert_eq!(policy, Some(cedar));
+    let broken = [("domains/crabs.json", "{\"domain_id\": \"crabs\",}")];
+    let reading = read(files(&broken), &Cancellation::default());
+    let problem = &reading.problems[0];
+    assert_eq!(
+        (
+            problem.file.as_str(),
+            problem.line,
+            problem.column,
+            problem.message.as_str()
+        ),
+        (
+            "domains/crabs.json",
+            1,
+            23,
+            "this is not JSON: trailing comma"
+        )
     );
 }
 

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use charter_contract::bounds::{FRONTMATTER_BYTES, SKILL_MD_BYTES};
+use charter_contract::charset;
+use charter_contract::frontmatter::{FENCE, split};
 use charter_contract::text::Text;
 use charter_contract::validate::nearest;
 use serde_json::{Map, Value};
@@ -28,9 +30,6 @@ const FIELDS: [&str; 6] = [
     "metadata",
     "allowed-tools",
 ];
-
-/// The line before and after the frontmatter.
-const FENCE: &str = "---";
 
 /// What the link graph needs of a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +65,8 @@ pub fn write_skill_md(name: &str, description: &str, instruction: &str) -> Optio
 /// read.
 #[must_use]
 pub fn skill_md_fields(content: &[u8]) -> Option<Map<String, Value>> {
-    let (head, _) = split(std::str::from_utf8(content).ok()?)?;
+    let text = charset::document(content, None).ok()?;
+    let (head, _) = split(&text)?;
     if head.len() > FRONTMATTER_BYTES {
         return None;
     }
@@ -88,22 +88,26 @@ impl Frontmatter {
         allowance: &Allowance<'_>,
     ) -> Option<Self> {
         let refuse = |keyword, message: String| Some(Problem::of_file(path, keyword, message));
-        let text = match std::str::from_utf8(content) {
-            _ if content.len() > SKILL_MD_BYTES => {
-                let message = format!(
-                    "the file has {} bytes; the limit is {SKILL_MD_BYTES}",
-                    content.len()
-                );
-                problems.extend(refuse("too_large", message));
-                return None;
-            }
-            Err(error) => {
-                let message = format!("byte {} is not UTF-8", error.valid_up_to());
-                problems.extend(refuse("utf8", message));
-                return None;
-            }
+        if content.len() > SKILL_MD_BYTES {
+            let message = format!(
+                "the file has {} bytes; the limit is {SKILL_MD_BYTES}",
+                content.len()
+            );
+            problems.extend(refuse("too_large", message));
+            return None;
+        }
+        let text = match charset::document(content, None) {
             Ok(text) => text,
+            Err(malformed) => {
+                let problem = Problem::of_file(path, "utf8", malformed.to_string());
+                problems.push(Problem {
+                    line: malformed.line,
+                    ..problem
+                });
+                return None;
+            }
         };
+        let text: &str = &text;
         let Some((head, body)) = split(text) else {
             let message = format!(
                 "the file must begin with frontmatter between two lines that are `{FENCE}`"
@@ -151,20 +155,6 @@ impl Frontmatter {
             body: body.to_owned(),
         })
     }
-}
-
-/// The frontmatter's text and what follows its closing fence.
-fn split(text: &str) -> Option<(&str, &str)> {
-    let rest = text.strip_prefix(FENCE)?;
-    let rest = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n'))?;
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if line.trim_end() == FENCE {
-            return Some((&rest[..at], &rest[at + line.len()..]));
-        }
-        at += line.len();
-    }
-    None
 }
 
 struct Check<'c> {

@@ -135,12 +135,79 @@ fn b001_9_the_limits_are_those_of_the_format() {
         });
         assert!(ends, "{refused}: {said:?}");
     }
-    for broken in ["", "name: pdf", "---\nname: pdf\n", "\u{feff}---\n---\n"] {
+    for broken in ["", "name: pdf", "---\nname: pdf\n", "\n---\n---\n"] {
         assert_eq!(one(broken), ["pdf/SKILL.md:1 frontmatter"], "{broken:?}");
     }
     assert_eq!(
         one("---\r\nname: pdf\r\ndescription: d\r\n---\r\nbody"),
         [""; 0]
+    );
+}
+
+/// Editors write marks, other line ends and other encodings; what stands in the file is the same.
+#[test]
+fn b001_9_a_skill_md_is_read_however_its_editor_saved_it() {
+    let text = "---\nname: pdf\ndescription: \"R\u{e9}sum\u{e9}s \\ud83e\\udd80\"\n---\nbody\n";
+    let wide = |little: bool| -> Vec<u8> {
+        let units = text.encode_utf16();
+        let bytes = units.map(|unit| match little {
+            true => unit.to_le_bytes(),
+            false => unit.to_be_bytes(),
+        });
+        bytes.flatten().collect()
+    };
+    let marked = |mark: &[u8], bytes: &[u8]| [mark, bytes].concat();
+    for content in [
+        text.as_bytes().to_vec(),
+        marked(b"\xef\xbb\xbf", text.as_bytes()),
+        marked(b"\xff\xfe", &wide(true)),
+        marked(b"\xfe\xff", &wide(false)),
+        wide(true),
+        text.replace('\n', "\r\n").into_bytes(),
+        text.replace('\n', "\r").into_bytes(),
+        text.replace("---\n", "---  \t\n").into_bytes(),
+    ] {
+        let shown = String::from_utf8_lossy(&content).into_owned();
+        let found = SkillFile {
+            content: content.clone().into(),
+            ..file("pdf/SKILL.md", "")
+        };
+        let reading = read(vec![found]);
+        assert_eq!(said(&reading), [""; 0], "{shown:?}");
+        let skill = &reading.skills[0];
+        assert_eq!(
+            skill.summary.as_str(),
+            "R\u{e9}sum\u{e9}s \u{1f980}",
+            "{shown:?}"
+        );
+        assert_eq!(skill.instruction.trim_end(), "body", "{shown:?}");
+        // The file stays what it was.
+        assert_eq!(&*skill.files[0].content, &content[..], "{shown:?}");
+        let fields = skill_md_fields(&content).unwrap();
+        assert_eq!(fields["name"], "pdf", "{shown:?}");
+    }
+}
+
+#[test]
+fn b001_9_what_is_no_text_is_named_with_its_line() {
+    let bytes = b"---\nname: pdf\ndescription: caf\xe9\n---\n";
+    let broken = SkillFile {
+        content: (&bytes[..]).into(),
+        ..file("pdf/SKILL.md", "")
+    };
+    let reading = read(vec![broken]);
+    assert_eq!(said(&reading), ["pdf/SKILL.md:3 utf8"]);
+    assert_eq!(reading.problems[0].message, "byte 30 is not UTF-8");
+    // A line that only looks like the end of the frontmatter is none.
+    let separated = "---\nname: pdf\ndescription: a\u{2028}---\u{2028}b\nlicense: MIT\n---\nbody";
+    assert_eq!(one(separated), [""; 0]);
+    assert_eq!(
+        one("---\nname: pdf\ndescription: a\0b\n---\n"),
+        ["pdf/SKILL.md:3 syntax"]
+    );
+    assert_eq!(
+        one("---\rname: pdf\rdescription: a\rdescription: b\r---\r"),
+        ["pdf/SKILL.md:4 syntax"]
     );
 }
 

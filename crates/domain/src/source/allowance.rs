@@ -82,14 +82,26 @@ impl<'a> Meter<'a> {
 
     /// Counts a value.
     pub(super) fn value(&self) {
-        self.take(&self.values, Over::Values);
-        self.take(&self.allowance.values, Over::AllValues);
+        self.values(1);
+    }
+
+    /// Counts so many values.
+    pub(super) fn values(&self, count: usize) {
+        self.take(&self.values, count, Over::Values);
+        self.take(&self.allowance.values, count, Over::AllValues);
+    }
+
+    /// Reaches the limit that so many values would reach, and counts none.
+    pub(super) fn fit(&self, count: usize) {
+        if count > self.values.get() || count > self.allowance.values.get() {
+            self.values(count);
+        }
     }
 
     /// Counts a token.
     pub(super) fn token(&self) {
-        self.take(&self.tokens, Over::Tokens);
-        self.take(&self.allowance.tokens, Over::AllTokens);
+        self.take(&self.tokens, 1, Over::Tokens);
+        self.take(&self.allowance.tokens, 1, Over::AllTokens);
         if self.tokens.get().is_multiple_of(POLL_EVERY) && self.allowance.is_cancelled() {
             self.over.set(Some(Over::Cancelled));
         }
@@ -100,11 +112,11 @@ impl<'a> Meter<'a> {
         self.over.get()
     }
 
-    fn take(&self, left: &Cell<usize>, over: Over) {
+    fn take(&self, left: &Cell<usize>, count: usize, over: Over) {
         if self.over.get().is_some() {
             return;
         }
-        match left.get().checked_sub(1) {
+        match left.get().checked_sub(count) {
             Some(less) => left.set(less),
             None => {
                 self.over.set(Some(over));

@@ -1,21 +1,41 @@
-//! The parser's input, which counts the tokens that the parser makes.
+//! The parser's input, which counts the tokens that the parser makes, and shows it a pair of escapes as one.
 //!
 //! The parser makes all tokens of a `[…]` or `{…}` before it returns the first event, so counting events comes too late:
 //! 15 MiB of commas are 15 million tokens by then. When the limit is reached, the input appears to end, and the parser
 //! stops.
+//!
+//! The parser knows no character of two escapes, as JSON writes it: `\ud83d\ude00`. It reads `\U0001f600` instead. What
+//! follows on the same line is placed two columns too far left.
+
+use std::cell::Cell;
 
 use saphyr_parser::input::SkipTabs;
 use saphyr_parser::{Input, StrInput};
 
 use super::allowance::Meter;
+use super::escape;
 
 /// The scanner tests for it exactly once before each token: this is the hook for counting.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
+
+/// Digits of the escape that stands for any character.
+const LONG_DIGITS: usize = 8;
 
 /// A text that ends where its meter reaches a limit.
 pub(super) struct Metered<'t, 'm> {
     text: StrInput<'t>,
     meter: &'m Meter<'m>,
+    joined: Cell<Joined>,
+}
+
+/// What the parser was shown of a pair of escapes.
+#[derive(Debug, Clone, Copy)]
+enum Joined {
+    Nothing,
+    /// `\U`, of which it takes two characters next.
+    Begun(char),
+    /// The digits, of which it takes eight next.
+    Digits(char),
 }
 
 impl<'t, 'm> Metered<'t, 'm> {
@@ -23,6 +43,7 @@ impl<'t, 'm> Metered<'t, 'm> {
         Self {
             text: StrInput::new(text),
             meter,
+            joined: Cell::new(Joined::Nothing),
         }
     }
 
@@ -34,8 +55,16 @@ impl<'t, 'm> Metered<'t, 'm> {
         }
     }
 
+    /// The character of the two escapes that the rest of the text begins with.
+    fn pair(&self) -> Option<char> {
+        let left = self.left();
+        let start: String = (0..escape::PAIR).map(|n| left.peek_nth(n)).collect();
+        escape::pair(&start)
+    }
+
     /// The rest of the text, for consuming.
     fn open(&mut self) -> &mut StrInput<'t> {
+        self.joined.set(Joined::Nothing);
         if self.meter.over().is_some() {
             self.text = StrInput::new("");
         }
@@ -69,7 +98,16 @@ impl Input for Metered<'_, '_> {
     }
 
     fn skip_n(&mut self, count: usize) {
-        self.open().skip_n(count);
+        match (self.joined.get(), count) {
+            (Joined::Begun(character), 2) => {
+                self.open().skip_n(count);
+                self.joined.set(Joined::Digits(character));
+            }
+            (Joined::Digits(_), LONG_DIGITS) => self.open().skip_n(escape::PAIR - 2),
+            (Joined::Nothing | Joined::Begun(_) | Joined::Digits(_), _) => {
+                self.open().skip_n(count);
+            }
+        }
     }
 
     fn peek(&self) -> char {
@@ -77,6 +115,20 @@ impl Input for Metered<'_, '_> {
     }
 
     fn peek_nth(&self, n: usize) -> char {
+        if let Joined::Digits(character) = self.joined.get()
+            && n < LONG_DIGITS
+        {
+            let shift = 4 * (LONG_DIGITS - 1 - n);
+            return char::from_digit((u32::from(character) >> shift) & 0xf, 16).unwrap_or('0');
+        }
+        // In double quotes, the parser asks for what a backslash escapes in this way.
+        if n == 1
+            && self.left().next_2_are('\\', 'u')
+            && let Some(character) = self.pair()
+        {
+            self.joined.set(Joined::Begun(character));
+            return 'U';
+        }
         self.left().peek_nth(n)
     }
 

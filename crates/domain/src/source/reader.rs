@@ -1,35 +1,23 @@
-//! The reader itself: parser events to a value, with a position for every pointer.
+//! Reads YAML: parser events to a value, with a position for every pointer.
 
 use charter_contract::bounds::{YAML_KEY_BYTES, YAML_LEVELS};
+use charter_contract::lines;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Value};
 
-use super::allowance::{Allowance, Meter};
+use super::allowance::Meter;
 use super::metered::Metered;
 use super::places::{Parts, name_of};
-use super::{Located, Places, Position, Reason, START, SourceError, scalar};
-use crate::cancellation::Cancellation;
+use super::{Located, Places, Position, Reason, START, SourceError, escape, json, scalar};
 
-/// Reads exactly one document, with an allowance of its own.
-///
-/// # Errors
-/// As [`read_within`].
-pub fn read(text: &str) -> Result<Located, SourceError> {
-    let cancel = Cancellation::default();
-    read_within(text, &Allowance::new(&cancel))
-}
-
-/// Reads exactly one document, with what is left of an allowance.
+/// Reads a text that is YAML, which JSON is a part of.
 ///
 /// # Errors
 /// The first thing that is not YAML, or not within the limits; more than one
 /// document; an anchor, alias or tag; a key that is not text or occurs twice in its mapping; a cancellation.
-pub fn read_within(text: &str, allowance: &Allowance<'_>) -> Result<Located, SourceError> {
-    read_metered(text, &Meter::new(allowance))
-}
-
-pub(super) fn read_metered(text: &str, meter: &Meter<'_>) -> Result<Located, SourceError> {
+pub(super) fn read(text: &str, meter: &Meter<'_>) -> Result<Located, SourceError> {
     let mut reader = Reader {
+        text,
         events: Parser::new(Metered::new(text, meter)),
         meter,
         depth: 0,
@@ -40,6 +28,9 @@ pub(super) fn read_metered(text: &str, meter: &Meter<'_>) -> Result<Located, Sou
         places: Places::new(at, parts),
     })
 }
+
+/// How the scanner's word for an escape ends that stands for no character. It names the place of the text in quotes.
+const BAD_ESCAPE: &str = "found invalid Unicode character escape code";
 
 /// A value with the positions of its parts.
 struct Part {
@@ -57,6 +48,7 @@ impl From<Value> for Part {
 }
 
 struct Reader<'t, 'm> {
+    text: &'t str,
     events: Parser<'t, Metered<'t, 'm>>,
     meter: &'m Meter<'m>,
     depth: usize,
@@ -74,7 +66,7 @@ impl<'t> Reader<'t, '_> {
         }
         match event {
             Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(scan_error(&error)),
+            Some(Err(error)) => Err(scan_error(self.text, &error)),
             None => Err(refusal(START, "the text ends too early", None)),
         }
     }
@@ -244,7 +236,7 @@ fn refuse_reference(at: Position, anchored: bool, tagged: bool) -> Result<(), So
     Ok(())
 }
 
-fn refusal(position: Position, message: &str, suggestion: Option<&str>) -> SourceError {
+pub(super) fn refusal(position: Position, message: &str, suggestion: Option<&str>) -> SourceError {
     SourceError {
         position,
         reason: Reason::Syntax,
@@ -253,15 +245,22 @@ fn refusal(position: Position, message: &str, suggestion: Option<&str>) -> Sourc
     }
 }
 
-fn limit(position: Position, message: &str) -> SourceError {
+pub(super) fn limit(position: Position, message: &str) -> SourceError {
     SourceError {
         reason: Reason::Limit,
         ..refusal(position, message, None)
     }
 }
 
-fn scan_error(error: &ScanError) -> SourceError {
+fn scan_error(text: &str, error: &ScanError) -> SourceError {
     let at = marked(error.marker(), 1);
+    if error.info().ends_with(BAD_ESCAPE) {
+        let before = lines::with_ends(text).take(at.line.saturating_sub(1));
+        let line: usize = before.map(str::len).sum();
+        if let Some(lone) = escape::lone(&text[line..]) {
+            return json::half(text, line + lone);
+        }
+    }
     refusal(at, error.info(), None)
 }
 

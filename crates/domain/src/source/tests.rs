@@ -4,7 +4,6 @@ use charter_contract::bounds::{PACKAGE_VALUES, YAML_KEY_BYTES, YAML_LEVELS, YAML
 use serde_json::json;
 
 use super::allowance::{Meter, Over};
-use super::reader::read_metered;
 use super::*;
 use crate::cancellation::Cancellation;
 
@@ -133,7 +132,7 @@ fn every_token_is_counted_once() {
     let allowance = Allowance::new(&cancel);
     let taken = |text: &str| {
         let reads =
-            |tokens: &usize| read_metered(text, &Meter::up_to(&allowance, 99, *tokens)).is_ok();
+            |tokens: &usize| reader::read(text, &Meter::up_to(&allowance, 99, *tokens)).is_ok();
         (0..99).find(reads).unwrap()
     };
     for (text, tokens) in [
@@ -232,4 +231,259 @@ fn a_line_is_found_by_its_number() {
         ("", "", "")
     );
     assert_eq!(SourceText::from("").line(1), "");
+}
+
+/// JSON writes a character above U+FFFF as two escapes, and YAML holds all of JSON.
+#[test]
+fn two_escapes_of_one_character_are_read_as_one() {
+    let wanted = json!({"a": "x\u{1f980}y\u{10ffff}", "\u{1f980}": [1]});
+    for text in [
+        r#"{"a": "x\ud83e\udd80y\udbff\udfff", "\ud83e\udd80": [1]}"#,
+        // With a comment and a comma at the end it is YAML and no JSON.
+        "{\"a\": \"x\\uD83E\\uDD80y\\udbff\\udfff\", # a crab\n \"\\ud83e\\udd80\": [1],}",
+        "a: \"x\\ud83e\\udd80y\\udbff\\udfff\"\n\"\\ud83e\\udd80\":\n- 1\n",
+        "a: \"x\\U0001F980y\\U0010ffff\"\n\"\u{1f980}\": [1]\n",
+    ] {
+        assert_eq!(read(text).unwrap().value, wanted, "{text}");
+    }
+    // Without double quotes a backslash is one.
+    for text in [
+        r"a: \ud83e\udd80",
+        r"a: '\ud83e\udd80'",
+        "a: |-\n  \\ud83e\\udd80",
+        "a: >-\r\n  \\ud83e\\udd80\r\n",
+        "\\ud83e\\udd80: \\\r\na: \\ud83e\\udd80\r\n",
+    ] {
+        let read = read(text).unwrap().value;
+        assert_eq!(read["a"], r"\ud83e\udd80", "{text}");
+    }
+    let two = r#"["\\ud83e\\udd80", "\\\ud83e\udd80", "\"\ud83e\udd80\""]"#;
+    let wanted = json!([r"\ud83e\udd80", "\\\u{1f980}", "\"\u{1f980}\""]);
+    assert_eq!(read(two).unwrap().value, wanted);
+    assert_eq!(read(&format!("- {two}")).unwrap().value, json!([wanted]));
+}
+
+#[test]
+fn half_a_character_is_refused_where_it_stands() {
+    for (text, place) in [
+        (r#"{"a": "x\ud83e"}"#, "1:9"),
+        ("{\n  \"a\": \"\\udd80\"\n}", "2:9"),
+        (r#"["\ud83e\udd80", "é\ud83e\u0041"]"#, "1:20"),
+        (r#"["\ud83e\n\udd80"]"#, "1:3"),
+        ("a: 1\nb: \"x\\ud83ey\"\n", "2:6"),
+        ("a: \"one\n  two\\udd80\"\n", "2:6"),
+        ("a: \"one\r  two\\ud83e\\ud83e\\udd80\"\r", "2:6"),
+        ("- 'it is'\n- \"\\ud83e\\udd80 \\udd80\"\n", "2:17"),
+    ] {
+        let error = read(text).unwrap_err();
+        let shown = (error.position.to_string(), error.reason);
+        assert_eq!(shown, (place.to_owned(), Reason::Syntax), "{text}");
+        let half = [
+            "`\\ud83e` is half of a character",
+            "`\\udd80` is half of a character",
+        ];
+        assert!(
+            half.iter().any(|half| error.message.starts_with(half)),
+            "{error}"
+        );
+        assert!(error.suggestion.is_some(), "{text}");
+    }
+    let named = read_file("a.json", r#"{"a": "\ud83e"}"#).unwrap_err();
+    assert_eq!(named.position.to_string(), "1:8");
+    // Another number of no character is no half.
+    let error = read("a: \"\\UFFFFFFFF\"").unwrap_err();
+    assert!(error.message.contains("escape"), "{error}");
+}
+
+#[test]
+fn a_mark_is_no_part_of_a_document_and_a_nul_is_no_text() {
+    let wanted = json!({"a": 1});
+    for text in [
+        "\u{feff}a: 1\n",
+        "\u{feff}{\"a\": 1}",
+        "\u{feff}\n--- \na: 1\n...\n",
+    ] {
+        let located = read(text).unwrap();
+        assert_eq!(located.value, wanted, "{text:?}");
+    }
+    assert_eq!(read("\u{feff}a: 1\n").unwrap().position("/a").column, 1);
+    assert_eq!(
+        read_file("x.json", "\u{feff} {\"a\": 1}").unwrap().value,
+        wanted
+    );
+    for (text, place) in [
+        ("\0", "1:1"),
+        ("a: 1\0\nb: 2\n", "1:5"),
+        ("a: 1\r\n# \0\n", "2:3"),
+        ("{\"a\":\r \"\0\"}", "2:3"),
+    ] {
+        let error = read(text).unwrap_err();
+        assert_eq!(error.position.to_string(), place, "{text:?}");
+        assert_eq!(error.message, "here is a NUL (U+0000), which is not text");
+    }
+    assert_eq!(read("a: \"\\0\"").unwrap().value, json!({"a": "\0"}));
+}
+
+/// Lines end by `\n`, `\r\n` or `\r`; the separators of Unicode are letters of a text.
+#[test]
+fn places_are_right_whatever_ends_the_lines() {
+    let text = "a: 1\nb:\n  - c: x\u{2028}y\u{85}z\n    d: 2\n";
+    let wanted = json!({"a": 1, "b": [{"c": "x\u{2028}y\u{85}z", "d": 2}]});
+    for end in ["\n", "\r\n", "\r"] {
+        let text = text.replace('\n', end);
+        let located = read(&text).unwrap();
+        assert_eq!(located.value, wanted, "{end:?}");
+        let position = located.position("/b/0/d");
+        assert_eq!(position.to_string(), "4:5", "{end:?}");
+        let shown = SourceText::from(text.as_str());
+        assert_eq!(shown.line(position.line), "    d: 2", "{end:?}");
+        assert_eq!((shown.line(1), shown.line(5)), ("a: 1", ""), "{end:?}");
+        let broken = format!("{text}e: [{end}");
+        let json = format!("{{{end}\"a\": 1,{end}  \"b\": x}}");
+        assert_eq!(read(&broken).unwrap_err().position.line, 6, "{end:?}");
+        let error = read_file("a.json", &json).unwrap_err();
+        assert_eq!(error.position.line, 3, "{end:?} {error:?}");
+    }
+}
+
+/// What is broken JSON is often YAML with another meaning.
+#[test]
+fn a_file_that_is_called_json_is_json() {
+    for (text, place, advice) in [
+        ("{\"a\": }", "1:7", true),
+        ("{\"a\": 1,}", "1:9", true),
+        ("{a: 1}", "1:2", true),
+        ("a: 1", "1:1", true),
+        ("{\"a\": NaN}", "1:7", true),
+        ("{\"a\": 1} # no", "1:10", true),
+        ("{\n\"a\": 1\n\"b\": 2}", "3:1", false),
+        ("{\"é\": [1, 2}", "1:12", false),
+        ("", "1:1", false),
+        ("[1] [2]", "1:5", false),
+    ] {
+        let error = read_file("tools/a.json", text).unwrap_err();
+        let shown = (error.position.to_string(), error.suggestion.is_some());
+        assert_eq!(shown, (place.to_owned(), advice), "{text}: {error}");
+        assert!(
+            error.message.starts_with("this is not JSON: "),
+            "{text}: {error}"
+        );
+        assert!(!error.message.contains(" at line "), "{error}");
+        let yaml = read_file("tools/a.yaml", text);
+        assert_eq!(yaml.is_ok(), advice, "{text}");
+    }
+    for text in [
+        "{\"a\": 1, \"\\u0061\": 2}",
+        "{\n \"b\": {\"a\": 1, \"a\": 2}}",
+    ] {
+        for path in ["a.json", "a.yaml"] {
+            let error = read_file(path, text).unwrap_err();
+            assert_eq!(error.message, "the key `a` stands twice", "{path}: {text}");
+        }
+    }
+    let deep = "[".repeat(YAML_LEVELS + 1) + &"]".repeat(YAML_LEVELS + 1);
+    let error = read_file("a.json", &deep).unwrap_err();
+    assert_eq!(
+        (error.reason, error.position.column, error.message.as_str()),
+        (
+            Reason::Limit,
+            YAML_LEVELS + 1,
+            "nesting is deeper than 64 levels (YAML_LEVELS)"
+        )
+    );
+    let list = format!("[{}1]", "1,".repeat(YAML_VALUES));
+    let error = read_file("a.json", &list).unwrap_err();
+    assert_eq!(
+        error.message,
+        "the text holds more than 200000 values (YAML_VALUES)"
+    );
+}
+
+/// White space stands where JSON allows it, tabs before a colon included.
+#[test]
+fn what_is_json_is_read_as_json() {
+    let text = "\t{\n\t\"a\"\n\t:\n\t[\t1 ,\r\n\t{ } , [ ] , \"\\/\\b\" ]\t}\n";
+    let located = read(text).unwrap();
+    assert_eq!(located.value, json!({"a": [1, {}, [], "/\u{8}"]}));
+    let places = ["/a", "/a/0", "/a/1", "/a/2", "/a/3"].map(|at| located.position(at).to_string());
+    assert_eq!(places, ["2:2", "4:4", "5:2", "5:8", "5:14"]);
+    assert_eq!(located.position("/a").width, 3);
+}
+
+mod with_values {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[ a-z\u{e9}\u{1f600}\n\t\"\\\\\\[\\]{}:,#'-]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 60, 6, |inner| {
+            let fields =
+                prop::collection::btree_map("[a-z\u{e9}\"\\[{:/~]{0,4}", inner.clone(), 0..6);
+            prop_oneof![
+                prop::collection::vec(inner, 0..6).prop_map(Value::from),
+                fields.prop_map(|fields| Value::Object(Map::from_iter(fields))),
+            ]
+        })
+    }
+
+    /// The pointers of all parts.
+    fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+        found.push(at.to_owned());
+        match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    pointers(item, &format!("{at}/{index}"), found);
+                }
+            }
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    let name = charter_contract::violation::pointer_segment(name);
+                    pointers(field, &format!("{at}/{name}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    proptest! {
+        /// Both readers find the same values, and each at the same place.
+        #[test]
+        fn json_is_the_yaml_that_it_is(value in values(), pretty in any::<bool>()) {
+            prop_assume!(value.is_array() || value.is_object());
+            let text = match pretty {
+                true => serde_json::to_string_pretty(&value).unwrap(),
+                false => value.to_string(),
+            };
+            let cancel = Cancellation::default();
+            let allowance = Allowance::new(&cancel);
+            let json = super::super::json::read(&text, &Meter::new(&allowance)).unwrap();
+            let yaml = reader::read(&text, &Meter::new(&allowance)).unwrap();
+            prop_assert_eq!(&json.value, &value);
+            prop_assert_eq!(&yaml.value, &value);
+            let mut all = Vec::new();
+            pointers(&value, "", &mut all);
+            for pointer in all {
+                let places = [&json, &yaml].map(|read| read.position(&pointer).to_string());
+                prop_assert_eq!(&places[0], &places[1], "{}: {}", pointer, text);
+            }
+        }
+
+        /// Whatever it is: no panic, and a place within the text.
+        #[test]
+        fn anything_is_read_or_refused(text in "[\\[\\]{}\",:\\\\ud83e0-2a\n\r\t \u{feff}\u{e9}#'|-]{0,60}") {
+            for read in [read(&text), read_file("a.json", &text)] {
+                if let Err(error) = read {
+                    let lines = charter_contract::lines::with_ends(&text).count();
+                    prop_assert!(error.position.line <= lines + 1, "{:?}", error);
+                }
+            }
+        }
+    }
 }

@@ -4,6 +4,8 @@
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use charter_contract::lines;
+
 /// Distance between two marks of the index, in lines and in bytes.
 const MARKED_LINES: usize = 128;
 const MARKED_BYTES: usize = 16 << 10;
@@ -35,9 +37,9 @@ impl SourceText {
         };
         let mut rest = &self.text[mark.at..];
         for _ in mark.line..number {
-            match rest.find('\n') {
-                Some(end) => rest = &rest[end + 1..],
-                None => return "",
+            match lines::first(rest) {
+                Some((line, behind)) if line != lines::without_end(line) => rest = behind,
+                Some(_) | None => return "",
             }
         }
         rest
@@ -46,7 +48,8 @@ impl SourceText {
     /// A line without its end; lines count from 1.
     #[must_use]
     pub fn line(&self, number: usize) -> &str {
-        self.from_line(number).lines().next().unwrap_or_default()
+        let line = lines::first(self.from_line(number));
+        line.map_or("", |(line, _)| lines::without_end(line))
     }
 }
 
@@ -70,8 +73,9 @@ impl Deref for SourceText {
 fn marks(text: &str) -> Box<[Mark]> {
     let mut last = Mark { line: 1, at: 0 };
     let mut marks = vec![last];
-    for ((end, _), line) in text.match_indices('\n').zip(2..) {
-        let at = end + 1;
+    let mut at = 0;
+    for (whole, line) in lines::with_ends(text).zip(2..) {
+        at += whole.len();
         if line - last.line >= MARKED_LINES || at - last.at >= MARKED_BYTES {
             last = Mark { line, at };
             marks.push(last);

@@ -152,7 +152,8 @@ mod tests {
             (deep.as_str(), json!(null), -32_700),
             (deeper.as_str(), json!(null), -32_700),
             (heavy.as_str(), json!(null), -32_700),
-            ("\u{feff}{}", json!(null), -32_700),
+            ("\u{feff}{}", json!(null), -32_600),
+            ("\u{feff}{", json!(null), -32_700),
             ("[]", json!(null), -32_600),
             ("7", json!(null), -32_600),
             (
