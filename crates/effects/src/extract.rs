@@ -4,11 +4,12 @@
 //! time and memory ([`crate::Sources::extract`]). Must not know where bytes come from or what
 //! becomes of the text.
 
-mod charset;
 mod html;
 mod markdown;
 mod pdf;
+mod plain;
 
+use charter_contract::charset::{self, Form, Notice};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use pdf::SIGNATURE as PDF_SIGNATURE;
@@ -32,7 +33,7 @@ pub enum MediaType {
     Pdf,
 }
 
-/// The text of a source, exactly as it was taken out, with what is known of its parts.
+/// The text of a source as it is read, with what is known of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Extracted {
@@ -40,6 +41,9 @@ pub struct Extracted {
     pub text: String,
     /// Headings and pages, in order of their place.
     pub marks: Vec<Mark>,
+    /// Why parts of the text may not be what its author wrote, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// Something that begins at a place of the text.
@@ -70,31 +74,15 @@ pub enum MarkKind {
 /// Why a source has no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExtractError {
-    /// The declared encoding is not known.
-    #[error("the source declares the charset `{0}`, which is not known")]
-    UnknownCharset(String),
-    /// The bytes are not what the declaration says.
-    #[error("the source says that it is {charset}, and it is not from byte {at} on")]
-    WrongCharset {
-        /// What was declared.
-        charset: String,
-        /// Where the first byte stands that does not fit.
-        at: usize,
-    },
-    /// No declaration, and no UTF-8.
-    #[error(
-        "the source declares no charset and is not UTF-8 from byte {at} on; declare one in Content-Type"
-    )]
-    NoCharset {
-        /// Where the first byte stands that does not fit.
-        at: usize,
-    },
     /// There are zero bytes in it.
     #[error("the source is no text: it holds a zero byte at offset {at}")]
     Binary {
         /// Where.
         at: usize,
     },
+    /// It does not fit its encoding, and holds what no text holds.
+    #[error("the source is no text: {0}, and it holds control characters")]
+    NoText(String),
     /// Nothing to read.
     #[error("the source holds no text")]
     Empty,
@@ -106,7 +94,8 @@ pub enum ExtractError {
     Pdf(String),
 }
 
-/// Takes the text out of `bytes`. `charset` is what came with them, if anything did.
+/// Takes the text out of `bytes`. `charset` is that of the `Content-Type` that came with them, if any did. Of the text,
+/// only what is read is kept: what is indexed and what is quoted is the same.
 ///
 /// # Errors
 /// [`ExtractError`].
@@ -116,15 +105,15 @@ pub fn extract(
     charset: Option<&str>,
 ) -> Result<Extracted, ExtractError> {
     let extracted = match media_type {
-        MediaType::Pdf => pdf::extract(bytes)?,
-        MediaType::Html => {
-            html::extract(&charset::decode(bytes, charset.or(html::charset(bytes)))?)
-        }
-        MediaType::Markdown => markdown::extract(charset::decode(bytes, charset)?),
-        MediaType::Text => Extracted {
-            text: charset::decode(bytes, charset)?,
-            marks: Vec::new(),
-        },
+        MediaType::Pdf => plain::plain_parts(pdf::extract(bytes)?),
+        MediaType::Html => read(bytes, Form::Html, charset, html::extract)?,
+        MediaType::Markdown => read(bytes, Form::Text, charset, |text| {
+            markdown::extract(&plain::plain(text))
+        })?,
+        MediaType::Text => read(bytes, Form::Text, charset, |text| Extracted {
+            text: plain::without_marks_of_words(&plain::plain(text)),
+            ..Extracted::default()
+        })?,
     };
     if extracted.text.len() > MAX_TEXT_BYTES {
         return Err(ExtractError::TooLong);
@@ -133,6 +122,38 @@ pub fn extract(
         return Err(ExtractError::Empty);
     }
     Ok(extracted)
+}
+
+/// Decodes a page and takes its text out.
+fn read(
+    bytes: &[u8],
+    form: Form,
+    charset: Option<&str>,
+    take_out: impl FnOnce(&str) -> Extracted,
+) -> Result<Extracted, ExtractError> {
+    let page = charset::page(bytes, form, charset);
+    if let Some(at) = page.text.find('\0') {
+        return Err(ExtractError::Binary { at });
+    }
+    let misfit = page.notices.iter().find(|notice| match notice {
+        Notice::Replaced { .. } | Notice::Assumed { .. } => true,
+        Notice::Unknown(_) => false,
+    });
+    if let Some(misfit) = misfit
+        && page.text.contains(is_of_no_text)
+    {
+        return Err(ExtractError::NoText(misfit.to_string()));
+    }
+    let notices = page.notices.iter().map(ToString::to_string).collect();
+    Ok(Extracted {
+        notices,
+        ..take_out(&page.text)
+    })
+}
+
+/// Control characters but white space, and the escape that terminals obey.
+fn is_of_no_text(c: char) -> bool {
+    c.is_control() && !c.is_whitespace() && c != '\u{1b}'
 }
 
 /// A line of HTML as text, such as a title with some words in bold: tags go, characters that were

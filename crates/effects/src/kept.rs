@@ -65,6 +65,18 @@ impl Unread {
     }
 }
 
+impl<T: Into<Vec<u8>>> From<T> for Kept {
+    /// Bytes that are in memory.
+    fn from(bytes: T) -> Self {
+        let bytes = bytes.into();
+        Self {
+            directory: None,
+            length: bytes.len(),
+            place: Place::Memory(bytes),
+        }
+    }
+}
+
 impl Kept {
     /// Nothing yet. What is large will be kept in a file of this directory.
     pub(crate) fn new(directory: Option<PathBuf>) -> Self {
@@ -124,16 +136,19 @@ impl Kept {
         }
     }
 
-    /// The text that they are, once there is memory for it. What is no UTF-8 in it is replaced.
-    pub(crate) async fn into_text(self, room: &dyn OutputRoom) -> Result<String, Unread> {
+    /// What is made of them, once there is memory for them and for as much text.
+    pub(crate) async fn decoded<T: Send + 'static>(
+        self,
+        room: &dyn OutputRoom,
+        decode: impl FnOnce(&[u8]) -> T + Send + 'static,
+    ) -> Result<T, Unread> {
         let size = OutputSize {
             bytes: self.length,
             memory: self.length,
         };
         set_aside(room, size).await?;
-        let bytes = self.worked_on(size.bytes, Self::into_bytes).await?;
-        Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        let work = move |kept: Self| Ok(decode(&kept.into_bytes()?));
+        Ok(self.worked_on(size.bytes, work).await?)
     }
 
     /// The JSON value that they are, once there is memory for it.
@@ -314,11 +329,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let text = "é".repeat(1 << 20);
         let room = Noting::new(usize::MAX);
-        let read = kept(&text, Some(directory.path())).into_text(&room).await;
-        assert_eq!(read.unwrap(), text);
+        let kept = kept(&text, Some(directory.path()));
+        let read = kept.decoded(&room, <[u8]>::to_vec).await;
+        assert!(read.unwrap() == text.as_bytes());
         assert_eq!(room.asked.lock().unwrap().len(), 1);
-        let mut broken = Kept::new(None);
-        broken.push(b"a\xffb").unwrap();
-        assert_eq!(broken.into_text(&room).await.unwrap(), "a\u{fffd}b");
     }
 }

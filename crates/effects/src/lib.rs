@@ -123,8 +123,8 @@ pub use sandbox::{
 pub use schema_check::check_against;
 pub use secret::{Secret, SecretSource};
 pub use sources::{
-    Fetched, Media, NoSources, RawSource, SourceError, SourceFault, SourceRequest, Sources,
-    Validators,
+    Fetched, Media, NoSources, RawSource, SourceEncoding, SourceError, SourceFault, SourceRequest,
+    Sources, Validators,
 };
 pub use telemetry::{TELEMETRY, TraceContext};
 pub use tokens::{Believed, IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused};

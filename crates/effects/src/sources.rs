@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::HostPattern;
 use crate::extract::Extracted;
 
-pub use media::Media;
+pub use media::{Media, SourceEncoding};
 
 /// Fetches sources and reads them.
 #[async_trait]

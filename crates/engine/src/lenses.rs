@@ -73,6 +73,9 @@ pub struct IndexShown {
     pub fetched_at: Timestamp,
     /// When the index was made.
     pub indexed_at: Timestamp,
+    /// Why parts of the text may not be what its author wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// What to look for, and in which lenses.
@@ -133,7 +136,7 @@ pub struct PassageShown {
     pub domain: DomainId,
     /// Where the lens is registered.
     pub scope: PackageScope,
-    /// The text, exactly as it was taken out of the source.
+    /// The text, exactly as it was taken out of the source and indexed.
     pub text: String,
     /// Where it stands.
     pub position: Position,
@@ -215,6 +218,7 @@ impl Engine {
                 model: shelved.indexed.model.clone(),
                 fetched_at: shelved.indexed.fetched_at,
                 indexed_at: shelved.indexed.indexed_at,
+                notices: shelved.indexed.notices.clone(),
             }),
             indexing,
             last,

@@ -1455,6 +1455,8 @@ class LensIndex(Wire):
     """When the index was made."""
     model: str | None
     """The embedding model; absent where only words are compared."""
+    notices: list[str] | None = None
+    """Why parts of the text may not be what its author wrote."""
     other_model: bool
     """
     Whether the model in use is another one, so that only words are compared until it is indexed
@@ -1471,6 +1473,8 @@ class LensIndexed(Wire):
     """Passages of the index."""
     embedded: int | None = None
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    notices: list[str] | None = None
+    """Why parts of the text may not be what its author wrote."""
     outcome: Literal["indexed", "not_fetched", "unchanged"] | str
 
 
@@ -1481,6 +1485,8 @@ class LensOutcome(Wire):
     """Passages of the index."""
     embedded: int | None = None
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    notices: list[str] | None = None
+    """Why parts of the text may not be what its author wrote."""
     outcome: Literal["indexed", "not_fetched", "unchanged"] | str
 
 
@@ -1531,6 +1537,8 @@ class LensWork(Wire):
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
     failed: str | None = None
     """Why."""
+    notices: list[str] | None = None
+    """Why parts of the text may not be what its author wrote."""
     outcome: Literal["indexed", "not_fetched", "unchanged"] | str | None = None
 
 
@@ -4910,7 +4918,7 @@ class Passage(Wire):
     source: LensSource
     """Where the lens was fetched from."""
     text: str
-    """The text, exactly as it was taken out of the source."""
+    """The text, exactly as it was taken out of the source and indexed."""
     title: str
     """The lens's title."""
 

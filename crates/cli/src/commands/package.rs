@@ -332,14 +332,18 @@ fn registered_table(registered: &Value) -> String {
 fn lens_lines(lenses: &Value) -> String {
     let lines = lenses.as_array().into_iter().flatten().map(|lens| {
         let id = lens["lens_id"].as_str().unwrap_or_default();
-        match lens["outcome"].as_str().unwrap_or_default() {
+        let line = match lens["outcome"].as_str().unwrap_or_default() {
             "indexed" => format!(
                 "lens {id}: indexed, {} passage(s), {} text(s) embedded\n",
                 lens["chunks"], lens["embedded"]
             ),
             "unchanged" => format!("lens {id}: its source did not change\n"),
             _ => format!("lens {id}: not fetched in a dry run\n"),
-        }
+        };
+        let notices = lens["notices"].as_array().into_iter().flatten();
+        let notices = notices.filter_map(Value::as_str);
+        let notices = notices.map(|notice| format!("lens {id}: {notice}\n"));
+        line + &notices.collect::<String>()
     });
     lines.collect()
 }

@@ -242,7 +242,11 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         "/hollow.pdf",
         Page::of("application/pdf", "%PDF-1.7\ntrailer\n%%EOF\n"),
     );
-    site.put("/charset", Page::html(b"<p>caf\xe9".to_vec()));
+    site.put("/blob", Page::of("text/plain", b"\xff\x01\x02abc".to_vec()));
+    site.put(
+        "/charset",
+        Page::html(b"<p>caf\xe9 trans&shy;port".to_vec()),
+    );
     site.put("/empty", Page::html("<html><script>x()</script></html>"));
     site.put("/image", Page::of("image/png", "x"));
     let home = words_only(&site);
@@ -263,8 +267,10 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         ),
         ("/hollow.pdf", "the PDF cannot be read: ".to_owned()),
         (
-            "/charset",
-            "the source says that it is UTF-8, and it is not from byte 6 on".to_owned(),
+            "/blob",
+            "the source is no text: byte 0 is not UTF-8; each place that is not UTF-8 became U+FFFD, \
+             and it holds control characters"
+                .to_owned(),
         ),
         ("/empty", "the source holds no text".to_owned()),
         (
@@ -281,6 +287,16 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         assert!(said[0].contains(&expected), "{path}: {said:?}");
     }
     assert!(!server.log().contains("panicked"));
+    // One wrong byte does not hide a page, and whoever asks is told.
+    let done = server.api.register(&library(&site.url("/charset")));
+    let notices = json!(["byte 6 is not UTF-8; each place that is not UTF-8 became U+FFFD"]);
+    assert_eq!(done["lenses"][0]["notices"], notices, "{done:#}");
+    let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
+    assert_eq!(shown["index"]["notices"], notices, "{shown:#}");
+    assert_eq!(
+        first(&ask(&server.api, "transport")),
+        "caf\u{fffd} transport"
+    );
 }
 
 /// A PDF whose only page is its own parent: whoever looks for what a page inherits never ends.

@@ -1,17 +1,16 @@
 //! HTML: a stream of tokens becomes lines of text. No tree is built, so that depth costs nothing.
 //!
 //! Tokens by the WHATWG specification, section 13.2.5 (html5gum). What people do not read (scripts,
-//! styles, navigation) is left out, blocks are set apart by an empty line, `pre` is kept as it is.
+//! styles, navigation, links of headings to themselves) is left out, blocks are set apart by an empty line, lines and
+//! spaces of `pre` are kept.
 
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
+use super::plain::{plain, without_anchor_mark};
 use super::{Extracted, heading};
-
-/// How far into a page its own declaration of a charset is looked for (WHATWG, 13.2.3.2).
-const DECLARED_WITHIN_BYTES: usize = 1024;
 
 /// Elements whose content nobody reads.
 const HIDDEN: [&[u8]; 8] = [
@@ -96,26 +95,6 @@ pub(super) fn line(text: &str) -> String {
     words.join(" ")
 }
 
-/// The charset that a page declares for itself: `<meta charset="…">`, also inside `content`.
-pub(super) fn charset(bytes: &[u8]) -> Option<&str> {
-    const KEY: &[u8] = b"charset=";
-    let head = &bytes[..bytes.len().min(DECLARED_WITHIN_BYTES)];
-    let at = head
-        .windows(KEY.len())
-        .position(|part| part.eq_ignore_ascii_case(KEY))?;
-    let value = head[at + KEY.len()..].trim_ascii_start();
-    let value = value
-        .strip_prefix(b"\"")
-        .or(value.strip_prefix(b"'"))
-        .unwrap_or(value);
-    let length = value
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte))
-        .count();
-    let label = std::str::from_utf8(&value[..length]).ok()?;
-    (!label.is_empty()).then_some(label)
-}
-
 fn render(page: &str, left_out: LeftOut) -> Writer {
     let mut writer = Writer::new(left_out);
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
@@ -162,6 +141,39 @@ struct Writer {
     hidden: Option<(Vec<u8>, usize)>,
     /// Level and beginning of the heading that is open.
     heading: Option<(u8, usize)>,
+    /// The link that is open.
+    link: Option<Link>,
+    /// The attribute that is read.
+    attribute: Attribute,
+}
+
+/// A link, and what came before it.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    /// Where its words begin.
+    at: usize,
+    gap: Gap,
+    target: Target,
+}
+
+/// What a link leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    /// A place of a page.
+    Place,
+    /// Anything else.
+    Other,
+}
+
+/// Whose value comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attribute {
+    /// The target's of the link that begins.
+    Href,
+    /// Another one of that link.
+    OfLink,
+    /// One of another element.
+    OfOther,
 }
 
 impl Writer {
@@ -173,27 +185,32 @@ impl Writer {
             verbatim: 0,
             hidden: None,
             heading: None,
+            link: None,
+            attribute: Attribute::OfOther,
         }
     }
 
     fn read(&mut self, event: &CallbackEvent<'_>) {
         match event {
             CallbackEvent::OpenStartTag { name } => self.open(name),
-            CallbackEvent::CloseStartTag { self_closing: true } => self.close_at_once(),
+            CallbackEvent::CloseStartTag { self_closing } => {
+                self.attribute = Attribute::OfOther;
+                if *self_closing {
+                    self.close_at_once();
+                }
+            }
             CallbackEvent::EndTag { name } => self.close(name),
             CallbackEvent::String { value } => self.write(&String::from_utf8_lossy(value)),
-            CallbackEvent::CloseStartTag {
-                self_closing: false,
-            }
-            | CallbackEvent::AttributeName { .. }
-            | CallbackEvent::AttributeValue { .. }
-            | CallbackEvent::Comment { .. }
+            CallbackEvent::AttributeName { name } => self.name_attribute(name),
+            CallbackEvent::AttributeValue { value } => self.read_target(value),
+            CallbackEvent::Comment { .. }
             | CallbackEvent::Doctype { .. }
             | CallbackEvent::Error(_) => {}
         }
     }
 
     fn open(&mut self, name: &[u8]) {
+        self.attribute = Attribute::OfOther;
         let hides = self.hides(name);
         match &mut self.hidden {
             Some((hidden, depth)) if hidden == name => *depth += 1,
@@ -208,9 +225,56 @@ impl Writer {
                 match name {
                     b"pre" => self.verbatim += 1,
                     b"li" => self.item(),
+                    b"a" => self.begin_link(),
                     _ => {}
                 }
             }
+        }
+    }
+
+    fn begin_link(&mut self) {
+        self.end_link();
+        self.attribute = Attribute::OfLink;
+        self.link = Some(Link {
+            at: self.extracted.text.len(),
+            gap: self.gap,
+            target: Target::Other,
+        });
+    }
+
+    fn name_attribute(&mut self, name: &[u8]) {
+        if self.attribute != Attribute::OfOther {
+            self.attribute = match name {
+                b"href" => Attribute::Href,
+                _ => Attribute::OfLink,
+            };
+        }
+    }
+
+    fn read_target(&mut self, value: &[u8]) {
+        if let Some(link) = &mut self.link
+            && self.attribute == Attribute::Href
+            && value.contains(&b'#')
+        {
+            link.target = Target::Place;
+        }
+    }
+
+    /// Leaves out a link to a place that has no word in it: what generators put beside headings, and arrows back.
+    fn end_link(&mut self) {
+        let Some(Link { at, gap, target }) = self.link.take() else {
+            return;
+        };
+        let text = &mut self.extracted.text;
+        let is_bare = !text[at..].contains(char::is_alphanumeric);
+        if target == Target::Other || !is_bare {
+            return;
+        }
+        text.truncate(at);
+        self.gap = self.gap.max(gap);
+        self.extracted.marks.retain(|mark| mark.at < at);
+        if let Some((_, from)) = &mut self.heading {
+            *from = (*from).min(at);
         }
     }
 
@@ -238,8 +302,10 @@ impl Writer {
                 if heading_level(name).is_some() {
                     self.end_heading();
                 }
-                if name == b"pre" {
-                    self.verbatim = self.verbatim.saturating_sub(1);
+                match name {
+                    b"pre" => self.verbatim = self.verbatim.saturating_sub(1),
+                    b"a" => self.end_link(),
+                    _ => {}
                 }
                 self.part(name);
             }
@@ -271,7 +337,9 @@ impl Writer {
     }
 
     fn write(&mut self, text: &str) {
-        if self.hidden.is_some() {
+        let text = plain(text);
+        let text: &str = &text;
+        if self.hidden.is_some() || text.is_empty() {
             return;
         }
         if self.verbatim > 0 {
@@ -305,7 +373,9 @@ impl Writer {
         let Some((level, from)) = self.heading.take() else {
             return;
         };
-        let written = &self.extracted.text[from..];
+        let text = &mut self.extracted.text;
+        text.truncate(from + without_anchor_mark(&text[from..]).len());
+        let written = &text[from..];
         let title = written.trim();
         if !title.is_empty() {
             let at = from + (written.len() - written.trim_start().len());

@@ -1,28 +1,71 @@
-//! Markdown: the text as it stands, its headings marked (CommonMark 0.31, sections 4.2 and 4.3).
+//! Markdown: the text as it stands, its headings marked (CommonMark 0.31, sections 4.2 and 4.3) and rid of links to
+//! themselves. Front matter has no headings.
 
+use charter_contract::frontmatter;
+
+use super::plain::{without_anchor_mark, without_mark_of_word};
 use super::{Extracted, Mark, heading};
 
 /// Most `#` of a heading.
 const MAX_LEVEL: usize = 6;
 
 /// Marks the headings outside code blocks.
-pub(super) fn extract(text: String) -> Extracted {
-    let mut marks = Vec::new();
+pub(super) fn extract(text: &str) -> Extracted {
+    let fields = frontmatter::split(text).filter(|(head, _)| is_fields(head));
+    let body = fields.map_or(text, |(_, body)| body);
+    let mut extracted = Extracted {
+        text: text[..text.len() - body.len()].to_owned(),
+        ..Extracted::default()
+    };
     let mut fence = None;
     let mut before: Option<(usize, &str)> = None;
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let content = line.trim();
+    for line in body.split_inclusive('\n') {
+        let at = extracted.text.len();
+        let whole = line.trim_end_matches('\n');
+        let content = match fence {
+            None => without_link_to_itself(whole),
+            Some(_) => whole,
+        };
+        extracted.text.push_str(content);
+        extracted.text.push_str(&line[whole.len()..]);
+        let content = content.trim();
         match (fence, fence_of(content)) {
             (None, Some(opening)) => fence = Some(opening),
             (Some(open), Some(closing)) if open == closing => fence = None,
             (Some(_), Some(_) | None) => {}
-            (None, None) => marks.extend(heading_of(at, content, before)),
+            (None, None) => extracted.marks.extend(heading_of(at, content, before)),
         }
         before = (fence.is_none() && !content.is_empty()).then_some((at, content));
-        at += line.len();
     }
-    Extracted { text, marks }
+    extracted
+}
+
+/// Whether what stands between two lines of dashes is front matter, and no text between two rules.
+fn is_fields(head: &str) -> bool {
+    let first = head.lines().next().unwrap_or_default();
+    first.contains(':') && !first.starts_with(['#', ' '])
+}
+
+/// A line without what generators put behind its words to link to it: `[¶](#words "Permanent link")`, or a mark alone.
+fn without_link_to_itself(line: &str) -> &str {
+    let mut bare = line;
+    while let Some(before) = before_link(bare) {
+        bare = before;
+    }
+    if bare.trim_start().starts_with('#') {
+        without_anchor_mark(bare)
+    } else {
+        without_mark_of_word(bare)
+    }
+}
+
+/// What stands before a link to a place of a page at the end of a line, if no word is in the link.
+fn before_link(line: &str) -> Option<&str> {
+    let inside = line.trim_end().strip_suffix(')')?;
+    let (before, target) = inside.rsplit_once("](")?;
+    let (before, words) = before.rsplit_once('[')?;
+    let is_bare = !words.contains(char::is_alphanumeric) && !before.ends_with(['!', '\\']);
+    (is_bare && target.contains('#')).then(|| before.trim_end())
 }
 
 fn fence_of(line: &str) -> Option<char> {

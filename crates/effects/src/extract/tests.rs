@@ -69,23 +69,324 @@ fn b000_16_markdown_keeps_its_text_and_marks_headings() {
     );
 }
 
+/// A page is read as a browser reads it, whatever declares its encoding.
 #[test]
-fn b000_16_a_charset_is_believed_and_checked() {
-    let latin = b"<meta charset='iso-8859-1'><p>caf\xe9";
-    assert_eq!(extract(latin, MediaType::Html, None).unwrap().text, "café");
-    let failed = |bytes: &[u8], charset| extract(bytes, MediaType::Text, charset).unwrap_err();
-    let wrong = ExtractError::WrongCharset {
-        charset: "UTF-8".to_owned(),
-        at: 3,
-    };
-    assert_eq!(failed(b"caf\xe9 au lait", Some("utf-8")), wrong);
+fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
+    use MediaType::{Html, Markdown, Text};
+    for (bytes, media_type, charset, text) in [
+        (&b"<p>caf\xc3\xa9"[..], Html, None, "café"),
+        (b"<p>caf\xe9", Html, Some("iso-8859-1"), "café"),
+        (b"<meta charset='iso-8859-1'><p>caf\xe9", Html, None, "café"),
+        (b"<meta charset=utf-16><h2>seven</h2>", Html, None, "seven"),
+        (b"<meta charset=utf-16le><p>caf\xc3\xa9", Html, None, "café"),
+        (
+            b"<meta charset=x-user-defined><p>\x93a\x94",
+            Html,
+            None,
+            "“a”",
+        ),
+        (b"<meta charset=><p>seven", Html, None, "seven"),
+        (b"<meta charset><p>caf\xc3\xa9", Html, None, "café"),
+        (
+            b"<p>charset=koi8-r caf\xc3\xa9",
+            Html,
+            None,
+            "charset=koi8-r café",
+        ),
+        (
+            b"<!-- <meta charset=gbk> --><p>caf\xc3\xa9",
+            Html,
+            None,
+            "café",
+        ),
+        (
+            b"<meta http-equiv=Content-Type content='text/html; charset=windows-1251'>\xcf\xf0",
+            Html,
+            None,
+            "Пр",
+        ),
+        (
+            b"<meta charset=shift_jis><p>\x83\x65\x83\x58\x83\x67",
+            Html,
+            None,
+            "テスト",
+        ),
+        (
+            b"<meta charset=euc-kr><p>\xc7\xd1\xb1\xdb",
+            Html,
+            None,
+            "한글",
+        ),
+        (
+            b"<meta charset=gb2312><p>\xd6\xd0\xce\xc4",
+            Html,
+            None,
+            "中文",
+        ),
+        (
+            b"<?xml version=\"1.0\" encoding=\"ISO-8859-2\"?><html><p>\xb3\xf3d\xbc</p></html>",
+            Html,
+            None,
+            "łódź",
+        ),
+        (
+            b"<?xml version='1.0' encoding='utf-16'?><p>caf\xc3\xa9</p>",
+            Html,
+            None,
+            "café",
+        ),
+        (
+            b"\xef\xbb\xbf<meta charset=gbk><p>caf\xc3\xa9",
+            Html,
+            Some("gbk"),
+            "café",
+        ),
+        (b"\xff\xfe<\0p\0>\0\xe9\0", Html, None, "é"),
+        (b"\0<\0p\0>\0\xe9", Html, None, "é"),
+        (
+            b"<meta charset=gbk><p>caf\xe9",
+            Html,
+            Some("latin1"),
+            "café",
+        ),
+        (b"\xef\xbb\xbf# caf\xc3\xa9", Markdown, None, "# café"),
+        (b"# caf\xe9", Markdown, Some("windows-1252"), "# café"),
+        (
+            b"---\ncharset: latin1\n---\n# caf\xe9",
+            Markdown,
+            None,
+            "---\ncharset: latin1\n---\n# café",
+        ),
+        (b"\xfe\xff\0a\0\xe9", Text, None, "aé"),
+        (b"a\0b\0", Text, None, "ab"),
+        (
+            b"<?xml version='1.0' encoding='latin1'?><a>\xe9</a>",
+            Text,
+            None,
+            "<?xml version='1.0' encoding='latin1'?><a>é</a>",
+        ),
+    ] {
+        let found = extract(bytes, media_type, charset).unwrap();
+        let shown = String::from_utf8_lossy(bytes);
+        assert_eq!(
+            (found.text.as_str(), found.notices),
+            (text, vec![]),
+            "{shown}"
+        );
+    }
+}
+
+/// One wrong byte does not hide a page; who reads it is told.
+#[test]
+fn b000_16_what_does_not_fit_is_replaced_and_noted() {
+    use MediaType::{Html, Markdown, Text};
+    let replaced = "byte 3 is not UTF-8; each place that is not UTF-8 became U+FFFD";
+    let unknown = "the declared charset \"klingon\" is not known and was ignored";
+    let assumed =
+        "no charset is declared and byte 6 is not UTF-8; the text was read as windows-1252";
+    for (bytes, media_type, charset, text, notices) in [
+        (
+            &b"caf\xe9 au lait"[..],
+            Text,
+            None,
+            "caf\u{fffd} au lait",
+            vec![replaced],
+        ),
+        (
+            b"caf\xe9 au lait",
+            Text,
+            Some("utf-8"),
+            "caf\u{fffd} au lait",
+            vec![replaced],
+        ),
+        (
+            b"caf\xe9 au lait",
+            Markdown,
+            None,
+            "caf\u{fffd} au lait",
+            vec![replaced],
+        ),
+        (b"<p>caf\xe9", Html, None, "café", vec![assumed]),
+        (
+            b"<p>caf\xc3\xa9",
+            Html,
+            Some("klingon"),
+            "café",
+            vec![unknown],
+        ),
+        (
+            b"<p>caf\xe9",
+            Html,
+            Some("klingon"),
+            "café",
+            vec![unknown, assumed],
+        ),
+    ] {
+        let found = extract(bytes, media_type, charset).unwrap();
+        assert_eq!(
+            (found.text.as_str(), found.notices),
+            (text, notices.into_iter().map(str::to_owned).collect())
+        );
+    }
+    let failed = |bytes: &[u8]| extract(bytes, Text, None).unwrap_err();
+    assert_eq!(failed(b"a\0b"), ExtractError::Binary { at: 1 });
+    // An image, or a compressed file, is no text in any encoding.
+    let replaced = "byte 0 is not UTF-8; each place that is not UTF-8 became U+FFFD".to_owned();
     assert_eq!(
-        failed(b"caf\xe9 au lait", None),
-        ExtractError::NoCharset { at: 3 }
+        failed(b"\x89PNG\r\n\x1a\nabc"),
+        ExtractError::NoText(replaced)
     );
-    let unknown = ExtractError::UnknownCharset("klingon".to_owned());
-    assert_eq!(failed(b"x", Some("klingon")), unknown);
-    assert_eq!(failed(b"a\0b", None), ExtractError::Binary { at: 1 });
+    let page = extract(b"<p>\x81\x02abc", Html, None).unwrap_err();
+    assert!(matches!(page, ExtractError::NoText(_)), "{page}");
+}
+
+/// What is indexed and quoted has the letters that people read.
+#[test]
+fn b000_16_html_loses_what_only_its_layout_needs() {
+    for (page, text) in [
+        ("<p>trans&shy;port&#173;able", "transportable"),
+        ("<p>long&#8203;name<wbr>s", "longnames"),
+        ("<p>a&#xfeff;b&#x2060;c", "abc"),
+        ("<p>&#8203;</p><p>a</p>", "a"),
+        ("<p>10&nbsp;000&#x202f;€", "10 000 €"),
+        ("<p>a&nbsp; &nbsp;b", "a b"),
+        ("<p>a<b>&shy;</b>b", "ab"),
+        ("<p>a<i>&nbsp;</i>b", "a b"),
+        ("<pre>a&nbsp;&shy;=\r\n\tb&#8203;</pre>", "a =\n\tb"),
+        ("<p>a&#x2028;b&#x2029;c", "a b c"),
+    ] {
+        assert_eq!(html(page).text, text, "{page}");
+    }
+}
+
+/// Generators of documentation put a link to itself beside each heading and definition.
+#[test]
+fn b000_16_links_of_headings_to_themselves_are_left_out() {
+    for (page, text, title) in [
+        (
+            "<h2>Keys<a class=headerlink href='#keys' title='Link to this heading'>¶</a></h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<h2>Keys <a href=\"#keys\">&para;</a></h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<h2 id=keys><a href=#keys>#</a> Keys</h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<h2><a href='#keys' class=doc-anchor>§</a>Keys</h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<h2>Keys<a class=hash-link href='/guide#keys'>&#8203;</a></h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<h2>Keys<a href='#keys'>&#xf0c1;</a></h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<h2>Keys<a href='#keys'><svg><path d=''/></svg></a></h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<h2>Keys<span class=headerlink>¶</span></h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        (
+            "<a href='#keys'><h2>¶</h2></a><h2>Keys</h2>x",
+            "Keys\n\nx",
+            "Keys",
+        ),
+        ("<h2><a href='#keys'>Keys</a></h2>x", "Keys\n\nx", "Keys"),
+        ("<h2>¶ 12</h2>x", "¶ 12\n\nx", "¶ 12"),
+        (
+            "<h2>Keys</h2><dl><dt>open()<a href='#open'>¶</a></dt><dd>x",
+            "Keys\n\nopen()\nx",
+            "Keys",
+        ),
+        (
+            "<h2>Keys</h2>x<a href='#n1'>[1]</a> ¶ 3",
+            "Keys\n\nx[1] ¶ 3",
+            "Keys",
+        ),
+        (
+            "<h2>Keys</h2>x <a href='/next'>→</a>",
+            "Keys\n\nx →",
+            "Keys",
+        ),
+        (
+            "<h2>Keys</h2>x <a name=y>→</a><a href='#y'>never ends",
+            "Keys\n\nx →never ends",
+            "Keys",
+        ),
+        (
+            "<h2>Keys</h2>x <a href='#a'>↑<a href='#b'>↓</a> y",
+            "Keys\n\nx y",
+            "Keys",
+        ),
+    ] {
+        let found = html(page);
+        assert_eq!(found.text, text, "{page}");
+        let titles: Vec<&str> = headings(&found)
+            .into_iter()
+            .map(|(_, title, _)| title)
+            .collect();
+        assert_eq!(titles, [title], "{page}");
+    }
+    for (text, wanted, title) in [
+        (
+            "## Keys [¶](#keys \"Permanent link\")\nx\n",
+            "## Keys\nx\n",
+            "Keys",
+        ),
+        (
+            "## Keys[](#keys)[#](guide.html#keys)\nx",
+            "## Keys\nx",
+            "Keys",
+        ),
+        ("## Keys ¶\nx", "## Keys\nx", "Keys"),
+        ("Keys¶\n---\nx", "Keys\n---\nx", "Keys"),
+        ("Keys [\u{200b}](#keys)\r\n---\r\nx", "Keys\n---\nx", "Keys"),
+        (
+            "# [Keys](#keys)\n`[¶](#keys)`\n",
+            "# [Keys](#keys)\n`[¶](#keys)`\n",
+            "[Keys](#keys)",
+        ),
+        (
+            "# Keys\n```\n# [¶](#x)\n```\n",
+            "# Keys\n```\n# [¶](#x)\n```\n",
+            "Keys",
+        ),
+        ("# Keys\rx\r", "# Keys\nx\n", "Keys"),
+        // Front matter has no headings; a rule is no front matter.
+        (
+            "---\ntitle: x\n---\n# Keys\n",
+            "---\ntitle: x\n---\n# Keys\n",
+            "Keys",
+        ),
+        ("---\n\n# Keys\n\n---\nx", "---\n\n# Keys\n\n---\nx", "Keys"),
+    ] {
+        let found = extract(text.as_bytes(), MediaType::Markdown, None).unwrap();
+        assert_eq!(found.text, wanted, "{text}");
+        let titles: Vec<&str> = headings(&found)
+            .into_iter()
+            .map(|(_, title, _)| title)
+            .collect();
+        assert_eq!(titles, [title], "{text}");
+    }
+    let plain = extract("Keys¶\ntrans\u{ad}port ¶".as_bytes(), MediaType::Text, None).unwrap();
+    assert_eq!(plain.text, "Keys\ntransport ¶");
 }
 
 #[test]

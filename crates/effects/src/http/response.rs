@@ -1,15 +1,19 @@
 //! Sends a request, reads the response within bounds and says what it means. Must not know tools.
 
+use std::borrow::Cow;
+
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::bounds::{JSON_MEMORY, LARGE_OUTPUT};
+use charter_contract::charset::{self, Form, charset_of};
 use charter_contract::json::JsonFault;
 use reqwest::header::{self, HeaderMap};
 use reqwest::{Client, Request, Response, StatusCode};
 use serde_json::{Map, Value};
 
-use crate::kept::{Kept, Unread};
+use crate::kept::{self, Kept, Unread};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
-use crate::room::OutputRoom;
+use crate::room::{OutputRoom, OutputSize};
 
 /// How much of the body of a failed response is quoted.
 const QUOTED_BYTES: usize = 500;
@@ -123,40 +127,118 @@ pub(super) async fn read(
         let said = redactor.apply_head(&beginning, QUOTED_BYTES);
         return Err(failed(status, &said));
     }
-    let unreadable = |unread: Unread| {
-        unread.into_failure(|fault, _| match fault {
-            JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
-            JsonFault::Form(error) => format!("the host answered {status} with a body that is not the JSON it claims to be: {error}"),
-        })
+    let Answer { headers, body, .. } = answer;
+    let content_type = content_type(&headers);
+    let (output, log) = match Kind::of(&content_type) {
+        Kind::Json if body.len() > 0 => {
+            let document = document(body, &content_type, room).await;
+            let value = document.map_err(|unread| not_read(status, unread))?;
+            (value, String::new())
+        }
+        kind @ (Kind::Json | Kind::Html | Kind::Other) => {
+            let text = text(status, body, kind, &content_type, room).await;
+            text.map_err(|unread| not_read(status, unread))?
+        }
     };
-    let output = if is_json(&answer.headers) && answer.body.len() > 0 {
-        answer.body.into_value(room).await.map_err(unreadable)?
-    } else {
-        let body = answer.body.into_text(room).await.map_err(unreadable)?;
-        Value::Object(Map::from_iter([
-            ("status".to_owned(), Value::from(status.as_u16())),
-            ("body".to_owned(), Value::String(body)),
-        ]))
-    };
-    Ok(Success {
-        output,
-        log: String::new(),
+    Ok(Success { output, log })
+}
+
+fn not_read(status: StatusCode, unread: Unread) -> Failure {
+    unread.into_failure(|fault, _| match fault {
+        JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
+        JsonFault::Form(error) => format!(
+            "the host answered {status} with a body that is not the JSON it claims to be: {error}"
+        ),
     })
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(header::CONTENT_TYPE);
-    content_type
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| {
-            let essence = value
-                .split(';')
-                .next()
-                .unwrap_or_default()
-                .trim()
-                .to_ascii_lowercase();
-            essence == "application/json" || essence.ends_with("+json")
-        })
+/// The JSON of a body, once there is memory for it.
+async fn document(
+    mut body: Kept,
+    content_type: &str,
+    room: &dyn OutputRoom,
+) -> Result<Value, Unread> {
+    let charset = charset_of(content_type).map(ToOwned::to_owned);
+    let beginning = body.beginning(2)?;
+    let is_wide = beginning.contains(&0) || beginning == b"\xff\xfe" || beginning == b"\xfe\xff";
+    if charset.is_none() && !is_wide {
+        return body.into_value(room).await;
+    }
+    // How much its value takes is known once it is decoded: as much as may be.
+    let size = OutputSize {
+        bytes: body.len(),
+        memory: body
+            .len()
+            .saturating_mul(JSON_MEMORY / LARGE_OUTPUT)
+            .min(JSON_MEMORY),
+    };
+    kept::set_aside(room, size).await?;
+    let decode = move |bytes: &[u8]| {
+        charset::document(bytes, charset.as_deref()).map(|text| Kept::from(text.into_owned()))
+    };
+    let decoded = body.decoded(room, decode).await?;
+    let text = decoded.map_err(|malformed| {
+        Unread::Fault(
+            JsonFault::Form(serde::de::Error::custom(malformed)),
+            Vec::new(),
+        )
+    })?;
+    text.into_value(room).await
+}
+
+/// Any other body as text, once there is memory for it, and what is not certain about it.
+async fn text(
+    status: StatusCode,
+    body: Kept,
+    kind: Kind,
+    content_type: &str,
+    room: &dyn OutputRoom,
+) -> Result<(Value, String), Unread> {
+    let form = match kind {
+        Kind::Html => Form::Html,
+        Kind::Json | Kind::Other => Form::Text,
+    };
+    let charset = charset_of(content_type).map(ToOwned::to_owned);
+    let decode = move |bytes: &[u8]| {
+        let page = charset::page(bytes, form, charset.as_deref());
+        let notices = page.notices.iter();
+        let notices = notices.map(|notice| format!("body: {notice}\n")).collect();
+        (page.text.into_owned(), notices)
+    };
+    let (text, notices): (String, String) = body.decoded(room, decode).await?;
+    let output = Value::Object(Map::from_iter([
+        ("status".to_owned(), Value::from(status.as_u16())),
+        ("body".to_owned(), Value::String(text)),
+    ]));
+    Ok((output, notices))
+}
+
+/// What a body is by its `Content-Type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Json,
+    Html,
+    Other,
+}
+
+impl Kind {
+    fn of(content_type: &str) -> Self {
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let essence = essence.to_ascii_lowercase();
+        match essence.as_str() {
+            "application/json" => Self::Json,
+            "text/html" | "application/xhtml+xml" => Self::Html,
+            other if other.ends_with("+json") => Self::Json,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn content_type(headers: &HeaderMap) -> Cow<'_, str> {
+    let value = headers.get(header::CONTENT_TYPE);
+    value.map_or(Cow::Borrowed(""), |value| {
+        String::from_utf8_lossy(value.as_bytes())
+    })
 }
 
 fn failed(status: StatusCode, text: &str) -> Failure {
@@ -199,4 +281,146 @@ fn unanswered(error: &reqwest::Error) -> Failure {
         ErrorType::ExecutionError
     };
     Failure::new(kind, message).retryable()
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+    use serde_json::json;
+
+    use super::*;
+    use crate::room::AnyRoom;
+
+    /// The output and the log, or the message of the failure.
+    async fn answered(content_type: &str, body: &[u8]) -> Result<(Value, String), String> {
+        let mut headers = HeaderMap::new();
+        if let Ok(value) = HeaderValue::from_bytes(content_type.as_bytes()) {
+            headers.insert(header::CONTENT_TYPE, value);
+        }
+        let answer = Answer {
+            status: StatusCode::OK,
+            headers,
+            body: Kept::from(body.to_vec()),
+        };
+        let read = read(answer, &Redactor::new(&[]), &AnyRoom).await;
+        read.map(|success| (success.output, success.log))
+            .map_err(|failure| failure.message)
+    }
+
+    #[tokio::test]
+    async fn json_is_read_whatever_its_encoding() {
+        let wanted = json!({"name": "Zoë \u{1f980}"});
+        let text = r#"{"name": "Zoë \ud83e\udd80"}"#;
+        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (content_type, body) in [
+            ("application/json", text.as_bytes().to_vec()),
+            ("application/json; charset=", text.as_bytes().to_vec()),
+            (
+                "application/json; charset=\"utf-8\"",
+                text.as_bytes().to_vec(),
+            ),
+            (
+                "application/json; charset=klingon",
+                text.as_bytes().to_vec(),
+            ),
+            // JSON is UTF-8, whatever a server says of it by default.
+            (
+                "application/json; charset=ISO-8859-1",
+                text.as_bytes().to_vec(),
+            ),
+            (
+                "application/problem+json",
+                [&b"\xef\xbb\xbf"[..], text.as_bytes()].concat(),
+            ),
+            (
+                "application/json;charset=utf-16",
+                [&b"\xff\xfe"[..], &wide].concat(),
+            ),
+            ("application/json", wide.clone()),
+            (
+                "application/json; charset=windows-1252",
+                b"{\"name\": \"Zo\xeb \\ud83e\\udd80\"}".to_vec(),
+            ),
+            (
+                "APPLICATION/JSON ; Charset=latin1",
+                b"{\"name\": \"Zo\xeb \\ud83e\\udd80\"}".to_vec(),
+            ),
+        ] {
+            let found = answered(content_type, &body).await;
+            assert_eq!(found, Ok((wanted.clone(), String::new())), "{content_type}");
+        }
+        for (content_type, body, said) in [
+            (
+                "application/json",
+                &b"{\"a\": \"\xeb\"}"[..],
+                "byte 7 is not UTF-8",
+            ),
+            (
+                "application/json; charset=utf-8",
+                b"{\"a\": \"\xeb\"}",
+                "byte 7 is not UTF-8",
+            ),
+            (
+                "application/json; charset=shift_jis",
+                b"{\"a\": \"\xff\"}",
+                "byte 7 is not Shift_JIS",
+            ),
+            (
+                "application/json",
+                b"\xef\xbb\xbf",
+                "EOF while parsing a value at line 1 column 0",
+            ),
+        ] {
+            let message = answered(content_type, body).await.unwrap_err();
+            let wanted = format!(
+                "the host answered 200 OK with a body that is not the JSON it claims to be: {said}"
+            );
+            assert_eq!(message, wanted, "{content_type}");
+        }
+    }
+
+    #[tokio::test]
+    async fn other_text_is_read_in_its_encoding_and_what_is_replaced_is_logged() {
+        let replaced = "body: byte 3 is not UTF-8; each place that is not UTF-8 became U+FFFD\n";
+        for (content_type, body, text, log) in [
+            ("text/plain", &b"caf\xc3\xa9"[..], "café", ""),
+            ("", b"caf\xc3\xa9", "café", ""),
+            ("text/plain; charset=iso-8859-1", b"caf\xe9", "café", ""),
+            (
+                "text/plain; charset=euc-kr",
+                b"\xc7\xd1\xb1\xdb",
+                "한글",
+                "",
+            ),
+            ("text/csv", b"\xff\xfea\0,\0b\0", "a,b", ""),
+            (
+                "text/html",
+                b"<meta charset=koi8-r>\xf0",
+                "<meta charset=koi8-r>П",
+                "",
+            ),
+            (
+                "application/xml",
+                b"<?xml version='1.0' encoding='latin1'?>\xe9",
+                "<?xml version='1.0' encoding='latin1'?>é",
+                "",
+            ),
+            ("text/plain", b"caf\xe9", "caf\u{fffd}", replaced),
+            (
+                "text/plain; charset=klingon",
+                b"cafe",
+                "cafe",
+                "body: the declared charset \"klingon\" is not known and was ignored\n",
+            ),
+            ("application/json", b"", "", ""),
+        ] {
+            let (output, logged) = answered(content_type, body).await.unwrap();
+            assert_eq!(
+                output,
+                json!({"status": 200, "body": text}),
+                "{content_type}"
+            );
+            assert_eq!(logged, log, "{content_type}");
+        }
+    }
 }

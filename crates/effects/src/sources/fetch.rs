@@ -1,6 +1,7 @@
 //! One link, fetched through the egress wall: each address on the way is checked before it is
 //! connected to, and redirects are followed by hand so that none passes unseen.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use reqwest::header::{self, HeaderMap, HeaderValue};
@@ -175,8 +176,11 @@ async fn read(url: &Url, response: Response, max_bytes: usize) -> Result<Fetched
         etag: text(header::ETAG),
         last_modified: text(header::LAST_MODIFIED),
     };
+    // Letters beyond ASCII in it do not matter to the type.
+    let content_type = response.headers().get(header::CONTENT_TYPE);
+    let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()));
     let media = Media {
-        content_type: text(header::CONTENT_TYPE),
+        content_type: content_type.map(Cow::into_owned),
         ..Media::of_file(url.path())
     };
     let bytes = body(url, response, max_bytes).await?;

@@ -1,7 +1,12 @@
 //! What a source is written in: by what the server says, else by its name, else by its first bytes.
 
+use charter_contract::charset::{self, Form, charset_of};
+
 use crate::extract::{MediaType, PDF_SIGNATURE};
 use crate::sources::{SourceError, SourceFault};
+
+/// How much of a source's beginning shows its form, in bytes.
+const SHOWN_BYTES: usize = 1 << 10;
 
 /// What is known of a source's form before its bytes are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -10,6 +15,18 @@ pub struct Media {
     pub content_type: Option<String>,
     /// The last part of its path, for its ending.
     pub name: String,
+    /// What knows how it is encoded.
+    pub encoding: SourceEncoding,
+}
+
+/// What knows how a source is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SourceEncoding {
+    /// The `Content-Type`, or the source itself.
+    #[default]
+    Declared,
+    /// It was decoded before, and is UTF-8 now.
+    Utf8,
 }
 
 impl Media {
@@ -17,18 +34,26 @@ impl Media {
     #[must_use]
     pub fn of_file(path: &str) -> Self {
         Self {
-            content_type: None,
             name: path.rsplit('/').next().unwrap_or(path).to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Of a file whose text was decoded before.
+    #[must_use]
+    pub fn of_text(path: &str) -> Self {
+        Self {
+            encoding: SourceEncoding::Utf8,
+            ..Self::of_file(path)
         }
     }
 
     /// The charset that came with it.
     pub(crate) fn charset(&self) -> Option<&str> {
-        let parameters = self.content_type.as_deref()?.split(';').skip(1);
-        let charset = parameters
-            .filter_map(|parameter| parameter.split_once('='))
-            .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
-        Some(charset.1.trim().trim_matches('"'))
+        match self.encoding {
+            SourceEncoding::Declared => charset_of(self.content_type.as_deref()?),
+            SourceEncoding::Utf8 => Some("utf-8"),
+        }
     }
 
     /// What to read it as.
@@ -56,15 +81,16 @@ impl Media {
     }
 
     fn guess(&self, bytes: &[u8]) -> MediaType {
-        let first = bytes.trim_ascii_start();
-        let begins = |with: &str| {
-            first
-                .get(..with.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
-        };
-        if first.starts_with(PDF_SIGNATURE) {
-            MediaType::Pdf
-        } else if begins("<!doctype html") || begins("<html") {
+        if bytes.trim_ascii_start().starts_with(PDF_SIGNATURE) {
+            return MediaType::Pdf;
+        }
+        let shown = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);
+        let start = charset::page(shown, Form::Text, self.charset()).text;
+        let start = start.trim_start().to_ascii_lowercase();
+        let is_html = start.starts_with("<!doctype html")
+            || start.starts_with("<html")
+            || (start.starts_with("<?xml") && start.contains("<html"));
+        if is_html {
             MediaType::Html
         } else {
             self.by_name().unwrap_or(MediaType::Text)
@@ -90,7 +116,7 @@ mod tests {
     fn decided(content_type: &str, name: &str, bytes: &str) -> Result<MediaType, String> {
         let media = Media {
             content_type: (!content_type.is_empty()).then(|| content_type.to_owned()),
-            name: name.to_owned(),
+            ..Media::of_file(name)
         };
         media
             .decide(bytes.as_bytes())
@@ -110,6 +136,15 @@ mod tests {
             ("application/octet-stream", "a", " <!DOCTYPE HTML><p>", Html),
             ("", "README.MD", "x", Markdown),
             ("", "a.htm", "x", Html),
+            ("", "a", "\u{feff}\n<!doctype html>", Html),
+            ("", "a.txt", "<\0h\0t\0m\0l\0>\0", Html),
+            (
+                "",
+                "a",
+                "<?xml version='1.0' encoding='latin1'?>\n<!DOCTYPE html><html>",
+                Html,
+            ),
+            ("", "a.txt", "<?xml version='1.0'?><rss>", Text),
             ("", "LICENSE", "x", Text),
             ("text/csv", "a.csv", "x", Text),
         ] {
@@ -119,6 +154,13 @@ mod tests {
                 "{content_type} {name}"
             );
         }
+        let media = Media {
+            content_type: Some("text/html; charset=gbk".to_owned()),
+            ..Media::default()
+        };
+        assert_eq!(media.charset(), Some("gbk"));
+        assert_eq!(Media::of_file("a/b.html").charset(), None);
+        assert_eq!(Media::of_text("a/b.html").charset(), Some("utf-8"));
         assert_eq!(
             decided("image/png", "a.html", "x"),
             Err("the source is `image/png`; a lens reads HTML, Markdown, text and PDF".to_owned())

@@ -106,7 +106,7 @@ impl Engine {
         let path = source.reference.as_str();
         let raw = |file: &str, text: &String| RawSource {
             bytes: text.clone().into_bytes(),
-            media: Media::of_file(file),
+            media: Media::of_text(file),
         };
         let parts = match files.get(path) {
             Some(text) => vec![Part {

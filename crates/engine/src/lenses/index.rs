@@ -23,6 +23,9 @@ use crate::{Engine, EngineError};
 /// Most passages of one lens.
 const MAX_CHUNKS: usize = 20_000;
 
+/// Most notices of one lens that are kept.
+const MAX_NOTICES: usize = 20;
+
 /// What is stored of an index beside its passages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Indexed {
@@ -38,6 +41,9 @@ pub(crate) struct Indexed {
     pub(super) last_modified: Option<String>,
     pub(crate) fetched_at: Timestamp,
     pub(crate) indexed_at: Timestamp,
+    /// What may be wrong with the text; indexes of older versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notices: Vec<String>,
 }
 
 impl Indexed {
@@ -100,6 +106,9 @@ pub enum LensOutcome {
         chunks: usize,
         /// Parts of passages that had to be embedded; the others' vectors were taken over.
         embedded: usize,
+        /// Why parts of the text may not be what its author wrote.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notices: Vec<String>,
     },
     /// A dry run fetches nothing.
     NotFetched,
@@ -166,13 +175,16 @@ impl Engine {
             last_modified: content.validators.last_modified.clone(),
             fetched_at: at,
             indexed_at: at,
+            notices: Vec::new(),
         };
-        let cuts = self.read_and_cut(content, windows).await?;
+        let (cuts, notices) = self.read_and_cut(content, windows).await?;
         indexed.chunks = cuts.len();
+        indexed.notices.clone_from(&notices);
         let (chunks, embedded) = self.embed_cuts(cuts, same_model, turn).await?;
         let outcome = LensOutcome::Indexed {
             chunks: chunks.len(),
             embedded,
+            notices,
         };
         let index = indexed.stored(lens.lens_id.clone(), chunks)?;
         Ok(Prepared::New(index, outcome))
@@ -189,11 +201,12 @@ impl Engine {
         &self,
         content: Content,
         settings: WindowSettings,
-    ) -> Result<Vec<Cut>, Failure> {
-        let mut cuts = Vec::new();
+    ) -> Result<(Vec<Cut>, Vec<String>), Failure> {
+        let (mut cuts, mut notices) = (Vec::new(), Notices::default());
         for Part { file, raw } in content.parts {
             let extracted = self.sources().extract(raw, self.shutdown()).await;
             let extracted = extracted.map_err(|error| in_file(error, file.as_deref()))?;
+            notices.add(&extracted.notices, file.as_deref());
             let embedder = self.embedder().cloned();
             let cutting = tokio::task::spawn_blocking(move || {
                 cut(&extracted, file.as_deref(), settings, |text| {
@@ -212,7 +225,37 @@ impl Engine {
                 }));
             }
         }
-        Ok(cuts)
+        Ok((cuts, notices.listed()))
+    }
+}
+
+/// Notices of all files of a source, of which the first are kept.
+#[derive(Debug, Default)]
+struct Notices {
+    kept: Vec<String>,
+    left_out: usize,
+}
+
+impl Notices {
+    fn add(&mut self, notices: &[String], file: Option<&str>) {
+        for notice in notices {
+            if self.kept.len() == MAX_NOTICES {
+                self.left_out += 1;
+                continue;
+            }
+            self.kept.push(match file {
+                Some(file) => format!("{file}: {notice}"),
+                None => notice.clone(),
+            });
+        }
+    }
+
+    fn listed(mut self) -> Vec<String> {
+        if self.left_out > 0 {
+            self.kept
+                .push(format!("{} more notices are not shown", self.left_out));
+        }
+        self.kept
     }
 }
 
