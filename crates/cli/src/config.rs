@@ -2,6 +2,7 @@
 
 mod a2a;
 mod auth;
+mod file;
 mod mcp;
 mod models;
 mod quotas;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use a2a::A2aConfig;
 pub(crate) use auth::{AuthConfig, GrantConfig, OidcConfig};
+use file::ConfigFile;
 pub(crate) use mcp::{McpConfig, McpServerConfig};
 pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
@@ -503,7 +505,7 @@ impl Config {
             config::Config::try_from(&Self::default()).context("reading the defaults")?;
         let mut builder = config::Config::builder().add_source(defaults);
         if let Some(file) = config_file(flags) {
-            builder = builder.add_source(config::File::from(file).format(config::FileFormat::Toml));
+            builder = builder.add_source(ConfigFile(file));
         }
         let environment = config::Environment::with_prefix("CHARTER")
             .prefix_separator("_")

@@ -11,6 +11,7 @@ mod output;
 mod seed_file;
 mod telemetry;
 mod terminal;
+mod text_file;
 
 use std::path::Path;
 use std::process::ExitCode;

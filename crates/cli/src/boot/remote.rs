@@ -1,14 +1,11 @@
 //! Keys and secrets that the configuration names, and where they may be sent without TLS. What is
 //! named must be there, or the start stops.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
 use anyhow::Context;
 use charter_effects::{PlainHttp, Secret, SecretSource};
 
 use crate::config::{PlainHttpConfig, SecretConfig};
+use crate::text_file;
 
 /// Largest file with a secret, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 10;
@@ -28,17 +25,10 @@ pub(crate) fn secret(named: &SecretConfig) -> anyhow::Result<Secret> {
             Ok(Secret::new(value, SecretSource::Variable(name.clone())))
         }
         SecretConfig::File(path) => {
-            let value =
-                read(path).with_context(|| format!("reading the file {}", path.display()))?;
+            let text = text_file::read(path, MAX_FILE_BYTES)
+                .with_context(|| format!("reading the file {}", path.display()))?;
+            let value = text.trim_end_matches(['\r', '\n']).to_owned();
             Ok(Secret::new(value, SecretSource::File(path.clone())))
         }
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<String> {
-    let mut text = String::new();
-    File::open(path)?
-        .take(MAX_FILE_BYTES)
-        .read_to_string(&mut text)?;
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }

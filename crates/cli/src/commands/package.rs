@@ -1,10 +1,12 @@
 //! `charter package …`
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_contract::bounds::{PACKAGE_FILES, PACKAGE_SENT_BYTES};
+use charter_contract::charset::{self, Form};
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Gravity, Problem};
 use clap::{Subcommand, ValueEnum};
@@ -241,7 +243,7 @@ fn collect(
         }
         let content =
             std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-        let text = String::from_utf8(content).map_err(|error| invalid_utf8(&path, &error))?;
+        let text = text_of(&path, content)?;
         let relative = path.strip_prefix(root).context("naming a file")?;
         let relative = relative
             .to_str()
@@ -251,11 +253,29 @@ fn collect(
     Ok(())
 }
 
-fn invalid_utf8(path: &Path, error: &std::string::FromUtf8Error) -> anyhow::Error {
-    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-    let message = format!("{}:{line}: not valid UTF-8", path.display());
-    Reported::new(ErrorCode::InvalidUtf8, message).into()
+/// The text of a file. One that is UTF-8 stays as it is, with its byte order mark: scripts and data are their author's.
+/// One in another encoding that it declares becomes UTF-8.
+fn text_of(path: &Path, content: Vec<u8>) -> anyhow::Result<String> {
+    let decoded = charset::document(&content, None).map(|text| match text {
+        Cow::Owned(text) => Some(text),
+        Cow::Borrowed(_) => None,
+    });
+    let malformed = match decoded {
+        Ok(Some(text)) => return Ok(text),
+        Ok(None) => return String::from_utf8(content).context("reading a file"),
+        Err(malformed) => malformed,
+    };
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let form = match ending {
+        Some("html" | "htm" | "xhtml") => Form::Html,
+        Some(_) | None => Form::Text,
+    };
+    let page = charset::page(&content, form, None);
+    if page.notices.is_empty() && !page.text.contains('\0') {
+        return Ok(page.text.into_owned());
+    }
+    let message = format!("{}:{}: {malformed}", path.display(), malformed.line);
+    Err(Reported::new(ErrorCode::InvalidUtf8, message).into())
 }
 
 fn report_table(report: &Value) -> String {
@@ -346,4 +366,62 @@ fn lens_lines(lenses: &Value) -> String {
         line + &notices.collect::<String>()
     });
     lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_a_package_is_utf_8_or_becomes_it() {
+        let read = |path: &str, bytes: &[u8]| {
+            let text = text_of(Path::new(path), bytes.to_vec());
+            text.map_err(|error| error.to_string())
+        };
+        for (path, bytes, text) in [
+            ("a.yaml", &b"a: \xc3\xa9"[..], "a: é"),
+            // A script is its author's, byte for byte.
+            ("a.py", b"\xef\xbb\xbfprint()\r\n", "\u{feff}print()\r\n"),
+            ("a.yaml", b"\xff\xfea\0:\0 \0\xe9\0", "a: é"),
+            ("a.yaml", b"a\0:\0 \0b\0", "a: b"),
+            (
+                "a.html",
+                b"<meta charset=latin1>\xe9",
+                "<meta charset=latin1>é",
+            ),
+            (
+                "a.xml",
+                b"<?xml version='1.0' encoding='koi8-r'?>\xf0",
+                "<?xml version='1.0' encoding='koi8-r'?>П",
+            ),
+            (
+                "a.md",
+                b"---\ncharset: latin1\n---\n\xe9",
+                "---\ncharset: latin1\n---\né",
+            ),
+        ] {
+            assert_eq!(read(path, bytes), Ok(text.to_owned()), "{path}");
+        }
+        for (path, bytes, said) in [
+            (
+                "a.yaml",
+                &b"a: 1\nb: \xe9"[..],
+                "a.yaml:2: byte 8 is not UTF-8",
+            ),
+            ("a.html", b"\n\n<p>\xe9", "a.html:3: byte 5 is not UTF-8"),
+            (
+                "a.png",
+                b"\x89PNG\r\n\x1a\n\0\0",
+                "a.png:1: byte 0 is not UTF-8",
+            ),
+            (
+                "a.yaml",
+                b"\xff\xfea\0\0\xdc",
+                "a.yaml:1: byte 4 is not UTF-16LE",
+            ),
+        ] {
+            let refused = read(path, bytes).unwrap_err();
+            assert!(refused.contains(said), "{path}: {refused}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use charter_contract::lines;
 use charter_contract::schema::{self, SchemaName};
 use charter_contract::validate::{guess, inspect};
 use charter_contract::violation::{Report, Violation};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{EXIT_ERROR, EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
+use crate::text_file;
 
 /// Largest file that is read, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -81,15 +83,11 @@ fn check(file: &Path, wanted: Option<SchemaName>) -> Checked {
 
 /// A document's text, within bounds.
 pub(super) fn read(file: &Path) -> anyhow::Result<String> {
-    let size = std::fs::metadata(file)?.len();
-    if size > MAX_FILE_BYTES {
-        anyhow::bail!("{size} bytes; the limit is {MAX_FILE_BYTES}");
-    }
-    Ok(std::fs::read_to_string(file)?)
+    text_file::read(file, MAX_FILE_BYTES)
 }
 
 fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
-    let located = match source::read(text) {
+    let located = match source::read_file(file, text) {
         Ok(located) => located,
         Err(error) => {
             let problem = Problem {
@@ -184,9 +182,9 @@ fn placed(
         keyword: keyword.to_owned(),
         message,
         suggestion: None,
-        excerpt: text
-            .lines()
+        excerpt: lines::with_ends(text)
             .nth(at.line.saturating_sub(1))
+            .map(lines::without_end)
             .unwrap_or_default()
             .to_owned(),
     }

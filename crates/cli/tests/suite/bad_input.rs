@@ -64,6 +64,27 @@ fn a_file_that_is_no_utf_8_is_named() {
     );
 }
 
+/// Editors save marks and UTF-16; what a file says is the same.
+#[test]
+fn a_package_in_other_encodings_is_valid() {
+    let home = Home::new();
+    let folder = backups().write(&home.path("package"));
+    let rewrite = |file: &str, encode: fn(&str) -> Vec<u8>| {
+        let file = home.path("package").join(file);
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, encode(&text)).unwrap();
+    };
+    rewrite("package.yaml", |text| {
+        format!("\u{feff}{}", text.replace('\n', "\r\n")).into_bytes()
+    });
+    rewrite(SKILL_FILE, |text| {
+        let units: Vec<u16> = format!("\u{feff}{text}").encode_utf16().collect();
+        units.into_iter().flat_map(u16::to_le_bytes).collect()
+    });
+    let checked = home.run(&["package", "validate", &folder]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+}
+
 #[test]
 fn a_body_of_20_mib_is_too_large() {
     let server = Tenants::one();
@@ -76,10 +97,11 @@ fn a_body_of_20_mib_is_too_large() {
 #[test]
 fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
     let server = Tenants::one();
-    server
+    let said = server
         .api
         .post_bytes("/v1/requests", b"{\"input\": \"\xff\"}".to_vec())
         .fails(400, "invalid_utf8");
+    assert_eq!(said, "the body is no text: byte 11 is not UTF-8");
     server
         .api
         .post_bytes("/v1/requests", b"{\"input\": ".to_vec())

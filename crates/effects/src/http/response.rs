@@ -140,7 +140,10 @@ pub(super) async fn read(
             text.map_err(|unread| not_read(status, unread))?
         }
     };
-    Ok(Success { output, log })
+    Ok(Success {
+        output,
+        log: redactor.apply(&log),
+    })
 }
 
 fn not_read(status: StatusCode, unread: Unread) -> Failure {

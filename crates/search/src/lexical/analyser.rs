@@ -2,7 +2,10 @@
 //!
 //! One analyser for entries and queries, so that both sides agree. Must not know what is indexed.
 
+use std::borrow::Cow;
+
 use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::stop_words::is_stop_word;
@@ -65,7 +68,15 @@ pub(super) fn for_each_run(text: &str, mut visit: impl FnMut(&str)) {
     if text.is_ascii() {
         visit_runs(text);
     } else {
-        text.unicode_words().for_each(visit_runs);
+        composed(text).unicode_words().for_each(visit_runs);
+    }
+}
+
+/// The text in the letters that people type (NFKC): the ligature `ﬁ` as `fi`, a letter and its accent as one.
+fn composed(text: &str) -> Cow<'_, str> {
+    match is_nfkc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfkc().collect()),
     }
 }
 
@@ -219,5 +230,17 @@ mod tests {
         let blob = "a".repeat(MAX_WORD_BYTES + 1);
         let query = analyse_query(&format!("必应 Müller's {blob}"));
         assert_eq!(query.terms(), ["必", "应", "müller"]);
+    }
+
+    /// PDFs write ligatures, some keyboards an accent of its own.
+    #[test]
+    fn a_word_is_the_same_in_whatever_letters_it_is_written() {
+        for (written, typed) in [
+            ("the oﬀice ﬁle", "the office file"),
+            ("ＡＰＩ ｋｅｙ", "API key"),
+            ("cafe\u{301} Mu\u{308}ller", "café Müller"),
+        ] {
+            assert_eq!(analyse_query(written), analyse_query(typed), "{written}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use charter_contract::charset;
 use charter_contract::json::decode_stored;
 use charter_domain::evidence_log::bundle::MAX_LINE;
 use charter_domain::evidence_log::note::MAX_NOTE;
@@ -178,11 +179,12 @@ fn checkpoint(path: &Path) -> anyhow::Result<String> {
 fn read_start(path: &Path, limit: usize) -> anyhow::Result<String> {
     let reading = || format!("reading {}", path.display());
     let file = File::open(path).with_context(reading)?;
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     file.take(limit as u64)
-        .read_to_string(&mut text)
+        .read_to_end(&mut bytes)
         .with_context(reading)?;
-    Ok(text)
+    let text = charset::document(&bytes, None).with_context(reading)?;
+    Ok(text.into_owned())
 }
 
 /// The lines of a file, each of bounded length.

@@ -63,9 +63,64 @@ fn field(name: SchemaName) -> Option<&'static str> {
 }
 
 pub(in crate::commands) fn document(file: &Path) -> anyhow::Result<Value> {
-    let text = validate::read(file).with_context(|| format!("reading {}", file.display()))?;
-    match source::read(&text) {
+    let name = file.display();
+    let text = validate::read(file).with_context(|| format!("reading {name}"))?;
+    match source::read_file(&name.to_string(), &text) {
         Ok(located) => Ok(located.value),
-        Err(error) => anyhow::bail!("{}:{}: {error}", file.display(), error.position),
+        Err(error) => {
+            let advice = error.suggestion.iter().map(|advice| format!("; {advice}"));
+            let advice: String = advice.collect();
+            anyhow::bail!("{name}:{}: {error}{advice}", error.position)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `json.dumps` writes is a plan, and so is what an editor makes of it.
+    #[test]
+    fn a_plan_is_read_however_it_was_saved() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str, bytes: &[u8]| {
+            let file = folder.path().join(name);
+            std::fs::write(&file, bytes).unwrap();
+            document(&file).map_err(|error| format!("{error:#}"))
+        };
+        let text = r#"{"id": "plan-1", "note": "\ud83e\udd80"}"#;
+        let wanted = json!({"id": "plan-1", "note": "\u{1f980}"});
+        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (name, bytes) in [
+            ("a.json", text.as_bytes().to_vec()),
+            ("a.json", format!("\u{feff}{text}\r\n").into_bytes()),
+            ("a.json", [&b"\xff\xfe"[..], &wide].concat()),
+            ("a.yaml", text.as_bytes().to_vec()),
+            ("a.yaml", b"id: plan-1\rnote: \"\\ud83e\\udd80\"\r".to_vec()),
+        ] {
+            assert_eq!(read(name, &bytes), Ok(wanted.clone()), "{name}");
+        }
+        for (name, bytes, said) in [
+            (
+                "a.json",
+                &b"{\"id\": \"\\ud83e\"}"[..],
+                "a.json:1:9: `\\ud83e` is half of a character",
+            ),
+            (
+                "a.json",
+                b"{\"id\": 1,\n \"id\": 2}",
+                "a.json:2:2: the key `id` stands twice",
+            ),
+            (
+                "a.json",
+                b"{\"id\": 1,}",
+                "a.json:1:10: this is not JSON: trailing comma; it is YAML",
+            ),
+            ("a.yaml", b"id: \xe9", "a.yaml: line 1: byte 4 is not UTF-8"),
+            ("a.yaml", b"id: 1\0", "a.yaml:1:6: here is a NUL"),
+        ] {
+            let refused = read(name, bytes).unwrap_err();
+            assert!(refused.contains(said), "{refused}");
+        }
     }
 }
