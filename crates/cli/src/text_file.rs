@@ -8,8 +8,8 @@ use std::path::Path;
 use anyhow::bail;
 use charter_contract::charset;
 
-/// The text of a file of at most so many bytes, without its byte order mark. An error says at which line and byte it is
-/// no text; the caller names the file.
+/// The text of a file of at most so many bytes, without its byte order mark. An error names the line and
+/// byte at which it is no text; the caller names the file.
 pub(crate) fn read(file: &Path, most: u64) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let open = File::open(file)?;

@@ -32,8 +32,8 @@ const QUOTED_LABEL: usize = 40;
 /// Where a page may declare its encoding in itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// HTML or XHTML: in `<meta>`, or in an XML declaration. What declares nothing and is not UTF-8 is windows-1252, as
-    /// in every browser.
+    /// HTML or XHTML: in `<meta>`, or in an XML declaration. A page without a declaration that is not UTF-8 is
+    /// windows-1252, as in every browser.
     Html,
     /// Any other text: in an XML declaration, or, where it is not UTF-8, in the front matter of Markdown.
     Text,
@@ -44,7 +44,7 @@ pub enum Form {
 pub struct Page<'b> {
     /// The text, without its byte order mark.
     pub text: Cow<'b, str>,
-    /// What the reader of the text should know.
+    /// Doubts about the encoding, for the reader of the text.
     pub notices: Vec<Notice>,
 }
 
@@ -104,7 +104,7 @@ pub struct Malformed {
 
 /// Decodes a document: JSON, YAML, TOML, a `SKILL.md`. It is UTF-8, or has a byte order mark, or begins with two
 /// characters of ASCII in UTF-16 or UTF-32. Only where none of this fits does the `charset` of its `Content-Type` count:
-/// JSON is UTF-8 whatever a header says (RFC 8259, section 8.1).
+/// JSON is UTF-8 even under a header with another charset (RFC 8259, section 8.1).
 ///
 /// # Errors
 /// The first byte that does not fit.
@@ -278,7 +278,7 @@ fn unmarked(bytes: &[u8]) -> Option<Coding> {
     }
 }
 
-/// Where the first byte stands that does not fit an encoding; their number where all do.
+/// The index of the first byte that does not fit an encoding; the number of bytes where all do.
 fn misfit(encoding: &'static Encoding, bytes: &[u8]) -> usize {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());

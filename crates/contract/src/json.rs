@@ -291,7 +291,7 @@ fn entered<'v>(value: &'v Value, extent: &mut Extent) -> Option<Parts<'v>> {
     }
 }
 
-/// Reads a document. Its bytes are UTF-8, or as their byte order mark says.
+/// Reads a document. Its bytes are UTF-8, or in the encoding of their byte order mark.
 ///
 /// # Errors
 /// [`JsonFault`].

@@ -1,6 +1,6 @@
 //! Reads a YAML or JSON text into a value that remembers where each part stands.
 //!
-//! What is JSON is read by the one reader of JSON, anything else as YAML; both give the same kind of value and position.
+//! JSON is read by the one reader of JSON, any other text as YAML; both give the same kind of value and position.
 //! Anchors and aliases are refused: a catalogue document says what it says where it says it, and a text
 //! that grows by reference is a known attack. An [`Allowance`] bounds the cost of all texts that are read together.
 //! Knows nothing of files, schemas or documents.
@@ -137,8 +137,8 @@ pub fn read_file(path: &str, text: &str) -> Result<Located, SourceError> {
     read_file_within(path, text, &Allowance::new(&cancel))
 }
 
-/// Reads the one document of a file. What is called `.json` must be JSON: YAML would read much that is broken JSON, and
-/// not as it was meant.
+/// Reads the one document of a file. A file called `.json` must be JSON: the YAML reader accepts much broken JSON, with
+/// another meaning.
 ///
 /// # Errors
 /// As [`read_within`].

@@ -64,7 +64,7 @@ fn a_file_that_is_no_utf_8_is_named() {
     );
 }
 
-/// Editors save marks and UTF-16; what a file says is the same.
+/// Editors save byte order marks and UTF-16; the content of the file is the same.
 #[test]
 fn a_package_in_other_encodings_is_valid() {
     let home = Home::new();

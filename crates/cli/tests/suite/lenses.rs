@@ -287,7 +287,7 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
         assert!(said[0].contains(&expected), "{path}: {said:?}");
     }
     assert!(!server.log().contains("panicked"));
-    // One wrong byte does not hide a page, and whoever asks is told.
+    // One wrong byte does not hide a page; the lens shows a notice.
     let done = server.api.register(&library(&site.url("/charset")));
     let notices = json!(["byte 6 is not UTF-8; each place that is not UTF-8 became U+FFFD"]);
     assert_eq!(done["lenses"][0]["notices"], notices, "{done:#}");

@@ -17,7 +17,7 @@ pub fn charset_of(content_type: &str) -> Option<&str> {
     }
 }
 
-/// Where the next `;` stands that is not in quotes; the end where none does.
+/// The index of the next `;` outside quotes, else the length of the text.
 fn end_of_parameter(text: &str) -> usize {
     let (mut quoted, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {

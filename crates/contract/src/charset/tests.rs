@@ -427,7 +427,7 @@ fn a_document_is_decoded_whole_or_refused_with_its_place() {
     assert_eq!(refused(latin, None).to_string(), "byte 10 is not UTF-8");
 }
 
-/// What is stated need not be so: nothing of it may stop the reader.
+/// Hostile declarations are read in time that grows with their bytes only.
 #[test]
 fn a_declaration_costs_no_more_than_its_bytes() {
     for part in [
@@ -456,7 +456,7 @@ proptest! {
         prop_assert_eq!((&*found.text, found.notices), (text.as_str(), vec![]));
     }
 
-    /// Whatever the bytes and labels: only a mark alone comes to nothing.
+    /// For all bytes and labels: only a mark alone has an empty text.
     #[test]
     fn every_page_has_a_text(
         bytes in proptest::collection::vec(any::<u8>(), 0..60),

@@ -144,7 +144,7 @@ fn b001_9_the_limits_are_those_of_the_format() {
     );
 }
 
-/// Editors write marks, other line ends and other encodings; what stands in the file is the same.
+/// Editors save byte order marks, other line ends and other encodings; the skill is the same.
 #[test]
 fn b001_9_a_skill_md_is_read_however_its_editor_saved_it() {
     let text = "---\nname: pdf\ndescription: \"R\u{e9}sum\u{e9}s \\ud83e\\udd80\"\n---\nbody\n";

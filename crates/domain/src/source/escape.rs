@@ -1,4 +1,4 @@
-//! `\uXXXX` escapes in double quotes. A character above U+FFFF takes two of them, which stand for halves of it
+//! `\uXXXX` escapes in double quotes. A character above U+FFFF takes two of them, one for each half
 //! (surrogates: RFC 8259, section 7). JSON, YAML and jq share the form; the parsers of YAML and jq read each half alone.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub(super) fn pair(text: &str) -> Option<char> {
     char::from_u32(0x1_0000 + (high << 10) + low)
 }
 
-/// Where the first escape stands that is half of a character without its other half.
+/// The index of the first escape that is half of a character without its other half.
 pub(super) fn lone(text: &str) -> Option<usize> {
     let mut escapes = Escapes { text, at: 0 };
     escapes.find_map(|(at, escape)| match escape {
@@ -43,7 +43,7 @@ pub(crate) fn joined(text: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// What a backslash begins.
+/// The kind of an escape.
 enum Escape {
     /// Two escapes of one character.
     Pair(char),
@@ -53,7 +53,7 @@ enum Escape {
     Other,
 }
 
-/// The escapes of a text, each with where it stands in bytes.
+/// The escapes of a text, each with its index in bytes.
 struct Escapes<'t> {
     text: &'t str,
     at: usize,

@@ -204,7 +204,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Takes so many bytes, and says where they stand.
+    /// Consumes so many bytes, and returns them with their position.
     fn token(&mut self, bytes: usize) -> (&'t str, Position) {
         let token = self.rest().get(..bytes).unwrap_or_default();
         let width = token.chars().count();
@@ -223,7 +223,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// The name that a text in quotes stands for.
+/// The name in a text in quotes.
 fn name(token: &str, place: Position) -> Result<Cow<'_, str>, SourceError> {
     if token.contains('\\') {
         let name: Result<String, _> = decode_text(token, Profile::FILE);

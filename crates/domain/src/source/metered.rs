@@ -18,7 +18,7 @@ use super::escape;
 /// The scanner tests for it exactly once before each token: this is the hook for counting.
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
-/// Digits of the escape that stands for any character.
+/// Digits of the long escape, `\U0001f600`.
 const LONG_DIGITS: usize = 8;
 
 /// A text that ends where its meter reaches a limit.
@@ -28,7 +28,7 @@ pub(super) struct Metered<'t, 'm> {
     joined: Cell<Joined>,
 }
 
-/// What the parser was shown of a pair of escapes.
+/// The part of a pair of escapes that the parser has seen.
 #[derive(Debug, Clone, Copy)]
 enum Joined {
     Nothing,

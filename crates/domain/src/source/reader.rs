@@ -29,7 +29,7 @@ pub(super) fn read(text: &str, meter: &Meter<'_>) -> Result<Located, SourceError
     })
 }
 
-/// How the scanner's word for an escape ends that stands for no character. It names the place of the text in quotes.
+/// The end of the scanner's message for an escape of no character. Its place is that of the text in quotes.
 const BAD_ESCAPE: &str = "found invalid Unicode character escape code";
 
 /// A value with the positions of its parts.

@@ -346,7 +346,7 @@ fn places_are_right_whatever_ends_the_lines() {
     }
 }
 
-/// What is broken JSON is often YAML with another meaning.
+/// Broken JSON is often YAML with another meaning.
 #[test]
 fn a_file_that_is_called_json_is_json() {
     for (text, place, advice) in [
@@ -399,7 +399,7 @@ fn a_file_that_is_called_json_is_json() {
     );
 }
 
-/// White space stands where JSON allows it, tabs before a colon included.
+/// White space is accepted everywhere that JSON allows it, tabs before a colon included.
 #[test]
 fn what_is_json_is_read_as_json() {
     let text = "\t{\n\t\"a\"\n\t:\n\t[\t1 ,\r\n\t{ } , [ ] , \"\\/\\b\" ]\t}\n";
@@ -475,7 +475,7 @@ mod with_values {
             }
         }
 
-        /// Whatever it is: no panic, and a place within the text.
+        /// No text makes a reader panic, and each error has a place within the text.
         #[test]
         fn anything_is_read_or_refused(text in "[\\[\\]{}\",:\\\\ud83e0-2a\n\r\t \u{feff}\u{e9}#'|-]{0,60}") {
             for read in [read(&text), read_file("a.json", &text)] {

@@ -156,7 +156,7 @@ struct Link {
     target: Target,
 }
 
-/// What a link leads to.
+/// The target of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Target {
     /// A place of a page.

@@ -40,13 +40,14 @@ pub(super) fn extract(text: &str) -> Extracted {
     extracted
 }
 
-/// Whether what stands between two lines of dashes is front matter, and no text between two rules.
+/// Whether the lines between two lines of dashes are front matter, and no text between two rules.
 fn is_fields(head: &str) -> bool {
     let first = head.lines().next().unwrap_or_default();
     first.contains(':') && !first.starts_with(['#', ' '])
 }
 
-/// A line without what generators put behind its words to link to it: `[¶](#words "Permanent link")`, or a mark alone.
+/// A line without the link to itself that generators put behind its words, `[¶](#words "Permanent link")`, or a mark
+/// alone.
 fn without_link_to_itself(line: &str) -> &str {
     let mut bare = line;
     while let Some(before) = before_link(bare) {
@@ -59,7 +60,7 @@ fn without_link_to_itself(line: &str) -> &str {
     }
 }
 
-/// What stands before a link to a place of a page at the end of a line, if no word is in the link.
+/// The part of a line before a link to a place of a page at its end, if no word is in the link.
 fn before_link(line: &str) -> Option<&str> {
     let inside = line.trim_end().strip_suffix(')')?;
     let (before, target) = inside.rsplit_once("](")?;

@@ -1,6 +1,6 @@
 //! The letters of a text without what only its layout needs, so that words are found as they are read: soft hyphens and
-//! invisible spaces go, other spaces become plain ones, lines end by `\n`. What is indexed and what is quoted is the
-//! same text. Must not know formats.
+//! invisible spaces go, other spaces become plain ones, lines end by `\n`. The same text is
+//! indexed and quoted. Must not know formats.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::{Extracted, MAX_HEADING_BYTES};
 /// Where a word may be broken; shown only where it is.
 const SOFT_HYPHEN: char = '\u{ad}';
 
-/// What documentation generators put behind a heading as a link to it: a pilcrow, a link, and the link of an icon font.
+/// The marks that documentation generators put behind a heading as a link to it; the last is of an icon font.
 const ANCHOR_MARKS: [char; 3] = ['¶', '🔗', '\u{f0c1}'];
 
 /// The text as it is read.
@@ -74,7 +74,7 @@ pub(super) fn without_anchor_mark(heading: &str) -> &str {
     }
 }
 
-/// A line without such a mark, where it stands right behind a word and the line is no longer than a heading.
+/// A line without such a mark, if it follows a word directly and the line is no longer than a heading.
 pub(super) fn without_mark_of_word(line: &str) -> &str {
     let bare = line.trim_end_matches(ANCHOR_MARKS);
     let ends_in_word = bare.ends_with(|c: char| !c.is_whitespace());
@@ -94,7 +94,7 @@ pub(super) fn without_marks_of_words(text: &str) -> String {
     lines.flatten().collect()
 }
 
-/// What a character does to a text.
+/// The effect of a character on a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// It belongs to it.
@@ -156,7 +156,7 @@ mod tests {
             ("10\u{a0}000\u{202f}€ a\u{2009}b", "10 000 € a b"),
             ("a\r\nb\rc\n\rd\u{b}e", "a\nb\nc\n\nd\ne"),
             ("a\u{2028}b\u{85}c\u{2029}d", "a\nb\nc\n\nd"),
-            // What scripts and emoji need stays, and so does what is looked for by nobody.
+            // Joiners of scripts and emoji stay, and so do ligatures: the index takes them apart.
             (
                 "می\u{200c}خواهم \u{1f468}\u{200d}\u{1f469}",
                 "می\u{200c}خواهم \u{1f468}\u{200d}\u{1f469}",

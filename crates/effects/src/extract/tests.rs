@@ -69,7 +69,7 @@ fn b000_16_markdown_keeps_its_text_and_marks_headings() {
     );
 }
 
-/// A page is read as a browser reads it, whatever declares its encoding.
+/// A page is read as a browser reads it, by each way to declare an encoding.
 #[test]
 fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
     use MediaType::{Html, Markdown, Text};
@@ -176,7 +176,7 @@ fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
     }
 }
 
-/// One wrong byte does not hide a page; who reads it is told.
+/// One wrong byte does not hide a page; a notice names it.
 #[test]
 fn b000_16_what_does_not_fit_is_replaced_and_noted() {
     use MediaType::{Html, Markdown, Text};
@@ -240,7 +240,7 @@ fn b000_16_what_does_not_fit_is_replaced_and_noted() {
     assert!(matches!(page, ExtractError::NoText(_)), "{page}");
 }
 
-/// What is indexed and quoted has the letters that people read.
+/// The text that is indexed and quoted has the letters that people read.
 #[test]
 fn b000_16_html_loses_what_only_its_layout_needs() {
     for (page, text) in [

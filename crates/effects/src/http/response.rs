@@ -216,7 +216,7 @@ async fn text(
     Ok((output, notices))
 }
 
-/// What a body is by its `Content-Type`.
+/// The kind of a body by its `Content-Type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Json,
@@ -326,7 +326,7 @@ mod tests {
                 "application/json; charset=klingon",
                 text.as_bytes().to_vec(),
             ),
-            // JSON is UTF-8, whatever a server says of it by default.
+            // JSON is UTF-8, even where a server declares another charset by default.
             (
                 "application/json; charset=ISO-8859-1",
                 text.as_bytes().to_vec(),

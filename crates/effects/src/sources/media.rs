@@ -15,11 +15,11 @@ pub struct Media {
     pub content_type: Option<String>,
     /// The last part of its path, for its ending.
     pub name: String,
-    /// What knows how it is encoded.
+    /// The origin of its encoding.
     pub encoding: SourceEncoding,
 }
 
-/// What knows how a source is encoded.
+/// The origin of a source's encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SourceEncoding {
     /// The `Content-Type`, or the source itself.

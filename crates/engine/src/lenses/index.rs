@@ -41,7 +41,7 @@ pub(crate) struct Indexed {
     pub(super) last_modified: Option<String>,
     pub(crate) fetched_at: Timestamp,
     pub(crate) indexed_at: Timestamp,
-    /// What may be wrong with the text; indexes of older versions have none.
+    /// Doubts about the text; indexes of older versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) notices: Vec<String>,
 }
