@@ -15,6 +15,7 @@ mod progress;
 mod prompts;
 mod question;
 mod resources;
+mod schemas;
 mod sessions;
 mod settle;
 mod skills;

@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 
 const given = JSON.parse(process.argv.at(-1));
 
@@ -14,6 +16,23 @@ function reach() {
   }
   const headers = given.key ? { authorization: `Bearer ${given.key}` } : {};
   return new StreamableHTTPClientTransport(new URL(given.url), { requestInit: { headers } });
+}
+
+// The faults that a strict validator finds in the schemas of tools.
+function schemaFaults(tools) {
+  const faults = [];
+  for (const tool of tools) {
+    for (const schema of [tool.inputSchema, tool.outputSchema]) {
+      const validator = new Ajv2020({ strict: true });
+      addFormats.default(validator);
+      try {
+        validator.compile(schema);
+      } catch (error) {
+        faults.push(`${tool.name}: ${error.message}`);
+      }
+    }
+  }
+  return faults;
 }
 
 async function tour(client) {
@@ -32,6 +51,7 @@ async function tour(client) {
     version: client.transport.protocolVersion ?? null,
     server: client.getServerVersion().name,
     tools: tools.tools.map((tool) => tool.name),
+    schema_faults: schemaFaults(tools.tools),
     found: found.structuredContent,
     run: run.structuredContent,
     told,
@@ -42,8 +62,11 @@ async function tour(client) {
 }
 
 async function call(client) {
+  // From here on the client checks structured content against the tool's output schema.
+  await client.listTools();
   const called = await client.callTool({ name: given.tool, arguments: given.arguments });
-  return { is_error: called.isError ?? false, content: called.structuredContent };
+  if (called.isError) return { is_error: true, content: JSON.parse(called.content[0].text) };
+  return { is_error: false, content: called.structuredContent };
 }
 
 async function cancel(client) {

@@ -191,6 +191,7 @@ fn the_typescript_client_lists_calls_and_reads_over_http_and_stdio() {
         let saw = typescript(&with(&way, tour("legacy"))).end();
         assert_eq!(saw["server"], "charter");
         assert_eq!(saw["tools"], json!(TOOLS));
+        assert_eq!(saw["schema_faults"], json!([]));
         assert_eq!(saw["found"]["entries"][0]["id"], SKILL);
         assert_eq!(saw["run"]["status"], "completed", "{saw:#}");
         assert!(saw["told"].as_array().unwrap().len() >= 4, "{saw:#}");
@@ -456,6 +457,56 @@ fn a_stream_of_mcp_ends_with_its_key() {
         }
         key.get("/v1/caller").fails(401, "unauthenticated");
     }
+}
+
+/// A client that checks structured content against the tool's output schema does so of errors too, and would show the
+/// violation in place of the error.
+#[test]
+fn the_official_clients_see_errors_as_errors() {
+    let server = Tenants::one();
+    for (tool, arguments, code) in [
+        (
+            "open",
+            json!({"kind": "skill", "id": "no.such"}),
+            "not_found",
+        ),
+        ("open", json!({"kind": "skill"}), "invalid_request"),
+        ("call", json!({"tool_id": "no.such_tool"}), "not_found"),
+        ("run", json!({}), "invalid_request"),
+        ("status", json!({"id": "run-1"}), "invalid_request"),
+        ("recall", json!({"min_importance": 11}), "invalid_request"),
+    ] {
+        let given = json!({"do": "call", "tool": tool, "arguments": arguments});
+        let given = with(&over_http(&server.api), given);
+        let of_python = MODES.map(|(mode, _)| python(&with(&given, json!({"mode": mode}))));
+        for peer in of_python.into_iter().chain([typescript(&given)]) {
+            let saw = peer.end();
+            assert_eq!(
+                (&saw["is_error"], &saw["content"]["error_code"]),
+                (&json!(true), &json!(code)),
+                "{tool}: {saw:#}"
+            );
+        }
+    }
+}
+
+/// Models write null for what they leave out.
+#[test]
+fn an_argument_that_is_null_is_left_out() {
+    let server = Tenants::one();
+    server.api.register(&backups());
+    let call = |arguments: Value| {
+        let params = json!({"name": "find", "arguments": arguments});
+        let called = server
+            .api
+            .mcp(&json!({}), "tools/call", Some("find"), params);
+        called["result"]["structuredContent"].clone()
+    };
+    let given =
+        json!({"query": QUESTION, "kind": null, "limit": null, "under": null, "after": null});
+    let found = call(given);
+    assert_eq!(found["entries"][0]["id"], SKILL, "{found:#}");
+    assert_eq!(found, call(json!({"query": QUESTION})));
 }
 
 /// Arguments of any shape are refused with the public error, and bodies stay within the bound.

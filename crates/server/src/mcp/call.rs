@@ -11,7 +11,6 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
-use serde_json::Value;
 use tokio::sync::watch;
 
 use super::Shared;
@@ -165,7 +164,7 @@ impl Call {
         arguments: JsonObject,
     ) -> Result<CallToolResponse, ErrorData> {
         let call = Arc::new(self);
-        let working = (entry.call)(Arc::clone(&call), Value::Object(arguments));
+        let working = (entry.call)(Arc::clone(&call), arguments);
         tokio::pin!(working);
         let answered = |answer: Result<CallToolResponse, EngineError>| {
             Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))

@@ -4,7 +4,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use charter_engine::{Engine, EngineError};
 use rmcp::ErrorData;
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
 use crate::error::{log, unnamed};
@@ -18,7 +18,13 @@ pub(super) fn failed(
     let request = request.cloned().unwrap_or_else(unnamed);
     log(error, &request);
     let error = engine.agent_error(&request, error);
-    CallToolResult::structured_error(serde_json::to_value(error).unwrap_or_default())
+    error_result(&serde_json::to_value(error).unwrap_or_default())
+}
+
+/// A tool's result that is an error, as JSON in its text. `structuredContent` would have to keep the tool's
+/// `outputSchema`: clients check it of errors too, and show the violation in place of the error.
+pub(super) fn error_result(error: &Value) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
 /// A request of the protocol that failed and is no tool call.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use charter_contract::validate::read_typed;
 use charter_engine::{Caller, EngineError};
 use futures_util::future::BoxFuture;
-use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
 use rmcp::model::{
-    CallToolResponse, CallToolResult, CreateTaskResult, InputRequiredResult, Tool, ToolAnnotations,
+    CallToolResponse, CallToolResult, CreateTaskResult, InputRequiredResult, JsonObject, Tool,
+    ToolAnnotations,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,6 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::call::Call;
+use super::failure::error_result;
+use super::schemas;
 use super::tools::{
     ask_lens, call, cancel, find, open, recall, remember, run, start_mission, status,
 };
@@ -66,7 +68,7 @@ pub(crate) struct Entry {
     pub(crate) tool: fn() -> Tool,
     pub(super) serves: fn(&Caller) -> bool,
     pub(super) call:
-        fn(Arc<Call>, Value) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
+        fn(Arc<Call>, JsonObject) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
 }
 
 /// Everything that is offered, in the order of use.
@@ -107,11 +109,9 @@ const fn entry<T: McpTool>() -> Entry {
 }
 
 fn tool<T: McpTool>() -> Tool {
-    // Every input type is a struct; a test reads every schema.
-    let input = schema_for_input::<T::Input>().unwrap_or_default();
-    Tool::new(T::NAME, T::DESCRIPTION, input)
+    Tool::new(T::NAME, T::DESCRIPTION, schemas::of_input::<T::Input>())
         .with_title(T::TITLE)
-        .with_raw_output_schema(schema_for_output::<T::Output>())
+        .with_raw_output_schema(schemas::of_output::<T::Output>())
         .with_annotations(T::annotations())
 }
 
@@ -122,9 +122,11 @@ pub(super) fn arguments_of(tool: &str) -> String {
 
 async fn carry_out<T: McpTool>(
     call: &Call,
-    arguments: Value,
+    mut arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
-    let input = read_typed(&arguments)
+    // Models write null for what they leave out.
+    arguments.retain(|_, value| !value.is_null());
+    let input = read_typed(&Value::Object(arguments))
         .map_err(|violations| EngineError::unfit(&arguments_of(T::NAME), &violations))?;
     let written = |output: T::Output| {
         serde_json::to_value(output)
@@ -132,7 +134,7 @@ async fn carry_out<T: McpTool>(
     };
     Ok(match T::call(call, input).await? {
         Reply::Done(output) => CallToolResult::structured(written(output)?).into(),
-        Reply::Failed(output) => CallToolResult::structured_error(written(output)?).into(),
+        Reply::Failed(output) => error_result(&written(output)?).into(),
         Reply::Asks(asks) => asks.into(),
         Reply::Task(task) => task.into(),
     })

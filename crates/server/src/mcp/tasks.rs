@@ -12,7 +12,7 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::call::{Asking, Call};
-use super::failure::invalid_params;
+use super::failure::{error_result, invalid_params};
 use super::settle::{Standing, elicited};
 use super::work::{Subject, Work};
 
@@ -107,7 +107,7 @@ fn result(work: &Work) -> Result<JsonObject, EngineError> {
     let internal = |error| EngineError::internal("writing a task's result", error);
     let written = serde_json::to_value(work).map_err(internal)?;
     let result = if work.has_failed() {
-        CallToolResult::structured_error(written)
+        error_result(&written)
     } else {
         CallToolResult::structured(written)
     };

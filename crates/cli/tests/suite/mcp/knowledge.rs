@@ -413,6 +413,21 @@ fn b003_10_what_a_client_remembers_is_a_proposal_and_its_users_alone() {
         ned.call("DELETE", &format!("/v1/memories/{id}"), &[], Vec::new())
             .expect(200);
     }
+    // Of a memory without a source the calling agent is the source.
+    let unsaid = json!({"title": "Zone", "content": "It is eu-west-1b.", "tags": ["zone"]});
+    let unsaid = json!([{"tool": "remember", "arguments": unsaid}]);
+    let (saw, _) = steps(&ned, "auto", &unsaid);
+    let path = format!(
+        "/v1/memories/{}",
+        saw[0]["content"]["memory_id"].as_str().unwrap()
+    );
+    let shown = ned.get(&path).expect(200);
+    assert_eq!(shown["memory"]["metadata"]["source"], "system_observation");
+    assert!(
+        shown["agent_id"].as_str().unwrap().starts_with("mcp."),
+        "{shown:#}"
+    );
+    ned.call("DELETE", &path, &[], Vec::new()).expect(200);
     let bad = json!([
         {"tool": "remember", "arguments": {"title": "t", "content": "c", "tags": []}},
         {"tool": "remember", "arguments": {"title": "t", "content": "c", "tags": ["a"], "importance": 11}},

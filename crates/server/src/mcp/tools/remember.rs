@@ -14,6 +14,9 @@ use crate::mcp::table::{McpTool, Reply, arguments_of};
 /// What the ids of agents begin with that are known by their client's name alone.
 const AGENT: &str = "mcp";
 
+/// The source of a memory that comes without one: the calling agent saw it.
+const OBSERVED: &str = "system_observation";
+
 /// Letters of a client's name that are kept.
 const MAX_NAME: usize = 64;
 
@@ -29,7 +32,7 @@ pub(in crate::mcp) struct Input {
     /// Words to find it by; at least one.
     #[schemars(with = "Vec<String>", length(min = 1))]
     tags: Tags,
-    /// Who said or saw it: `user_statement` or `system_observation`.
+    /// Where it comes from: `user_statement`, or `system_observation` (yours), which is the default.
     source: Option<String>,
     /// 1 (low) to 10 (high, kept for good).
     #[schemars(with = "Option<u8>", range(min = 1, max = 10))]
@@ -69,7 +72,7 @@ impl McpTool for Remember {
                 content: input.content,
                 tags: input.tags,
                 metadata: MemoryMetadata {
-                    source: input.source,
+                    source: Some(input.source.unwrap_or_else(|| OBSERVED.to_owned())),
                     importance: input.importance,
                     ..MemoryMetadata::default()
                 },
