@@ -9,6 +9,7 @@
 
 mod call;
 mod failure;
+mod message;
 mod mission;
 mod mount;
 mod progress;
@@ -34,11 +35,12 @@ use charter_engine::{Caller, Engine, EngineError, Shares};
 use prometheus_client::metrics::counter::Counter;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
-    GetSkillResult, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    RequestStateCodec, ServerCapabilities, ServerConfig, Tool, UpdateTaskParams,
+    CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, RequestStateCodec, ServerCapabilities, ServerConfig, Tool,
+    UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -53,7 +55,7 @@ pub(crate) use mount::{PATH, mounted};
 pub(crate) use table::TOOLS;
 
 use call::Call;
-use failure::protocol_error;
+use failure::{invalid_cursor, protocol_error, unserved};
 
 /// The revisions that are spoken, oldest first.
 const VERSIONS: [ProtocolVersion; 3] = [
@@ -227,9 +229,10 @@ impl ServerHandler for Mcp {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        one_page(request)?;
         let caller = self.caller(&context)?;
         let serving = table::TOOLS
             .iter()
@@ -271,9 +274,10 @@ impl ServerHandler for Mcp {
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        one_page(request)?;
         self.caller(&context)?;
         Ok(resources::templates())
     }
@@ -292,10 +296,8 @@ impl ServerHandler for Mcp {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(prompts::list(
-            &self.admitted("prompts/list", context)?,
-            cursor(request),
-        ))
+        let call = self.admitted("prompts/list", context)?;
+        prompts::list(&call, cursor(request))
     }
 
     async fn get_prompt(
@@ -360,8 +362,22 @@ impl ServerHandler for Mcp {
     ) -> Result<GetSkillResult, ErrorData> {
         skills::get(&self.admitted("skills/get", context)?, &request.uri).await
     }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        self.caller(&context)?;
+        Err(unserved(&request.method))
+    }
 }
 
 fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
+}
+
+/// Refuses a cursor of a list that has no second page.
+fn one_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    cursor(request).map_or(Ok(()), |_| Err(invalid_cursor()))
 }

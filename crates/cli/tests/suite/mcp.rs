@@ -509,6 +509,63 @@ fn an_argument_that_is_null_is_left_out() {
     assert_eq!(found, call(json!({"query": QUESTION})));
 }
 
+/// A body that is no message is the client's fault, and no unknown type of media.
+#[test]
+fn what_is_no_message_is_refused_as_one() {
+    let server = Tenants::one();
+    let session = server.api.open_mcp_session();
+    let mut headers = MCP_HEADERS.to_vec();
+    headers.push(("mcp-session-id", &session));
+    let send = |body: &str| {
+        let body = body.as_bytes().to_vec();
+        let answer = server.api.call_plainly("POST", "/mcp", &headers, body);
+        (answer.status, answer.body["error"]["code"].clone())
+    };
+    let ping = r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#;
+    assert_eq!(send(&format!("[{ping}]")), (400, json!(-32600)));
+    assert_eq!(send(&ping[1..]), (400, json!(-32700)));
+    assert_eq!(send(r#"{"id": 1, "method": "ping"}"#), (400, json!(-32600)));
+    let asked = |method: &str, params: Value| {
+        let asked = server.api.mcp(&json!({}), method, None, params);
+        (
+            asked["error"]["code"].clone(),
+            asked["error"]["message"].clone(),
+        )
+    };
+    let (code, said) = asked("tools/made_up", json!({}));
+    assert_eq!(code, -32601);
+    assert!(said.as_str().unwrap().contains("tools/made_up"), "{said}");
+    for method in [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    ] {
+        let (code, said) = asked(method, json!({"cursor": "no page's"}));
+        assert_eq!(code, -32602, "{method}: {said}");
+    }
+    // A client that accepts everything accepts what is answered.
+    let everything = [("accept", "*/*"), headers[1], headers[2]];
+    let ping = ping.as_bytes().to_vec();
+    let (status, answer) = server.api.raw("POST", "/mcp", &everything, ping);
+    assert_eq!(status, 200, "{answer}");
+}
+
+/// The official clients take 200 and 204 for the end of a session, and complain of any other answer.
+#[test]
+fn a_session_that_its_client_ends_is_gone() {
+    let server = Tenants::one();
+    let session = server.api.open_mcp_session();
+    let headers = [("mcp-session-id", session.as_str())];
+    let end = || {
+        server
+            .api
+            .call_plainly("DELETE", "/mcp", &headers, Vec::new())
+    };
+    assert_eq!(end().status, 204);
+    end().fails(404, "session_not_found");
+}
+
 /// Arguments of any shape are refused with the public error, and bodies stay within the bound.
 #[test]
 fn hostile_input_is_refused_with_a_public_error() {

@@ -49,6 +49,39 @@ pub(super) fn invalid_params(error: &EngineError) -> ErrorData {
     ErrorData::invalid_params(refused.message, refused.data)
 }
 
+/// A cursor that no page gave out.
+pub(super) fn invalid_cursor() -> ErrorData {
+    ErrorData::invalid_params("the cursor is none that a page gave out", None)
+}
+
+/// Methods with parameters. If the SDK cannot read the parameters, it reports the request as one of an unknown method.
+const WITH_PARAMETERS: [&str; 14] = [
+    "completion/complete",
+    "initialize",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "skills/get",
+    "skills/list",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/update",
+    "tools/call",
+    "tools/list",
+];
+
+/// The refusal of a request that the SDK does not know.
+pub(super) fn unserved(method: &str) -> ErrorData {
+    if WITH_PARAMETERS.contains(&method) {
+        let message = format!("the parameters of `{method}` are missing or not of its form");
+        return ErrorData::invalid_params(message, None);
+    }
+    let message = format!("there is no method `{method}` here");
+    ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, message, None)
+}
+
 fn data_of(error: &EngineError) -> Option<Value> {
     Some(json!({
         "error_code": error.code,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{ACCEPT, WWW_AUTHENTICATE};
-use axum::http::{Extensions, HeaderMap, HeaderValue};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on_service};
@@ -18,6 +18,7 @@ use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tracing::Span;
 
+use super::message;
 use super::sessions::Sessions;
 use super::{Mcp, Shared, Who};
 use crate::auth::{Identity, is_of_this_server};
@@ -31,6 +32,9 @@ use crate::transfer::HeldBody;
 
 /// Where the protocol is served.
 pub(crate) const PATH: &str = "/mcp";
+
+/// The types of answers. The SDK refuses a client that does not name both.
+const ANSWERS: &str = "application/json, text/event-stream";
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -86,29 +90,22 @@ struct Admitted {
 
 /// Lets a request in whose caller is known, whose page is of this server, and whose session is its own. A stream ends
 /// with the credential that opened it.
-async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
+    name_accepted(request.headers_mut());
     let admitted = match gate.check(request.headers(), request.extensions()).await {
         Ok(admitted) => admitted,
-        Err(error) => {
-            let unknown = error.code == ErrorCode::Unauthenticated;
-            let mut response = ApiError::new(&gate.state, error).into_response();
-            if unknown {
-                let headers = response.headers_mut();
-                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            return response;
-        }
+        Err(error) => return ApiError::new(&gate.state, error).into_response(),
     };
-    let mut request = match gate.measured(request).await {
-        Ok(request) => request,
+    let (mut request, body) = match gate.measured(request).await {
+        Ok(measured) => measured,
         Err(error) => return error.into_response(),
     };
     let credential = streams::credential(request.headers());
+    let facts = RequestFacts::new(&request, body);
     request.extensions_mut().insert(admitted.caller.clone());
     request.extensions_mut().insert(Span::current());
-    let response = next.run(request).await;
-    let opened = response.headers().get(SESSION);
-    let opened = opened.and_then(|session| session.to_str().ok());
+    let response = gate.corrected(&facts, next.run(request).await);
+    let opened = text(response.headers(), SESSION);
     if let (Some(id), Some(share)) = (opened, admitted.session) {
         let (state, caller) = (&gate.state, &admitted.caller);
         gate.sessions
@@ -123,9 +120,52 @@ async fn admit(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     }
 }
 
+/// Names the types of answers for a client that accepts `*/*`.
+fn name_accepted(headers: &mut HeaderMap) {
+    let given = headers.get_all(ACCEPT).iter();
+    let mut given = given.filter_map(|value| value.to_str().ok());
+    if given.any(|value| value.split(',').any(accepts_all)) {
+        headers.insert(ACCEPT, HeaderValue::from_static(ANSWERS));
+    }
+}
+
+/// Whether a range of media types is `*/*`, and not one of weight 0, which refuses it (RFC 9110, section 12.4.2).
+fn accepts_all(range: &str) -> bool {
+    let mut parts = range.split(';').map(str::trim);
+    let refuses = |part: &str| {
+        let weight = part
+            .strip_prefix("q=")
+            .and_then(|weight| weight.parse().ok());
+        weight.is_some_and(|weight: f32| weight <= 0.0)
+    };
+    parts.next() == Some("*/*") && !parts.any(refuses)
+}
+
+/// The facts of a request that its answer depends on.
+struct RequestFacts {
+    method: Method,
+    is_json: bool,
+    session: Option<String>,
+    body: Bytes,
+}
+
+impl RequestFacts {
+    fn new(request: &Request, body: Bytes) -> Self {
+        let headers = request.headers();
+        let kind = text(headers, CONTENT_TYPE.as_str()).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default();
+        Self {
+            method: request.method().clone(),
+            is_json: kind.trim().eq_ignore_ascii_case("application/json"),
+            session: text(headers, SESSION).map(str::to_owned),
+            body,
+        }
+    }
+}
+
 impl Gate {
     /// The request with its body read and measured: the SDK reads it twice over, and bounds its bytes only.
-    async fn measured(&self, request: Request) -> Result<Request, ApiError> {
+    async fn measured(&self, request: Request) -> Result<(Request, Bytes), ApiError> {
         let (head, body) = request.into_parts();
         let read = ReadBody::read(&head, body, &self.state).await?;
         let profile = Profile::MESSAGE.of_bytes(usize::MAX);
@@ -133,9 +173,27 @@ impl Gate {
             let error = EngineError::new(ErrorCode::InvalidRequest, format!("the body {much}"));
             return Err(ApiError::new(&self.state, error));
         }
-        let ReadBody { bytes, share } = read;
-        let body = HeldBody::new(Body::from(bytes), share);
-        Ok(Request::from_parts(head, Body::new(body)))
+        let bytes = Bytes::from(read.bytes);
+        let body = HeldBody::new(Body::from(bytes.clone()), read.share);
+        let request = Request::from_parts(head, Body::new(body));
+        Ok((request, bytes))
+    }
+
+    /// The SDK's answer, with the status that clients expect where the SDK sends another.
+    fn corrected(&self, facts: &RequestFacts, mut response: Response) -> Response {
+        match response.status() {
+            // The SDK's status for a body that it cannot read.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if facts.is_json => message::refused(&facts.body),
+            // Clients accept 200 and 204 for the end of a session, and report any other status.
+            StatusCode::ACCEPTED if facts.method == Method::DELETE => {
+                if let Some(session) = &facts.session {
+                    self.sessions.closed(session);
+                }
+                *response.status_mut() = StatusCode::NO_CONTENT;
+                response
+            }
+            _ => response,
+        }
     }
 
     async fn check(
@@ -182,4 +240,37 @@ impl Gate {
 
 fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// curl and many HTTP libraries send `*/*` by default.
+    #[test]
+    fn a_client_that_accepts_everything_accepts_both_types_of_answers() {
+        let cases: [(&[&str], bool); 7] = [
+            (&["*/*"], true),
+            (&["text/html, */*;q=0.8"], true),
+            (&["application/json", "*/*"], true),
+            (&["application/json, text/event-stream"], false),
+            (&["application/json, */*;q=0"], false),
+            (&["application/*"], false),
+            (&[], false),
+        ];
+        for (given, named) in cases {
+            let mut headers = HeaderMap::new();
+            for value in given {
+                headers.append(ACCEPT, HeaderValue::from_str(value).unwrap());
+            }
+            let before = headers.clone();
+            name_accepted(&mut headers);
+            if named {
+                assert_eq!(headers.get_all(ACCEPT).iter().count(), 1, "{given:?}");
+                assert_eq!(headers[ACCEPT], ANSWERS, "{given:?}");
+            } else {
+                assert_eq!(headers, before, "{given:?}");
+            }
+        }
+    }
 }

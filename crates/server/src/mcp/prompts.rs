@@ -3,6 +3,7 @@
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::ids::PlaybookId;
 use charter_contract::parameter::Parameter;
 use charter_engine::{DocumentFilter, EngineError, InForce};
 use rmcp::ErrorData;
@@ -13,14 +14,17 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::call::Call;
-use super::failure::protocol_error;
+use super::failure::{invalid_cursor, protocol_error};
 
 /// Prompts of a page.
 const PAGE: usize = 100;
 
 /// A page of prompts, by id.
-pub(super) fn list(call: &Call, after: Option<String>) -> ListPromptsResult {
+pub(super) fn list(call: &Call, after: Option<String>) -> Result<ListPromptsResult, ErrorData> {
     let after = after.unwrap_or_default();
+    if !after.is_empty() && PlaybookId::parse(&after).is_err() {
+        return Err(invalid_cursor());
+    }
     let kind = DocumentKind::Playbook;
     let mut found = call.engine().list_documents(
         &call.caller,
@@ -37,7 +41,7 @@ pub(super) fn list(call: &Call, after: Option<String>) -> ListPromptsResult {
         .filter_map(|listed| Some(prompt(&offered(call, &listed.id)?)));
     let mut listed = ListPromptsResult::with_all_items(prompts.collect());
     listed.next_cursor = next;
-    listed
+    Ok(listed)
 }
 
 /// One prompt with its arguments filled in.
@@ -46,11 +50,7 @@ pub(super) fn get(
     name: &str,
     arguments: &JsonObject,
 ) -> Result<GetPromptResult, ErrorData> {
-    let playbook = offered(call, name).ok_or_else(|| {
-        let error = EngineError::not_found("prompt", name);
-        // A prompt is no resource: the protocol wants plain invalid parameters.
-        ErrorData::invalid_params(protocol_error(&error).message, None)
-    })?;
+    let playbook = offered(call, name).ok_or_else(|| absent(name))?;
     let missing = playbook.mandatory_parameters.iter();
     let missing = missing.filter(|parameter| !arguments.contains_key(parameter.name.as_ref()));
     let missing: Vec<&str> = missing.map(|parameter| parameter.name.as_ref()).collect();
@@ -72,11 +72,10 @@ pub(super) fn complete(
         return Ok(CompleteResult::default());
     };
     let typed = &request.argument.value;
-    let playbook = offered(call, &prompt.name);
-    let parameter = playbook.as_ref().and_then(|playbook| {
-        let mut parameters = parameters(playbook);
-        parameters.find(|(parameter, _)| parameter.name.as_ref() == request.argument.name)
-    });
+    let playbook = offered(call, &prompt.name).ok_or_else(|| absent(&prompt.name))?;
+    let mut parameters = parameters(&playbook);
+    let parameter =
+        parameters.find(|(parameter, _)| parameter.name.as_ref() == request.argument.name);
     let allowed = parameter.map(|(parameter, _)| possible(parameter));
     let fitting = allowed
         .into_iter()
@@ -86,6 +85,12 @@ pub(super) fn complete(
     let completion = CompletionInfo::with_all_values(values)
         .map_err(|error| ErrorData::internal_error(error, None))?;
     Ok(CompleteResult::new(completion))
+}
+
+/// A prompt that is not there is no resource: the protocol wants plain invalid parameters.
+fn absent(name: &str) -> ErrorData {
+    let error = EngineError::not_found("prompt", name);
+    ErrorData::invalid_params(protocol_error(&error).message, None)
 }
 
 /// An active playbook that somebody accepted.

@@ -113,6 +113,11 @@ impl Sessions {
         tokio::spawn(async move { sessions.end_with(&state, &credential, &id).await });
     }
 
+    /// Forgets a session that its owner closed.
+    pub(super) fn closed(&self, id: &str) {
+        self.open().remove(id);
+    }
+
     /// Waits until a session is closed, or closes it when its credential ends; then gives its place back.
     async fn end_with(&self, state: &AppState, credential: &HeaderMap, id: &str) {
         let stopping = state.engine.stopping();

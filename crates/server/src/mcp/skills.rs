@@ -16,7 +16,7 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::call::Call;
-use super::failure::{invalid_params, protocol_error};
+use super::failure::{invalid_cursor, invalid_params, protocol_error};
 
 /// What the addresses of skills begin with.
 pub(super) const SKILL: &str = "skill://";
@@ -60,8 +60,7 @@ pub(super) async fn list(
     after: Option<String>,
 ) -> Result<ListSkillsResult, ErrorData> {
     let after = after.map(|after| SkillId::parse(&after)).transpose();
-    let after = after
-        .map_err(|_| ErrorData::invalid_params("the cursor is none that a page gave out", None))?;
+    let after = after.map_err(|_| invalid_cursor())?;
     let found = call
         .engine()
         .skill_manifests(&call.caller, after.as_ref(), PAGE);
