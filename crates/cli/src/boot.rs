@@ -22,10 +22,13 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::clock::SystemClock;
-use charter_effects::{HostPattern, Imports, LandlockUse, Sandbox, SandboxOptions, ToolRunner};
+use charter_effects::webhook::HttpWebhooks;
+use charter_effects::{
+    HostPattern, Imports, LandlockUse, Models, Sandbox, SandboxOptions, ToolRunner,
+};
 use charter_engine::{
-    Caller, ClientTools, CodeAgent, Engine, LensSettings, MemorySettings, Ports, RandomIds,
-    Settings, SkillVectors, ToolGrants,
+    Caller, ClientTools, CodeAgent, Engine, LensSettings, MemorySettings, Ports, Providers,
+    RandomIds, Settings, SkillVectors, ToolGrants,
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
@@ -33,6 +36,8 @@ use charter_search::embed::{
     WeightsMemory,
 };
 use charter_server::{Access, ApiKey, AppState};
+use charter_store::SharedStore;
+use charter_store::skill_index::SkillIndex;
 
 use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
@@ -65,28 +70,53 @@ impl Running {
 
 /// Opens the data directory and starts an engine over it.
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
-    let (ports, store) = ports(config).await?;
-    let settings = settings(config)?;
-    let engine = Engine::start(ports, settings)
-        .await
-        .map_err(Reported::from)?;
+    let services = Services::read(config)?;
+    let store = OpenStore::open(config).await?;
+    let engine = load(config, services, store.shared()).await?;
     Ok(Running { engine, store })
+}
+
+/// Loads the model and the catalogue and starts an engine over an open store: what takes longest of a start.
+pub(crate) async fn load(
+    config: &Config,
+    services: Services,
+    store: SharedStore,
+) -> anyhow::Result<Arc<Engine>> {
+    let ports = ports(config, services, store).await?;
+    let engine = Engine::start(ports, settings(config)?).await;
+    Ok(engine.map_err(Reported::from)?)
 }
 
 /// The same without loading the catalogue, whose vectors may be another model's: nothing is routed or driven.
 pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<Running> {
-    let (ports, store) = ports(config).await?;
-    let settings = settings(config)?;
-    let engine = Engine::unloaded(ports, settings);
+    let services = Services::read(config)?;
+    let store = OpenStore::open(config).await?;
+    let ports = ports(config, services, store.shared()).await?;
+    let engine = Engine::unloaded(ports, settings(config)?);
     Ok(Running { engine, store })
 }
 
-async fn ports(config: &Config) -> anyhow::Result<(Ports, OpenStore)> {
-    let models = models(config)?;
-    let webhooks = Arc::new(webhooks(config)?);
-    let providers = Arc::new(providers(config)?);
-    let skill_index = skill_index(config)?;
-    let store = OpenStore::open(config).await?;
+/// The services elsewhere that the configuration names. They are read before anything is opened.
+pub(crate) struct Services {
+    models: Arc<dyn Models>,
+    webhooks: Arc<HttpWebhooks>,
+    providers: Arc<Providers>,
+    skill_index: Option<Arc<dyn SkillIndex>>,
+}
+
+impl Services {
+    /// Reads and checks it; no service is asked.
+    pub(crate) fn read(config: &Config) -> anyhow::Result<Self> {
+        Ok(Self {
+            models: models(config)?,
+            webhooks: Arc::new(webhooks(config)?),
+            providers: Arc::new(providers(config)?),
+            skill_index: skill_index(config)?,
+        })
+    }
+}
+
+async fn ports(config: &Config, services: Services, store: SharedStore) -> anyhow::Result<Ports> {
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
     let (tools, imports): (Arc<dyn ToolRunner>, _) = match mcp::connect(config, &sandbox).await? {
@@ -96,23 +126,21 @@ async fn ports(config: &Config) -> anyhow::Result<(Ports, OpenStore)> {
         }
         None => (Arc::<Sandbox>::clone(&sandbox), Imports::none()),
     };
-    let generator = Arc::new(CodeAgent::new(Arc::clone(&models)));
-    let ports = Ports {
-        store: store.shared(),
+    Ok(Ports {
+        store,
         embedder,
-        skill_index,
+        skill_index: services.skill_index,
         tools,
         imports,
         sources: sandbox,
-        models,
-        webhooks,
-        providers,
-        generator,
+        generator: Arc::new(CodeAgent::new(Arc::clone(&services.models))),
+        models: services.models,
+        webhooks: services.webhooks,
+        providers: services.providers,
         clock: Arc::new(SystemClock::start().context("reading the clock")?),
         ids: Arc::new(RandomIds),
         evidence_key: evidence_key::load(config)?,
-    };
-    Ok((ports, store))
+    })
 }
 
 /// The configured embedder; `None` where words alone are compared.

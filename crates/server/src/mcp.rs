@@ -9,6 +9,8 @@
 
 mod call;
 mod failure;
+mod loading;
+mod local;
 mod message;
 mod mission;
 mod mount;
@@ -31,7 +33,7 @@ use std::sync::Arc;
 use axum::http::request::Parts;
 use charter_contract::bounds::MCP_CALLS;
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, Engine, EngineError, Shares};
+use charter_engine::{Caller, EngineError, Shares};
 use prometheus_client::metrics::counter::Counter;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -43,19 +45,23 @@ use rmcp::model::{
     UpdateTaskParams,
 };
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use crate::operations;
 use crate::shares::Use;
 
+pub use loading::EngineLoader;
+pub use local::{LocalMcp, McpError};
 pub(crate) use mount::{PATH, mounted};
 #[cfg(test)]
 pub(crate) use table::TOOLS;
+pub use table::only_reads;
 
 use call::Call;
 use failure::{invalid_cursor, protocol_error, unserved};
+use loading::LoadingEngine;
 
 /// The revisions that are spoken, oldest first.
 const VERSIONS: [ProtocolVersion; 3] = [
@@ -85,7 +91,7 @@ enum Who {
 
 /// What all connections share.
 struct Shared {
-    engine: Arc<Engine>,
+    engine: LoadingEngine,
     /// Seals what a client keeps for the server between two rounds of a call.
     seal: RequestStateCodec,
     /// Tool calls under way.
@@ -99,56 +105,9 @@ pub(crate) struct Mcp {
     who: Who,
 }
 
-/// Why a connection over standard input and output ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum McpError {
-    /// The client did not shake hands.
-    #[error("starting the protocol")]
-    Start(#[source] Box<rmcp::service::ServerInitializeError>),
-    /// The connection's task broke.
-    #[error("serving the protocol")]
-    Serve(#[source] tokio::task::JoinError),
-}
-
-/// Serves one caller over standard input and output, until the client closes them or `stop` resolves.
-///
-/// # Errors
-/// [`McpError`].
-pub async fn serve_stdio(
-    engine: Arc<Engine>,
-    caller: Caller,
-    stop: impl Future<Output = ()>,
-) -> Result<(), McpError> {
-    let mcp = Mcp {
-        shared: Arc::new(Shared::new(engine, Counter::default())),
-        who: Who::Always(caller),
-    };
-    let serving = mcp.serve(rmcp::transport::io::stdio_pipes());
-    tokio::pin!(stop);
-    let running = tokio::select! {
-        started = serving => match started {
-            Ok(running) => running,
-            // A client that leaves before it says anything wanted nothing.
-            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(error) => return Err(McpError::Start(Box::new(error))),
-        },
-        () = &mut stop => return Ok(()),
-    };
-    let ended = running.cancellation_token();
-    let waiting = running.waiting();
-    tokio::pin!(waiting);
-    tokio::select! {
-        quit = &mut waiting => quit.map(drop).map_err(McpError::Serve),
-        () = stop => {
-            ended.cancel();
-            waiting.await.map(drop).map_err(McpError::Serve)
-        }
-    }
-}
-
 impl Shared {
     /// `refused` counts the calls that found no place.
-    fn new(engine: Arc<Engine>, refused: Counter) -> Self {
+    fn new(engine: LoadingEngine, refused: Counter) -> Self {
         // Two random 128-bit numbers: a key that no other process and no client knows.
         let key = [Uuid::new_v4(), Uuid::new_v4()].map(Uuid::into_bytes);
         Self {
@@ -183,21 +142,22 @@ impl Mcp {
     }
 
     /// The call of a method that the caller may use.
-    fn admitted(
+    async fn admitted(
         &self,
         method: &str,
         context: RequestContext<RoleServer>,
     ) -> Result<Call, ErrorData> {
-        let call = self.call(context)?;
+        let call = self.call(context).await?;
         let admitted = operations::admit(&format!("mcp:{method}"), &call.caller);
         admitted
             .map(|()| call)
             .map_err(|error| protocol_error(&error))
     }
 
-    fn call(&self, context: RequestContext<RoleServer>) -> Result<Call, ErrorData> {
+    async fn call(&self, context: RequestContext<RoleServer>) -> Result<Call, ErrorData> {
         let caller = self.caller(&context)?;
-        Ok(Call::new(Arc::clone(&self.shared), caller, context))
+        let begun = Call::begin(Arc::clone(&self.shared), caller, context).await;
+        begun.map_err(|error| protocol_error(&error))
     }
 }
 
@@ -251,7 +211,7 @@ impl ServerHandler for Mcp {
             return Err(ErrorData::invalid_params(message, None));
         };
         let span = span_of(&context);
-        let call = self.call(context)?.given(&request)?;
+        let call = self.call(context).await?.given(&request)?;
         if let Err(error) = entry.admit(&call.caller) {
             return Ok(call.failed(&error).into());
         }
@@ -269,7 +229,8 @@ impl ServerHandler for Mcp {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.admitted("resources/list", context)?, cursor(request)).await
+        let call = self.admitted("resources/list", context).await?;
+        resources::list(&call, cursor(request)).await
     }
 
     async fn list_resource_templates(
@@ -287,7 +248,7 @@ impl ServerHandler for Mcp {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = resources::read(&self.call(context)?, &request.uri).await;
+        let read = resources::read(&self.call(context).await?, &request.uri).await;
         read.map(ReadResourceResponse::from)
     }
 
@@ -296,7 +257,7 @@ impl ServerHandler for Mcp {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let call = self.admitted("prompts/list", context)?;
+        let call = self.admitted("prompts/list", context).await?;
         prompts::list(&call, cursor(request))
     }
 
@@ -306,11 +267,8 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let prompt = prompts::get(
-            &self.admitted("prompts/get", context)?,
-            &request.name,
-            &arguments,
-        );
+        let call = self.admitted("prompts/get", context).await?;
+        let prompt = prompts::get(&call, &request.name, &arguments);
         prompt.map(GetPromptResponse::from)
     }
 
@@ -319,7 +277,8 @@ impl ServerHandler for Mcp {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        prompts::complete(&self.admitted("completion/complete", context)?, &request)
+        let call = self.admitted("completion/complete", context).await?;
+        prompts::complete(&call, &request)
     }
 
     async fn get_task(
@@ -327,7 +286,8 @@ impl ServerHandler for Mcp {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        tasks::get(&self.admitted("tasks/get", context)?, &request.task_id).await
+        let call = self.admitted("tasks/get", context).await?;
+        tasks::get(&call, &request.task_id).await
     }
 
     async fn update_task(
@@ -335,7 +295,7 @@ impl ServerHandler for Mcp {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let call = self.admitted("tasks/update", context)?;
+        let call = self.admitted("tasks/update", context).await?;
         tasks::update(&call, &request.task_id, &request.input_responses).await
     }
 
@@ -344,7 +304,8 @@ impl ServerHandler for Mcp {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        tasks::cancel(&self.admitted("tasks/cancel", context)?, &request.task_id).await
+        let call = self.admitted("tasks/cancel", context).await?;
+        tasks::cancel(&call, &request.task_id).await
     }
 
     async fn list_skills(
@@ -352,7 +313,8 @@ impl ServerHandler for Mcp {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        skills::list(&self.admitted("skills/list", context)?, cursor(request)).await
+        let call = self.admitted("skills/list", context).await?;
+        skills::list(&call, cursor(request)).await
     }
 
     async fn get_skill(
@@ -360,7 +322,8 @@ impl ServerHandler for Mcp {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        skills::get(&self.admitted("skills/get", context)?, &request.uri).await
+        let call = self.admitted("skills/get", context).await?;
+        skills::get(&call, &request.uri).await
     }
 
     async fn on_custom_request(

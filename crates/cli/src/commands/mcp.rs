@@ -1,113 +1,186 @@
-//! `charter mcp`: the Model Context Protocol over standard input and output, for clients that start a
-//! process. Where a server runs, this hands every message over to it, so that many clients can share
-//! one; else the engine runs in this process. Nothing but the protocol goes to standard output.
+//! `charter mcp`: the Model Context Protocol over standard input and output, for clients that start a process. A server
+//! that holds the data directory answers them. Without one, the first of these processes runs the engine and answers the
+//! clients of the others too; when it ends, another takes over. Standard output carries nothing but the protocol.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod host;
+mod relay;
+mod socket;
 
-use anyhow::Context;
-use charter_engine::Caller;
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
-use rmcp::transport::Transport;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use charter_contract::error_code::ErrorCode;
 use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::io::stdio_pipes;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
+use rmcp::transport::{StdioReader, StdioWriter, Transport};
 use rmcp::{RoleClient, RoleServer};
-use tokio::task::JoinSet;
+use tokio::net::UnixStream;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::serve::stop_signal;
-use crate::boot::Running;
+use crate::boot::{OpenStore, Services};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::EXIT_OK;
+use crate::failure::{EXIT_OK, Reported};
+use host::EngineHost;
+use relay::{ClientConnection, RelayEnd, SendFailure};
 
-/// Messages of the client that are on their way to the server at once.
-const MAX_SENDING: usize = 64;
+/// How long this process waits for a process that holds the data directory and does not answer, because it starts or ends.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(100);
+
+type Stdio = AsyncRwTransport<RoleServer, StdioReader, StdioWriter>;
 
 pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
-    match Client::connect(config).await? {
-        Client::Remote { http, base, key } => bridge(http, &base, key).await?,
-        Client::Local { router, running } => {
-            drop(router);
-            serve(running).await?;
+    let (input, output) = stdio_pipes();
+    let client = ClientConnection::new(Stdio::new(input, output));
+    let stop = CancellationToken::new();
+    tokio::spawn({
+        let stop = stop.clone();
+        async move {
+            stop_signal().await;
+            stop.cancel();
         }
+    });
+    match &config.server {
+        Some(server) => relay_over_http(client, server, config, &stop).await?,
+        None => serve_from_data(client, config, &stop).await?,
     }
     Ok(EXIT_OK)
 }
 
-/// Serves from an engine in this process.
-async fn serve(running: Running) -> anyhow::Result<()> {
-    let engine = Arc::clone(&running.engine);
-    engine.recover().await?;
-    engine.keep_house();
-    let stopping = Arc::clone(&engine);
-    let stop = async move {
-        stop_signal().await;
-        stopping.interrupt();
-    };
-    let served = charter_server::serve_stdio(engine, Caller::local()?, stop).await;
-    running.stop().await?;
-    served.context("serving the Model Context Protocol")
+/// The process that holds the data directory.
+enum DataHolder {
+    /// This process.
+    Own(EngineHost),
+    /// Another process of this command.
+    Peer(UnixStream),
+    /// A server at this URL.
+    Server(String),
 }
 
-/// Hands messages over between standard input and output and a server's `/mcp`.
-async fn bridge(http: reqwest::Client, base: &str, key: Option<String>) -> anyhow::Result<()> {
-    let mut config = StreamableHttpClientTransportConfig::with_uri(format!("{base}/mcp"));
-    config.auth_header = key;
-    config.custom_headers = HashMap::new();
-    let server = StreamableHttpClientTransport::with_client(http, config);
-    let (input, output) = rmcp::transport::io::stdio_pipes();
-    let client = AsyncRwTransport::<RoleServer, _, _>::new(input, output);
-    tokio::select! {
-        handed = hand_over(client, server, base) => handed,
-        () = stop_signal() => Ok(()),
-    }
-}
-
-async fn hand_over(
-    mut client: impl Transport<RoleServer> + 'static,
-    mut server: impl Transport<RoleClient> + 'static,
-    base: &str,
+/// Serves a client from the data directory, also after its holder has ended.
+async fn serve_from_data(
+    mut client: ClientConnection<Stdio>,
+    config: &Config,
+    stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let mut sending = JoinSet::new();
     loop {
-        tokio::select! {
-            message = client.receive(), if sending.len() < MAX_SENDING => {
-                let Some(message) = message else { break };
-                let request = asked(&message);
-                let sent = server.send(message);
-                sending.spawn(async move { (request, sent.await.err()) });
+        let Some(holder) = await_holder(&mut client, config, stop).await? else {
+            return Ok(());
+        };
+        let end = match holder {
+            DataHolder::Server(server) => {
+                return relay_over_http(client, &server, config, stop).await;
             }
-            message = server.receive() => {
-                let message = message.with_context(|| format!("the server {base} ended the connection"))?;
-                let said = client.send(message).await;
-                said.map_err(|error| anyhow::anyhow!("writing to the client: {error}"))?;
-            }
-            Some(sent) = sending.join_next() => {
-                let (request, failed) = sent.context("handing a message over")?;
-                let Some(error) = failed else { continue };
-                tracing::warn!(error = %error, "the server did not take a message");
-                if let Some(refusal) = request.map(|id| refusal(id, base)) {
-                    let said = client.send(refusal).await;
-                    said.map_err(|error| anyhow::anyhow!("writing to the client: {error}"))?;
+            DataHolder::Peer(stream) => relay_over_stream(&mut client, stream, stop).await?,
+            DataHolder::Own(host) => {
+                let stream = host.connect().context("connecting to the engine")?;
+                let end = relay_over_stream(&mut client, stream, stop).await;
+                host.stop().await?;
+                if end? == RelayEnd::AnswererLost {
+                    bail!("the engine in this process ended the connection");
                 }
+                return Ok(());
             }
+        };
+        match end {
+            RelayEnd::ClientLeft => return Ok(()),
+            RelayEnd::AnswererLost => tokio::time::sleep(PAUSE).await,
         }
     }
-    let closed = server.close().await;
-    closed.map_err(|error| anyhow::anyhow!("closing the connection to {base}: {error}"))
 }
 
-/// The request that a message is, whose sender waits for an answer.
-fn asked(message: &ClientJsonRpcMessage) -> Option<RequestId> {
-    match message {
-        ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
-        _ => None,
+/// Waits for the holder of the data directory, and reads ahead meanwhile. `None` when the client leaves without a request,
+/// or this process stops.
+async fn await_holder(
+    client: &mut ClientConnection<Stdio>,
+    config: &Config,
+    stop: &CancellationToken,
+) -> anyhow::Result<Option<DataHolder>> {
+    let finding = find_holder(config);
+    tokio::pin!(finding);
+    while !client.is_done() {
+        tokio::select! {
+            holder = &mut finding => return holder.map(Some),
+            () = client.read_ahead(), if client.has_room() => {}
+            () = stop.cancelled() => break,
+        }
     }
+    Ok(None)
 }
 
-fn refusal(id: RequestId, base: &str) -> ServerJsonRpcMessage {
-    let message = format!("the Charter server at {base} did not take the request");
-    ServerJsonRpcMessage::error(ErrorData::internal_error(message, None), Some(id))
+/// Finds the holder of the data directory. Without one, this process becomes the holder.
+async fn find_holder(config: &Config) -> anyhow::Result<DataHolder> {
+    let until = Instant::now() + PATIENCE;
+    let services = Services::read(config)?;
+    let locked = loop {
+        let locked = match OpenStore::open(config).await {
+            Ok(store) => {
+                let host = EngineHost::start(config, services, store)?;
+                return Ok(DataHolder::Own(host));
+            }
+            Err(error) => error,
+        };
+        if let Some(server) = Client::holder(&locked) {
+            return Ok(DataHolder::Server(server));
+        }
+        if !is_locked(&locked) {
+            return Err(locked);
+        }
+        match socket::connect(&config.data_dir).await {
+            Ok(stream) => return Ok(DataHolder::Peer(stream)),
+            Err(error) if Instant::now() < until => {
+                tracing::debug!(error = %error, "the holder of the data directory does not answer yet");
+            }
+            Err(_) => break locked,
+        }
+        tokio::time::sleep(PAUSE).await;
+    };
+    Err(locked)
+}
+
+fn is_locked(error: &anyhow::Error) -> bool {
+    let reported = error.downcast_ref::<Reported>();
+    reported.is_some_and(|reported| reported.code == ErrorCode::DataDirectoryLocked.as_str())
+}
+
+async fn relay_over_stream(
+    client: &mut ClientConnection<Stdio>,
+    stream: UnixStream,
+    stop: &CancellationToken,
+) -> anyhow::Result<RelayEnd> {
+    let (reading, writing) = stream.into_split();
+    let mut answerer = AsyncRwTransport::<RoleClient, _, _>::new(reading, writing);
+    let failure = SendFailure::EndsConnection;
+    client.relay(&mut answerer, failure, stop).await
+}
+
+/// Relays messages to a server's `/mcp`.
+async fn relay_over_http(
+    mut client: ClientConnection<Stdio>,
+    server: &str,
+    config: &Config,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    let http = reqwest::Client::builder().build();
+    let http = http.context("setting up the HTTP client")?;
+    let server = server.trim_end_matches('/');
+    let mut options = StreamableHttpClientTransportConfig::with_uri(format!("{server}/mcp"));
+    options.auth_header.clone_from(&config.api_key);
+    let mut answerer = StreamableHttpClientTransport::with_client(http, options);
+    let failure = SendFailure::FailsMessage;
+    match client.relay(&mut answerer, failure, stop).await? {
+        RelayEnd::AnswererLost => bail!("the server {server} ended the connection"),
+        RelayEnd::ClientLeft => {
+            let closed = answerer.close().await;
+            closed.map_err(|error| anyhow::anyhow!("closing the connection to {server}: {error}"))
+        }
+    }
 }

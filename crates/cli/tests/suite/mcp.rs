@@ -5,6 +5,7 @@ mod conformance;
 pub(crate) mod knowledge;
 mod missions;
 pub(crate) mod peers;
+mod processes;
 mod tasks;
 
 use std::io::Read;
@@ -171,6 +172,8 @@ fn the_python_client_sees_the_same_over_stdio_with_and_without_a_server() {
     // The engine in the client's process.
     let saw = python(&with(&over_stdio(&home), tour("auto"))).end();
     check_tour(&saw);
+    processes::check_that_they_share_a_data_directory(&home);
+    processes::check_that_the_handshake_waits_for_nothing();
     // A bridge to the server that holds the data directory.
     let server = home.serve();
     for (mode, version) in MODES {

@@ -1,12 +1,12 @@
 //! A command whose output a test reads line by line while it runs.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
 use serde_json::Value;
 
-use crate::home::DEADLINE;
+use crate::home::{DEADLINE, eventually};
 
 /// A running command. It is killed when this goes out of scope.
 pub(crate) struct Watched {
@@ -33,6 +33,18 @@ impl Watched {
     pub(crate) fn next(&self) -> Value {
         let line = self.lines.recv_timeout(DEADLINE).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    /// Writes a line to its input, as JSON.
+    pub(crate) fn send(&mut self, line: &Value) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Closes its input and waits for its exit code.
+    pub(crate) fn finish(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        let ended = || self.child.try_wait().unwrap();
+        eventually("the command's end", ended).code()
     }
 
     /// Whether it ended by itself.

@@ -28,8 +28,11 @@ const STATE_TTL: Duration = Duration::from_secs(3_600);
 /// One call.
 pub(super) struct Call {
     shared: Arc<Shared>,
+    engine: Arc<Engine>,
     pub(super) caller: Caller,
     pub(super) context: RequestContext<RoleServer>,
+    /// Progress notifications that the client has had, while the engine was loading.
+    pub(super) progress_sent: f64,
     /// What the client answers to questions of the round before.
     pub(super) answers: InputResponses,
     /// The question that the round before ended with.
@@ -49,23 +52,27 @@ pub(super) enum Asking {
 }
 
 impl Call {
-    pub(super) fn new(
+    /// A call of a caller, once the engine is loaded.
+    pub(super) async fn begin(
         shared: Arc<Shared>,
         caller: Caller,
         context: RequestContext<RoleServer>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, EngineError> {
+        let (engine, progress_sent) = shared.engine.wait(&context).await?;
+        Ok(Self {
             shared,
+            engine,
             caller,
             context,
+            progress_sent,
             answers: InputResponses::new(),
             pending: None,
             under_way: watch::Sender::new(None),
-        }
+        })
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
-        &self.shared.engine
+        &self.engine
     }
 
     /// Takes over what a client sends with the next round of a call.

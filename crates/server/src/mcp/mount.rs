@@ -20,7 +20,7 @@ use tracing::Span;
 
 use super::message;
 use super::sessions::Sessions;
-use super::{Mcp, Shared, Who};
+use super::{LoadingEngine, Mcp, Shared, Who};
 use crate::auth::{Identity, is_of_this_server};
 use crate::error::ApiError;
 use crate::extract::ReadBody;
@@ -48,7 +48,8 @@ struct Gate {
 /// The route of the protocol.
 pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
     let refused = |places: Use| state.metrics.refused(places.as_str());
-    let shared = Shared::new(Arc::clone(&state.engine), refused(Use::Calls));
+    let engine = LoadingEngine::ready(Arc::clone(&state.engine));
+    let shared = Shared::new(engine, refused(Use::Calls));
     let shared = Arc::new(shared);
     let sessions = Arc::new(Sessions::new(refused(Use::Sessions)));
     // The gate below looks at host and origin, by who may call at all.

@@ -4,6 +4,8 @@ use charter_contract::ids::MissionId;
 use charter_engine::{EngineError, MissionEvent, Progress, ProgressEvent};
 use futures_util::StreamExt;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::RequestContext;
+use rmcp::{Peer, RoleServer};
 
 use super::call::Call;
 
@@ -13,14 +15,14 @@ const PAGE: usize = 500;
 impl Call {
     /// Runs `work` with progress that goes to the client as notifications, in order, before the answer.
     pub(super) async fn telling<T>(&self, work: impl AsyncFnOnce(Progress) -> T) -> T {
-        let Some(token) = self.context.meta.get_progress_token() else {
+        let Some(mut reporter) = ProgressReporter::for_client(&self.context, self.progress_sent)
+        else {
             return work(Progress::silent()).await;
         };
         let (progress, mut events) = Progress::channel();
         let telling = async {
-            let mut told = Told { token, count: 0.0 };
             while let Some(event) = events.recv().await {
-                told.say(self, said(&event)).await;
+                reporter.report(said(&event)).await;
             }
         };
         // The channel closes with the work, so what was told goes out before the answer.
@@ -36,7 +38,8 @@ impl Call {
         mission: &MissionId,
         work: impl Future<Output = T>,
     ) -> Result<T, EngineError> {
-        let Some(token) = self.context.meta.get_progress_token() else {
+        let Some(mut reporter) = ProgressReporter::for_client(&self.context, self.progress_sent)
+        else {
             return Ok(work.await);
         };
         let events = self
@@ -44,42 +47,57 @@ impl Call {
             .follow_mission(&self.caller, mission, 0)
             .await?;
         let (mut events, mut work) = (std::pin::pin!(events), std::pin::pin!(work));
-        let mut told = Told { token, count: 0.0 };
         let mut seen = 0;
         let done = loop {
             tokio::select! {
                 biased;
                 Some(event) = events.next() => {
                     seen = event.entry.sequence;
-                    told.state(self, &event).await;
+                    reporter.report_state(&event).await;
                 }
                 done = &mut work => break done,
             }
         };
-        if let Err(error) = told.rest(self, mission, seen).await {
+        if let Err(error) = reporter.report_rest(self, mission, seen).await {
             tracing::debug!(error = %error, "a client was not told of all progress");
         }
         Ok(done)
     }
 }
 
-/// Progress of one call, so far.
-struct Told {
+/// Sends the progress of one call.
+pub(super) struct ProgressReporter {
     token: ProgressToken,
+    peer: Peer<RoleServer>,
     count: f64,
 }
 
-impl Told {
+impl ProgressReporter {
+    /// A reporter for a client that asks for progress and has had `count` notifications. Each has a higher number than the
+    /// one before.
+    pub(super) fn for_client(context: &RequestContext<RoleServer>, count: f64) -> Option<Self> {
+        Some(Self {
+            token: context.meta.get_progress_token()?,
+            peer: context.peer.clone(),
+            count,
+        })
+    }
+
+    /// The number of notifications that the client has had.
+    pub(super) fn count(&self) -> f64 {
+        self.count
+    }
+
     /// Tells where a mission has come to, if it has moved.
-    async fn state(&mut self, call: &Call, event: &MissionEvent) {
+    async fn report_state(&mut self, event: &MissionEvent) {
         if event.moved {
             let state = event.mission_state.as_str();
-            self.say(call, format!("the mission is {state}")).await;
+            self.report(format!("the mission is {state}")).await;
         }
     }
 
     /// Tells what happened after the event `seen`, so that nothing of it comes after the answer.
-    async fn rest(
+    async fn report_rest(
         &mut self,
         call: &Call,
         mission: &MissionId,
@@ -91,7 +109,7 @@ impl Told {
                 .mission_events(&call.caller, mission, seen, PAGE)
                 .await?;
             for event in &page.entries {
-                self.state(call, event).await;
+                self.report_state(event).await;
             }
             match page.next {
                 Some(next) => seen = next,
@@ -100,11 +118,11 @@ impl Told {
         }
     }
 
-    async fn say(&mut self, call: &Call, message: String) {
+    pub(super) async fn report(&mut self, message: String) {
         self.count += 1.0;
         let progress = ProgressNotificationParam::new(self.token.clone(), self.count);
         let progress = progress.with_message(message);
-        if let Err(error) = call.context.peer.notify_progress(progress).await {
+        if let Err(error) = self.peer.notify_progress(progress).await {
             tracing::debug!(error = %error, "a client was not told of progress");
         }
     }

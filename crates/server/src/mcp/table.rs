@@ -99,6 +99,13 @@ pub(super) fn find(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
+/// Whether a tool changes nothing, so that a call of it may be sent again.
+#[must_use]
+pub fn only_reads(name: &str) -> bool {
+    let annotations = find(name).and_then(|entry| (entry.tool)().annotations);
+    annotations.and_then(|hints| hints.read_only_hint) == Some(true)
+}
+
 const fn entry<T: McpTool>() -> Entry {
     Entry {
         name: T::NAME,
