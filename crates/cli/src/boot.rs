@@ -338,6 +338,14 @@ pub(crate) async fn app(
     let kept = engine.keys_kept().await.map_err(Reported::from)?;
     let access = Access::new(config.listen, keys, kept, engine.providers())?;
     let limits = limits::limits(&config.limits);
+    if !engine.providers().is_empty()
+        && config.a2a.public_url.is_none()
+        && !config.listen.ip().is_loopback()
+    {
+        tracing::warn!(
+            "clients of the Model Context Protocol do not find the identity provider: set `a2a.public_url`"
+        );
+    }
     let identity = identity(config, address)?;
     let join_trace = telemetry::join_trace(config);
     let engine = Arc::clone(engine);

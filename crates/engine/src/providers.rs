@@ -87,6 +87,8 @@ pub struct Provider {
     pub user: Claim,
     /// What may be done: the first one that applies counts.
     pub grants: Vec<ClaimGrant>,
+    /// The scopes of the provider that clients request. They are not scopes of this interface.
+    pub scopes: Vec<String>,
 }
 
 /// The providers whose tokens let in; none by default.
@@ -94,6 +96,8 @@ pub struct Provider {
 pub struct Providers {
     issuers: Option<Issuers>,
     known: HashMap<String, Provider>,
+    names: Vec<String>,
+    scopes: Vec<String>,
 }
 
 impl Providers {
@@ -107,12 +111,17 @@ impl Providers {
         }
         let options = providers.iter().map(|provider| provider.issuer.clone());
         let issuers = Issuers::new(options.collect())?;
+        let names = providers.iter().map(|provider| &provider.issuer.issuer);
+        let names = names.cloned().collect();
+        let scopes = scopes(&providers);
         let named = providers
             .into_iter()
             .map(|provider| (provider.issuer.issuer.clone(), provider));
         Ok(Self {
             issuers: Some(issuers),
             known: named.collect(),
+            names,
+            scopes,
         })
     }
 
@@ -121,6 +130,29 @@ impl Providers {
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
+
+    /// The issuers, in the order of the configuration.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The scopes that clients request, each once.
+    #[must_use]
+    pub fn scopes(&self) -> &[String] {
+        &self.scopes
+    }
+}
+
+/// The scopes of all providers, each once.
+fn scopes(providers: &[Provider]) -> Vec<String> {
+    let mut scopes: Vec<String> = Vec::new();
+    for scope in providers.iter().flat_map(|provider| &provider.scopes) {
+        if !scopes.contains(scope) {
+            scopes.push(scope.clone());
+        }
+    }
+    scopes
 }
 
 impl Provider {
@@ -147,6 +179,7 @@ impl Provider {
         let grant = self.grants.iter().find(applies).ok_or_else(|| {
             let message = "the token is good, and nothing is granted to its holder here";
             EngineError::new(ErrorCode::PermissionDenied, message)
+                .with_details(json!({"grants": []}))
         })?;
         let subject = claims.get("sub").and_then(Value::as_str);
         let credential = CredentialId::Token {

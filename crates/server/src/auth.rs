@@ -236,7 +236,7 @@ pub(crate) fn is_of_this_server(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a host's name is one by which programs reach the machine that they run on.
-fn is_this_machine(name: &str) -> bool {
+pub(crate) fn is_this_machine(name: &str) -> bool {
     let name = name.trim_start_matches('[').trim_end_matches(']');
     name == "localhost"
         || name

@@ -1,7 +1,7 @@
 //! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
 
 use axum::Json;
-use axum::http::header::{self, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{self, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
@@ -46,9 +46,8 @@ impl IntoResponse for ApiError {
         log(&self.error, &self.request);
         let body = self.state.engine.agent_error(&self.request, &self.error);
         let mut response = (status, Json(body)).into_response();
-        if status == StatusCode::UNAUTHORIZED {
-            let challenge = HeaderValue::from_static("Bearer");
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        if lacks_rights(&self.error) {
+            response.extensions_mut().insert(LacksRights);
         }
         if let Some(seconds) = wait(&self.error) {
             let headers = response.headers_mut();
@@ -69,6 +68,18 @@ fn allowed(error: &EngineError) -> Option<HeaderValue> {
     let methods = error.details.as_ref()?.get(ALLOW)?.as_array()?;
     let methods: Vec<&str> = methods.iter().filter_map(Value::as_str).collect();
     HeaderValue::try_from(methods.join(", ")).ok()
+}
+
+/// Marks the answer to a caller whose credential is good and does not open what was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LacksRights;
+
+/// Whether a credential lets its holder do too little: it names what is missing.
+fn lacks_rights(error: &EngineError) -> bool {
+    let details = error.details.as_ref();
+    let names = |missing: &str| details.is_some_and(|details| details.get(missing).is_some());
+    error.code == ErrorCode::PermissionDenied
+        && ["scope", "catalogue", "grants"].into_iter().any(names)
 }
 
 /// How long the client had better wait, in seconds, where that is known.

@@ -16,6 +16,7 @@ mod mcp;
 mod metrics;
 mod openapi;
 mod operations;
+mod protected_resource;
 mod routes;
 mod serve;
 mod shares;

@@ -15,6 +15,7 @@ use tracing::Instrument;
 
 use crate::auth::Identity;
 use crate::error::ApiError;
+use crate::protected_resource::ChallengeContext;
 use crate::state::AppState;
 use crate::telemetry::Told;
 use crate::transfer::{HeldBody, TimedBody};
@@ -129,6 +130,7 @@ pub(crate) async fn admit(
     mut request: Request,
     next: Next,
 ) -> Response {
+    let context = ChallengeContext::new(&request);
     let found = state.access.known(&state.engine, request.headers()).await;
     let share = match &found {
         Ok(caller) => state.requests.take(caller).map(Some),
@@ -140,13 +142,14 @@ pub(crate) async fn admit(
     };
     let caller = found.as_ref().ok().cloned();
     request.extensions_mut().insert(Identity::new(found));
-    match caller.zip(share) {
+    let response = match caller.zip(share) {
         Some((caller, share)) => {
             let place = Place::new(caller, share);
             answered_to_caller(&state, place, request, next).await
         }
         None => answered_to_anyone(&state, request, next).await,
-    }
+    };
+    context.challenge(&state, response)
 }
 
 /// The answer to a caller, who has its place until the answer is sent.

@@ -107,6 +107,7 @@ pub fn router(state: AppState) -> Router {
     let probes = routes::probes().method_not_allowed_fallback(routes::wrong_method);
     let routes = api
         .merge(routes::pages())
+        .merge(crate::protected_resource::routes())
         .merge(crate::mcp::mounted(&state))
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)

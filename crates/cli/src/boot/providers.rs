@@ -54,6 +54,7 @@ fn provider(oidc: &OidcConfig) -> anyhow::Result<Provider> {
             .iter()
             .map(grant)
             .collect::<anyhow::Result<_>>()?,
+        scopes: oidc.scopes.clone(),
     })
 }
 

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct A2aConfig {
     /// The URL at which others reach this server, e.g. `https://charter.example.com`; `http://` and the
-    /// address that it listens on when absent. Cards name no other, whatever a request says.
+    /// address that it listens on when absent. Cards name no other URL, and clients of the Model Context Protocol
+    /// find the identity provider by it.
     pub(crate) public_url: Option<String>,
     /// The name on the card.
     pub(crate) name: String,

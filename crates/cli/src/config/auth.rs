@@ -109,6 +109,9 @@ pub(crate) struct OidcConfig {
     pub(crate) user_claim: String,
     /// What its users may do: the first that applies counts; whom none applies to is refused.
     pub(crate) grants: Vec<GrantConfig>,
+    /// The scopes of the provider that clients of the Model Context Protocol request.
+    #[serde(default = "scopes")]
+    pub(crate) scopes: Vec<String>,
     /// How far clocks may be apart, in seconds.
     #[serde(default = "leeway_s")]
     pub(crate) leeway_s: u64,
@@ -150,6 +153,11 @@ fn algorithms() -> Vec<TokenAlgorithm> {
 
 fn user_claim() -> String {
     "sub".to_owned()
+}
+
+/// The scope that every provider of OpenID Connect knows (Core 1.0, section 3.1.2.1).
+fn scopes() -> Vec<String> {
+    vec!["openid".to_owned()]
 }
 
 fn leeway_s() -> u64 {

@@ -369,6 +369,22 @@ fn a_caller_sees_the_catalogue_of_its_tenant_only() {
         .fails(401, "unauthenticated");
 }
 
+/// A client is led to an identity provider only where there is one.
+#[test]
+fn without_a_provider_a_refusal_names_none() {
+    let mut keyless = Tenants::one().api.clone();
+    keyless.key = None;
+    let challenge = |api: &Api| api.header_of("/mcp", "www-authenticate").unwrap();
+    assert_eq!(challenge(&keyless), "Bearer");
+    assert_eq!(
+        challenge(&keyless.with_key("mallory")),
+        "Bearer error=\"invalid_token\""
+    );
+    keyless
+        .get("/.well-known/oauth-protected-resource/mcp")
+        .fails(404, "not_found");
+}
+
 /// A session belongs to whoever opened it, and pages of other sites are turned away.
 #[test]
 fn a_session_is_its_owners_and_no_other_sites() {

@@ -116,7 +116,42 @@ fn a_token_opens_every_protocol() {
         card.status
     };
     assert_eq!(card(&admin), 200);
-    assert_eq!(card(&rig.with(json!({"aud": "other"}))), 401);
+    let other = rig.with(json!({"aud": "other"}));
+    assert_eq!(card(&other), 401);
+    check_what_leads_to_the_provider(&rig, &other);
+}
+
+/// A refusal leads a client to the provider (RFC 9728), and names the fault of its token (RFC 6750).
+fn check_what_leads_to_the_provider(rig: &Rig, other: &Api) {
+    let anyone = &rig.server.api;
+    let place = "/.well-known/oauth-protected-resource";
+    for (path, resource) in [("/mcp", "/mcp"), ("/v1/runs", "")] {
+        let metadata = format!("resource_metadata=\"{}{place}{resource}\"", anyone.base);
+        let challenge = |api: &Api| api.header_of(path, "www-authenticate").unwrap();
+        assert_eq!(challenge(anyone), format!("Bearer {metadata}"));
+        let refused = format!("Bearer error=\"invalid_token\", {metadata}");
+        assert_eq!(challenge(other), refused);
+        let stranger = rig.with(json!({"groups": ["staff"]}));
+        let refused = format!("Bearer error=\"insufficient_scope\", {metadata}");
+        assert_eq!(challenge(&stranger), refused);
+        let shown = anyone.get(&format!("{place}{resource}")).expect(200);
+        assert_eq!(
+            shown,
+            json!({
+                "resource": format!("{}{resource}", anyone.base),
+                "authorization_servers": [rig.provider.issuer()],
+                "scopes_supported": ["openid"],
+                "bearer_methods_supported": ["header"],
+                "resource_name": "Charter",
+            })
+        );
+    }
+    let reader = rig.with(json!({"groups": "charter-readers"}));
+    let lacks = reader.header_of("/v1/runs", "www-authenticate").unwrap();
+    assert!(lacks.contains("insufficient_scope"), "{lacks}");
+    anyone
+        .get(&format!("{place}/other"))
+        .fails(404, "not_found");
 }
 
 /// Whatever is wrong with it is said, and nobody is let in.

@@ -48,6 +48,7 @@ fn provider() -> Provider {
             grant("/realm~1access/roles", "operator", Role::Operator),
             grant("scope", "charter.use", Role::User),
         ],
+        scopes: vec!["openid".to_owned()],
     }
 }
 
@@ -107,4 +108,14 @@ fn who_is_not_named_or_granted_anything_is_refused() {
     ] {
         assert_eq!(caller(&claims).unwrap_err().code, code, "{claims}");
     }
+}
+
+#[test]
+fn clients_request_each_scope_once_in_the_order_of_the_configuration() {
+    let of = |names: &[&str]| Provider {
+        scopes: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..provider()
+    };
+    let providers = [of(&["openid", "email"]), of(&[]), of(&["groups", "openid"])];
+    assert_eq!(scopes(&providers), ["openid", "email", "groups"]);
 }

@@ -60,6 +60,16 @@ impl Publisher {
         }
     }
 
+    /// Where others reach this server, without a slash at the end.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The server's name.
+    pub(crate) fn name(&self) -> &Text {
+        &self.identity.name
+    }
+
     fn card(&self, version: &str, abilities: &[Ability], agents: &[String], keyed: Keyed) -> Value {
         let interface = |path: &str, binding: &str| {
             json!({

@@ -1,0 +1,236 @@
+//! OAuth 2.0 protected-resource metadata (RFC 9728), by which clients of the Model Context Protocol find the identity
+//! provider that gives them a token, and the challenges that lead there (RFC 6750, section 3). Without a provider there
+//! is no metadata. Addresses come from the configuration: a request decides between the names of this machine only.
+
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, WWW_AUTHENTICATE};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use crate::auth::is_this_machine;
+use crate::error::LacksRights;
+use crate::mcp;
+use crate::routes;
+use crate::state::AppState;
+
+/// Where the metadata of the whole server is; that of a part of it is below, at the part's path.
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// How long readers may keep the metadata.
+const KEPT: &str = "public, max-age=300";
+
+/// The metadata's addresses.
+pub(crate) fn routes() -> Router<AppState> {
+    Router::new()
+        .route(METADATA, get(show))
+        .route(&format!("{METADATA}/{{*resource}}"), get(show))
+}
+
+async fn show(State(state): State<AppState>, uri: Uri, headers: HeaderMap) -> Response {
+    let configured = state.publisher.base();
+    let place = uri.path().strip_prefix(METADATA).unwrap_or_default();
+    let resource = resource_at(place, &path_of(configured));
+    let (false, Some(resource)) = (state.engine.providers().is_empty(), resource) else {
+        return routes::unknown(State(state), uri).await.into_response();
+    };
+    let base = base(configured, headers.get(HOST));
+    let document = document(&state, &format!("{base}{resource}"));
+    ([(CACHE_CONTROL, KEPT)], Json(document)).into_response()
+}
+
+fn document(state: &AppState, resource: &str) -> Value {
+    let providers = state.engine.providers();
+    let mut document = json!({
+        "resource": resource,
+        "authorization_servers": providers.names(),
+        "bearer_methods_supported": ["header"],
+        "resource_name": state.publisher.name(),
+    });
+    // A list without entries is left out (RFC 9728, section 3.2).
+    if !providers.scopes().is_empty() {
+        document["scopes_supported"] = json!(providers.scopes());
+    }
+    document
+}
+
+/// The path of the resource whose metadata is at `place` below [`METADATA`]: the server's, or that of the Model Context
+/// Protocol, also behind the path of the public URL (RFC 9728, section 3.1).
+fn resource_at(place: &str, public_path: &str) -> Option<&'static str> {
+    let place = place.trim_end_matches('/');
+    match place.strip_prefix(public_path).unwrap_or(place) {
+        "" => Some(""),
+        mcp::PATH => Some(mcp::PATH),
+        _ => None,
+    }
+}
+
+fn path_of(url: &str) -> String {
+    let url: Option<Uri> = url.parse().ok();
+    let path = url.as_ref().map_or("", Uri::path);
+    path.trim_end_matches('/').to_owned()
+}
+
+/// The URL of the server: the configured one. A server that listens on this machine has several names, and clients
+/// compare the one that they use, so there the request decides.
+fn base(configured: &str, host: Option<&HeaderValue>) -> String {
+    let is_local = |authority: &Authority| is_this_machine(authority.host());
+    let own: Option<Uri> = configured.parse().ok();
+    let own = own.as_ref().and_then(Uri::authority);
+    let named = host.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    match named.filter(is_local) {
+        Some(named) if own.is_some_and(is_local) => {
+            let port = named.port_u16().map(|port| format!(":{port}"));
+            let port = port.unwrap_or_default();
+            format!("http://{}{port}{}", named.host(), path_of(configured))
+        }
+        Some(_) | None => configured.to_owned(),
+    }
+}
+
+/// The facts of a request that its challenge depends on.
+pub(crate) struct ChallengeContext {
+    resource: &'static str,
+    host: Option<HeaderValue>,
+    has_credential: bool,
+}
+
+impl ChallengeContext {
+    pub(crate) fn new(request: &Request) -> Self {
+        let headers = request.headers();
+        Self {
+            resource: match request.uri().path() {
+                mcp::PATH => mcp::PATH,
+                _ => "",
+            },
+            host: headers.get(HOST).cloned(),
+            has_credential: headers.contains_key(AUTHORIZATION),
+        }
+    }
+
+    /// Adds a challenge to an answer that refuses a caller for its credential or its rights.
+    pub(crate) fn challenge(&self, state: &AppState, mut response: Response) -> Response {
+        let has_providers = !state.engine.providers().is_empty();
+        let lacks_rights = response.extensions().get::<LacksRights>().is_some();
+        let error = match response.status() {
+            StatusCode::UNAUTHORIZED => self.has_credential.then_some("invalid_token"),
+            StatusCode::FORBIDDEN if has_providers && lacks_rights => Some("insufficient_scope"),
+            _ => return response,
+        };
+        let metadata = has_providers.then(|| {
+            let base = base(state.publisher.base(), self.host.as_ref());
+            format!("{base}{METADATA}{}", self.resource)
+        });
+        if let Ok(challenge) = HeaderValue::try_from(written(error, metadata.as_deref())) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        response
+    }
+}
+
+fn written(error: Option<&str>, metadata: Option<&str>) -> String {
+    let parameters = [("error", error), ("resource_metadata", metadata)];
+    let given = parameters
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!("{name}=\"{}\"", value?)));
+    let given: Vec<String> = given.collect();
+    format!("Bearer {}", given.join(", ")).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_is_at_the_paths_of_the_server_and_of_the_protocol() {
+        for (place, public_path, resource) in [
+            ("", "", Some("")),
+            ("/", "", Some("")),
+            ("/mcp", "", Some("/mcp")),
+            ("/mcp/", "", Some("/mcp")),
+            ("/v1/runs", "", None),
+            ("/other/mcp", "", None),
+            ("/team", "/team", Some("")),
+            ("/team/mcp", "/team", Some("/mcp")),
+            ("/mcp", "/team", Some("/mcp")),
+        ] {
+            assert_eq!(resource_at(place, public_path), resource, "{place}");
+        }
+    }
+
+    /// A client refuses metadata of another origin than the one that it asked.
+    #[test]
+    fn only_the_names_of_this_machine_are_taken_from_a_request() {
+        for (configured, host, base) in [
+            (
+                "http://127.0.0.1:7407",
+                "localhost:7407",
+                "http://localhost:7407",
+            ),
+            (
+                "http://127.0.0.1:7407",
+                "127.0.0.1:7407",
+                "http://127.0.0.1:7407",
+            ),
+            ("http://localhost:7407", "[::1]:7407", "http://[::1]:7407"),
+            ("http://127.0.0.1:7407", "localhost", "http://localhost"),
+            (
+                "http://127.0.0.1:7407",
+                "me@localhost:1",
+                "http://localhost:1",
+            ),
+            (
+                "http://127.0.0.1:7407",
+                "evil.example",
+                "http://127.0.0.1:7407",
+            ),
+            (
+                "http://127.0.0.1:7407",
+                "localhost:1/\"x",
+                "http://127.0.0.1:7407",
+            ),
+            (
+                "https://charter.example",
+                "localhost:7407",
+                "https://charter.example",
+            ),
+            (
+                "https://charter.example/team",
+                "evil.example",
+                "https://charter.example/team",
+            ),
+        ] {
+            let named = HeaderValue::from_static(host);
+            assert_eq!(super::base(configured, Some(&named)), base, "{host}");
+        }
+        let configured = "http://127.0.0.1:7407";
+        assert_eq!(super::base(configured, None), configured);
+    }
+
+    #[test]
+    fn a_challenge_names_the_error_and_the_metadata_where_they_are() {
+        for (error, metadata, expected) in [
+            (None, None, "Bearer"),
+            (
+                Some("invalid_token"),
+                None,
+                "Bearer error=\"invalid_token\"",
+            ),
+            (
+                None,
+                Some("https://a/m"),
+                "Bearer resource_metadata=\"https://a/m\"",
+            ),
+            (
+                Some("insufficient_scope"),
+                Some("https://a/m"),
+                "Bearer error=\"insufficient_scope\", resource_metadata=\"https://a/m\"",
+            ),
+        ] {
+            assert_eq!(written(error, metadata), expected);
+        }
+    }
+}
