@@ -48,7 +48,7 @@ function Quoted({ passage }: { passage: Passage }) {
             </span>
           ))}
         </Text>
-        <Text size="sm" c="dimmed" className="mono" title="Ranks within this answer; it is no chance of being right.">
+        <Text size="sm" c="dimmed" className="mono" title="The chance that it has to do with the question; comparable over questions.">
           {passage.score.toFixed(3)}
         </Text>
       </Group>

@@ -124,15 +124,27 @@ function Found() {
   );
 }
 
+/** The memories that say the same as one, or otherwise. */
+function Others({ what, ids }: { what: string; ids: string[] | undefined }) {
+  if (ids === undefined) return null;
+  return (
+    <span title={ids.join(", ")}>
+      <Mark tone="warn">{what}</Mark>
+    </span>
+  );
+}
+
 const COLUMNS: Column<MemoryShown>[] = [
   {
     name: "Memory",
     width: "minmax(18rem, 3fr)",
-    cell: ({ memory_id, memory }) => (
+    cell: ({ memory_id, memory, similar_to, conflicts_with }) => (
       <>
         <Link to="/memory/$id" params={{ id: memory_id }} className="row-link">
           {memory?.title ?? "Removed"}
-        </Link>
+        </Link>{" "}
+        <Others what="Repeats" ids={similar_to} />
+        <Others what="May contradict" ids={conflicts_with} />
         <div className="quiet clipped">{memory?.content}</div>
       </>
     ),

@@ -144,8 +144,10 @@ pub struct PassageShown {
     pub source: LensSource,
     /// Hash of what was fetched.
     pub content_hash: String,
-    /// What it is ranked by, 0 to 1 within this answer.
+    /// Chance that it has to do with the question, 0 to 1: comparable over questions.
     pub score: f32,
+    /// What it is ranked by, 0 to 1 within this answer.
+    pub fused: f32,
     /// Words in common, weighted.
     pub lexical: f32,
     /// Similarity of meaning; absent where only words were compared.

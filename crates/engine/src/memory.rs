@@ -3,6 +3,7 @@
 //! What holds for them is decided in `charter_domain::memory`; searching is [`find`]'s business. What
 //! a caller may not see looks absent.
 
+mod alike;
 mod draft;
 mod find;
 mod index;
@@ -103,7 +104,9 @@ impl Engine {
             Err(error) => return Err(error.into()),
         }
         let in_force = (state == MemoryState::Accepted).then_some(1);
-        self.show_written(caller, &id, in_force).await
+        let mut shown = self.show_written(caller, &id, in_force).await?;
+        self.mark_written(caller, &mut shown, &record.first).await;
+        Ok(shown)
     }
 
     /// Writes the next version of a memory: in force at once, or as a proposal. The version before it
@@ -130,7 +133,9 @@ impl Engine {
             .await;
         let added = added.map_err(|error| standing(id, error))?;
         let in_force = (version.state == MemoryState::Accepted).then_some(added);
-        self.show_written(caller, id, in_force).await
+        let mut shown = self.show_written(caller, id, in_force).await?;
+        self.mark_written(caller, &mut shown, &version).await;
+        Ok(shown)
     }
 
     /// Says a person's word on a proposed version.

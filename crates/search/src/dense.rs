@@ -180,6 +180,14 @@ impl DenseRows {
         cosines
     }
 
+    /// The cosine of two rows; `None` where one has no direction or is not there.
+    pub(crate) fn cosine(&self, one: usize, other: usize) -> Option<f32> {
+        let row = |at: usize| self.rows.get(at * self.dims..(at + 1) * self.dims);
+        let components = row(one)?.iter().zip(row(other)?);
+        let sum: i32 = components.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+        (sum != 0).then(|| to_cosine(sum))
+    }
+
     /// Bytes held on the heap.
     pub(crate) fn heap_bytes(&self) -> usize {
         self.rows.capacity() * size_of::<i16>()

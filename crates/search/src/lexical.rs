@@ -12,4 +12,5 @@ mod stop_words;
 pub(crate) use analyser::{AnalysedQuery, Analyser, analyse_query, split_identifier};
 pub(crate) use forward::{ForwardIndex, ForwardQuery, ForwardScores};
 pub(crate) use index::{LexicalBuilder, LexicalIndex};
-pub(crate) use score::{LexicalScores, SearchedLayer, score};
+pub(crate) use score::{LexicalScores, SearchedLayer, score, share};
+pub(crate) use stop_words::is_stop_word;

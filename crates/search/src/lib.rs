@@ -3,8 +3,8 @@
 //! [`RouteIndex`] holds one scope's entries, [`Layers`] stacks scopes, [`search`] ranks and scores
 //! what a caller may see, [`decide`] turns candidates into a verdict. [`eval`] measures all of it on
 //! labelled queries, [`calibrate`] fits it to them. [`windows()`] cuts long texts, [`PassageIndex`] and
-//! [`search_passages`] find what answers a question in them. This crate must not know stores, transports or
-//! where texts come from.
+//! [`search_passages`] find what answers a question in them. [`likeness()`] compares two short statements. This crate must
+//! not know stores, transports or where texts come from.
 
 mod calibrate;
 mod dense;
@@ -13,9 +13,11 @@ pub mod eval;
 mod index;
 mod layers;
 mod lexical;
+mod likeness;
 mod passages;
 mod query;
 mod rank;
+mod relevance;
 mod select;
 mod settings;
 mod slots;
@@ -29,6 +31,7 @@ pub use calibrate::{
 };
 pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex};
 pub use layers::{Allowed, Layer, Layers, Scope};
+pub use likeness::{Likeness, Statement, likeness};
 pub use passages::{
     Passage, PassageHit, PassageIndex, PassagePlace, WordScores, mixed_cosine, search_passages,
 };

@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use crate::dense::{self, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
-use crate::lexical::{self, LexicalBuilder, LexicalIndex, SearchedLayer};
+use crate::lexical::{self, AnalysedQuery, LexicalBuilder, LexicalIndex, SearchedLayer};
 use crate::query::{EmbeddedQuery, QueryError};
 use crate::rank::{Range, fuse};
+use crate::relevance::relevance;
 use crate::select::kth_largest;
 use crate::settings::Fusion;
 
@@ -59,8 +60,10 @@ pub struct PassagePlace {
 pub struct PassageHit {
     /// Which one.
     pub place: PassagePlace,
-    /// What it is ranked by, 0 to 1 within this search.
+    /// Chance that it has to do with the query, 0 to 1, by what it and the query hold and nothing else.
     pub score: f32,
+    /// What it is ranked by, 0 to 1 within this search.
+    pub fused: f32,
     /// BM25 with the proximity bonus.
     pub lexical: f32,
     /// Cosine of its best part; `None` where only words were compared.
@@ -171,30 +174,35 @@ pub fn search_passages(
     };
     let cosines = cosines.as_deref();
     let fused = fuse(&words.scores, &words.range, cosines, &words.visible, share);
-    let hits = words.places().map(|place| PassageHit {
+    let ranked = words.places().map(|place| Ranked {
         place,
-        score: fused[place.index][place.passage],
+        fused: fused[place.index][place.passage],
         lexical: words.at(place),
         cosine: cosines.map(|cosines| cosines[place.index][place.passage]),
     });
-    Ok(best(hits, top_k))
+    Ok(words.hits(ranked, top_k))
 }
 
-/// Hits alone, best first.
-fn best(hits: impl Iterator<Item = PassageHit>, top_k: usize) -> Vec<PassageHit> {
-    let is_hit = |hit: &PassageHit| {
-        hit.lexical > 0.0 || hit.cosine.is_some_and(|cosine| cosine >= MIN_COSINE)
-    };
-    let mut hits: Vec<PassageHit> = hits.filter(is_hit).collect();
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-    hits.truncate(top_k);
-    hits
+/// A passage with what it is ranked by.
+struct Ranked {
+    place: PassagePlace,
+    fused: f32,
+    lexical: f32,
+    cosine: Option<f32>,
+}
+
+impl Ranked {
+    fn is_hit(&self) -> bool {
+        self.lexical > 0.0 || self.cosine.is_some_and(|cosine| cosine >= MIN_COSINE)
+    }
 }
 
 /// How well the words of every passage of several indexes fit a query: the half of a search that needs no
 /// vectors.
 #[derive(Debug)]
 pub struct WordScores {
+    indexes: Vec<Arc<PassageIndex>>,
+    terms: AnalysedQuery,
     scores: Vec<Vec<f32>>,
     visible: Vec<Vec<bool>>,
     range: Range,
@@ -219,6 +227,8 @@ impl WordScores {
         let scores = lexical::score(&searched, &query.terms, fusion.proximity_weight).scores;
         let range = Range::over(&scores, &visible);
         Self {
+            indexes: indexes.to_vec(),
+            terms: query.terms.clone(),
             scores,
             visible,
             range,
@@ -258,17 +268,40 @@ impl WordScores {
             true => fusion.lexical_share(self.range.most, 0.0),
             false => 1.0,
         };
-        let hits = compared.iter().map(|(place, cosine)| {
+        let ranked = compared.iter().map(|(place, cosine)| {
             let lexical = self.at(*place);
             let near = cosine.map_or(0.0, |cosine| range.place(cosine));
-            PassageHit {
+            Ranked {
                 place: *place,
-                score: share * self.range.place(lexical) + (1.0 - share) * near,
+                fused: share * self.range.place(lexical) + (1.0 - share) * near,
                 lexical,
                 cosine: *cosine,
             }
         });
-        Ok(best(hits, top_k))
+        Ok(self.hits(ranked, top_k))
+    }
+
+    /// Hits alone, best first, with their scores.
+    fn hits(&self, ranked: impl Iterator<Item = Ranked>, top_k: usize) -> Vec<PassageHit> {
+        let mut ranked: Vec<Ranked> = ranked.filter(Ranked::is_hit).collect();
+        ranked.sort_by(|a, b| b.fused.total_cmp(&a.fused));
+        ranked.truncate(top_k);
+        let hit = |ranked: Ranked| PassageHit {
+            place: ranked.place,
+            score: relevance(ranked.cosine, self.share(ranked.place)),
+            fused: ranked.fused,
+            lexical: ranked.lexical,
+            cosine: ranked.cosine,
+        };
+        ranked.into_iter().map(hit).collect()
+    }
+
+    /// The share of the query's words that a passage has.
+    fn share(&self, place: PassagePlace) -> f32 {
+        let index = self.indexes.get(place.index);
+        index.map_or(0.0, |index| {
+            lexical::share(&index.lexical, place.passage, &self.terms)
+        })
     }
 
     fn places(&self) -> impl Iterator<Item = PassagePlace> {
@@ -402,6 +435,28 @@ mod tests {
         );
     }
 
+    /// A passage that is alone has the score that it has among others: 1 is not the best of an answer, nor 0 the worst.
+    #[test]
+    fn b000_16_a_score_is_of_a_passage_and_its_question_alone() {
+        let passages = [
+            passage("keys of the house", &[[0.9, 0.4, 0.0]]),
+            passage("rotate the keys each year", &[[0.6, 0.8, 0.0]]),
+            passage("bread and butter", &[[0.3, 0.0, 1.0]]),
+        ];
+        let query = asked("keys of a house", [1.0, 0.0, 0.0]);
+        let found = |passages: &[Passage]| {
+            let indexes = [index(passages, "a")];
+            search_passages(&indexes, &query, &Fusion::default(), 5).unwrap()
+        };
+        let all = found(&passages);
+        assert_eq!(places(&all), [(0, 0), (0, 1), (0, 2)]);
+        assert!(all[0].score > 0.9 && all[2].score < 0.2, "{all:?}");
+        for hit in &all {
+            let alone = found(&passages[hit.place.passage..=hit.place.passage]);
+            assert_eq!(alone[0].score.to_bits(), hit.score.to_bits());
+        }
+    }
+
     /// With the same cosines for the same passages, it makes no difference where they were worked out.
     #[test]
     fn b000_16_passages_compared_elsewhere_rank_as_those_compared_here() {
@@ -427,6 +482,7 @@ mod tests {
         let ranked = words.rank(&compared, &fusion, 5).unwrap();
         assert_eq!(places(&ranked), places(&exact));
         for (a, b) in ranked.iter().zip(&exact) {
+            assert!((a.fused - b.fused).abs() < 1e-3, "{a:?} {b:?}");
             assert!((a.score - b.score).abs() < 1e-3, "{a:?} {b:?}");
             assert_eq!(a.lexical.to_bits(), b.lexical.to_bits());
         }

@@ -12,6 +12,7 @@ use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{Analyser, ForwardIndex, ForwardQuery, ForwardScores};
 use crate::query::{EmbeddedQuery, QueryError};
 use crate::rank::{MAX_TOP_K, Range};
+use crate::relevance::relevance;
 use crate::select::kth_largest;
 use crate::settings::{RouteSettings, ScoreFeatures};
 
@@ -66,6 +67,12 @@ impl SlotIndex {
         self.words.set(slot, "", &self.analyser);
     }
 
+    /// The cosine of two slots; `None` where one has no vector.
+    #[must_use]
+    pub fn cosine(&self, one: usize, other: usize) -> Option<f32> {
+        self.rows.cosine(one, other)
+    }
+
     /// Bytes held on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
@@ -91,6 +98,8 @@ pub struct SlotHit {
     pub slot: usize,
     /// Chance that it is right, 0 to 1.
     pub score: f32,
+    /// Chance that it has to do with the query, 0 to 1, by what it and the query hold and nothing else.
+    pub relevance: f32,
     /// What it is ranked by, 0 to 1 within this query.
     pub fused: f32,
     /// Words in common, weighted.
@@ -125,18 +134,20 @@ pub fn discover(
         })
         .map(Iterator::collect)
         .collect();
-    let words: Vec<(&ForwardIndex, &[u32])> = layers
+    let indexes: Vec<(&ForwardIndex, &[u32])> = layers
         .iter()
         .zip(&visible)
         .map(|(layer, visible)| (&layer.index.words, visible.as_slice()))
         .collect();
-    let words = ForwardScores::compute(&words, &ForwardQuery::new(&query.terms));
+    let terms = ForwardQuery::new(&query.terms);
+    let words = ForwardScores::compute(&indexes, &terms);
     let cosines = cosines(layers, &visible, query, settings.fusion.sentence_weight);
     let meaning = cosines.as_deref();
     let meaning = meaning.map(|cosines| (cosines, Range::of_all(cosines)));
     let fused = fuse(&words, meaning, query, settings);
     let scored = Scored {
-        visible: &visible,
+        indexes: &indexes,
+        terms: &terms,
         words: &words,
         cosines: cosines.as_deref(),
         fused: &fused,
@@ -165,16 +176,18 @@ pub fn rank_nearest(
         visible.push(near.iter().map(|(slot, _)| *slot).collect());
         cosines.extend(near.into_iter().map(|(_, cosine)| cosine));
     }
-    let words: Vec<(&ForwardIndex, &[u32])> = layers
+    let indexes: Vec<(&ForwardIndex, &[u32])> = layers
         .iter()
         .zip(&visible)
         .map(|((index, _), visible)| (&index.words, visible.as_slice()))
         .collect();
-    let words = ForwardScores::compute(&words, &ForwardQuery::new(&query.terms));
+    let terms = ForwardQuery::new(&query.terms);
+    let words = ForwardScores::compute(&indexes, &terms);
     let range = Range::of_all(&cosines).down_to(UNRELATED);
     let fused = fuse(&words, Some((&cosines, range)), query, settings);
     let scored = Scored {
-        visible: &visible,
+        indexes: &indexes,
+        terms: &terms,
         words: &words,
         cosines: Some(&cosines),
         fused: &fused,
@@ -243,7 +256,9 @@ fn fuse(
 
 /// Every part of the score of every visible slot, over all layers one after the other.
 struct Scored<'s> {
-    visible: &'s [Vec<u32>],
+    /// The words of each layer, and its visible slots.
+    indexes: &'s [(&'s ForwardIndex, &'s [u32])],
+    terms: &'s ForwardQuery,
     words: &'s ForwardScores,
     cosines: Option<&'s [f32]>,
     fused: &'s [f32],
@@ -270,28 +285,31 @@ impl Scored<'_> {
             None => &settings.words_only_score,
         };
         let hit = |at: usize| {
-            let (layer, slot) = self.place(at);
-            SlotHit {
+            let (layer, slot) = self.place(at)?;
+            let (index, _) = self.indexes.get(layer)?;
+            let cosine = self.cosines.map(|cosines| cosines[at]);
+            Some(SlotHit {
                 layer,
-                slot,
+                slot: slot as usize,
                 score: model.score(&features, self.fused[first] - self.fused[at]),
+                relevance: relevance(cosine, index.share(slot, self.terms)),
                 fused: self.fused[at],
                 lexical: self.words.scores[at],
-                cosine: self.cosines.map(|cosines| cosines[at]),
-            }
+                cosine,
+            })
         };
-        found.into_iter().map(hit).collect()
+        found.into_iter().filter_map(hit).collect()
     }
 
     /// Layer and slot of a position.
-    fn place(&self, mut at: usize) -> (usize, usize) {
-        for (layer, visible) in self.visible.iter().enumerate() {
+    fn place(&self, mut at: usize) -> Option<(usize, u32)> {
+        for (layer, (_, visible)) in self.indexes.iter().enumerate() {
             match visible.get(at) {
-                Some(slot) => return (layer, *slot as usize),
+                Some(slot) => return Some((layer, *slot)),
                 None => at -= visible.len(),
             }
         }
-        (self.visible.len(), 0)
+        None
     }
 }
 
@@ -446,6 +464,41 @@ mod tests {
         assert_eq!(slots(&all), [(0, 0), (0, 1), (0, 2), (0, 3)]);
         for most in 1..4 {
             assert_eq!(ranked(most), all[..most], "of {most}");
+        }
+    }
+
+    /// A memory that is alone, or the best of a bad lot, is as relevant as it is among many better ones.
+    #[test]
+    fn relevance_is_of_a_slot_and_its_query_alone() {
+        let settings = RouteSettings::default();
+        let mut index = SlotIndex::new(Some(model()));
+        let texts = [
+            ("the pager is with ann", [0.8, 0.6, 0.0, 0.0]),
+            ("rotate the pager weekly", [0.6, 0.8, 0.0, 0.0]),
+            ("bread and butter", [0.05, 0.1, 1.0, 0.0]),
+        ];
+        for (slot, (text, components)) in texts.into_iter().enumerate() {
+            index.put(slot, text, Some(&vector(components))).unwrap();
+        }
+        let asked = vector([1.0, 0.0, 0.0, 0.0]);
+        let query = RouteQuery::parse("who has the pager of ann").unwrap();
+        let query = query.embedded(&model(), &[asked]).unwrap();
+        let found = |visible: &[usize]| {
+            let visible = bits(visible);
+            let layer = SlotLayer {
+                index: &index,
+                visible: &visible,
+            };
+            discover(&[layer], &query, &settings, 9).unwrap()
+        };
+        let all = found(&[0, 1, 2]);
+        assert_eq!(slots(&all), [(0, 0), (0, 1), (0, 2)]);
+        let relevance: Vec<f32> = all.iter().map(|hit| hit.relevance).collect();
+        assert!(relevance[0] > 0.8, "{relevance:?}");
+        assert!(relevance[2] < 0.05, "{relevance:?}");
+        for (slot, relevance) in relevance.into_iter().enumerate() {
+            let alone = found(&[slot]);
+            assert_eq!(alone[0].relevance.to_bits(), relevance.to_bits());
         }
     }
 

@@ -146,11 +146,12 @@ pub(crate) async fn run(command: &Memory, config: &Config, format: Format) -> an
             found,
             &[
                 "memory_id",
-                "fused",
-                "cosine",
+                "score",
                 "memory.title",
                 "memory.content",
                 "memory.tags",
+                "similar_to",
+                "conflicts_with",
             ],
         ),
         Memory::Add { .. }

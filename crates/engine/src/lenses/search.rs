@@ -302,6 +302,7 @@ fn shown((hit, chunk): Hit, searched: &Searched) -> Option<PassageShown> {
         source: shelved.indexed.source.clone(),
         content_hash: shelved.indexed.content_hash.clone(),
         score: hit.score,
+        fused: hit.fused,
         lexical: hit.lexical,
         cosine: hit.cosine,
     })

@@ -9,7 +9,8 @@ use charter_store::memory::{NearMemory, NearestMemories};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::index::{Hit, Indexed, rank};
+use super::alike::mark;
+use super::index::{COMPARED, Hit, Indexed, rank};
 use super::{MemoryShown, person};
 use crate::{Caller, Engine, EngineError};
 
@@ -46,6 +47,8 @@ pub struct MemoryQuery {
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryFound {
+    /// Chance that it has to do with the question, 0 to 1: comparable over questions. Absent without a text.
+    pub score: Option<f32>,
     /// What it is ranked by within this question, 0 to 1.
     pub fused: f32,
     /// Words in common, weighted.
@@ -108,15 +111,21 @@ impl Engine {
             Some(embedded) => self.near(caller, query, embedded, now).await?,
             None => None,
         };
+        let most = limit.max(COMPARED);
         let hits = match (near, &embedded) {
-            (Some(near), Some(embedded)) => rank(near, embedded, &lets, limit)?,
+            // Storage keeps the vectors, so words alone are compared.
+            (Some(near), Some(embedded)) => {
+                mark(rank(near, embedded, &lets, most)?, limit, |_, _| None)
+            }
             (None, Some(embedded)) => {
                 let index = self.memory_index(&caller.tenant).await?;
-                index.read().await.search(embedded, &lets, limit)?
+                let index = index.read().await;
+                index.mark(index.search(embedded, &lets, most)?, limit)
             }
             (_, None) => {
                 let index = self.memory_index(&caller.tenant).await?;
-                index.read().await.newest(&lets, limit)
+                let index = index.read().await;
+                index.mark(index.newest(&lets, most), limit)
             }
         };
         let mut found = Vec::with_capacity(hits.len());
@@ -128,7 +137,7 @@ impl Engine {
 
     /// What storage finds by vectors; `None` where it searches none, there is none to search by, or
     /// proposals are asked for as well, which are few.
-    async fn near(
+    pub(super) async fn near(
         &self,
         caller: &Caller,
         query: &MemoryQuery,
@@ -168,15 +177,25 @@ impl Engine {
         };
         let shown = self.shown_at(caller, record, Some(hit.indexed.version));
         Ok(shown.await?.map(|shown| MemoryFound {
+            score: hit.score,
             fused: hit.fused,
             lexical: hit.lexical,
             cosine: hit.cosine,
-            shown,
+            shown: MemoryShown {
+                similar_to: hit.alike.similar_to,
+                conflicts_with: hit.alike.conflicts_with,
+                ..shown
+            },
         }))
     }
 }
 
-fn fits(indexed: &Indexed, caller: &Caller, query: &MemoryQuery, now: Timestamp) -> bool {
+pub(super) fn fits(
+    indexed: &Indexed,
+    caller: &Caller,
+    query: &MemoryQuery,
+    now: Timestamp,
+) -> bool {
     let holding = Holding {
         owner: &indexed.owner,
         visibility: indexed.visibility,

@@ -1,8 +1,8 @@
 //! What memories are searched in where storage searches no vectors: one index of words and vectors for each
 //! tenant that was asked about, in this process.
 //!
-//! Storage tells what changed since a revision, so an index follows writes of any process and a write
-//! waits for no index. A version takes the next slot, so that slots stand in the order of revisions
+//! Storage tells what changed since a revision, so an index follows writes of any process; nothing is written
+//! to it. A version takes the next slot, so that slots stand in the order of revisions
 //! and an index that followed finds what a fresh one would; when many slots are empty, or much came at
 //! once, everything is read again. A search looks at the slots that a filter lets through; full-text
 //! search in the database would do the words alone, and give scores that depend on memories which the
@@ -15,18 +15,27 @@ use charter_contract::agentic::memory::{Importance, MemoryEntry, MemoryState, Vi
 use charter_contract::ids::{MemoryId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_search::embed::{EmbeddingModel, Vector};
-use charter_search::{EmbeddedQuery, RouteSettings, SlotIndex, SlotLayer, discover, rank_nearest};
+use charter_search::{
+    EmbeddedQuery, RouteSettings, SlotHit, SlotIndex, SlotLayer, Statement, discover, rank_nearest,
+};
 use charter_store::memory::{MemoryChange, MemoryVector, MemoryVersion, NearMemory};
 use fixedbitset::FixedBitSet;
 use quick_cache::sync::Cache;
 use tokio::sync::RwLock;
 
+use super::alike::{Alike, mark};
 use crate::{Engine, EngineError};
 
 /// Tenants whose indexes are kept; the one that was not asked about for longest goes first.
 const KEPT_TENANTS: usize = 32;
 /// Memories that are read from storage at once.
 const PORTION: usize = 2_000;
+/// The best hits of a search that are compared with those that are returned.
+pub(super) const COMPARED: usize = 50;
+/// The cosine below which a memory without a word of the question has nothing to do with it.
+const UNRELATED: f32 = 0.15;
+/// Most characters of a memory that are compared with another's.
+const COMPARED_CHARACTERS: usize = 1_000;
 /// Changes at once from which on everything is read again, and empty slots that do no harm.
 const MAX_RECENT: usize = 1_000;
 
@@ -52,6 +61,9 @@ impl MemoryIndexes {
 pub(super) struct Indexed {
     pub(super) memory: MemoryId,
     pub(super) version: u64,
+    pub(super) title: String,
+    /// The beginning of its content.
+    pub(super) beginning: String,
     pub(super) state: MemoryState,
     pub(super) owner: UserId,
     pub(super) author: UserId,
@@ -62,13 +74,43 @@ pub(super) struct Indexed {
     pub(super) expires_at: Option<Timestamp>,
 }
 
-/// A hit with what it was ranked by.
+impl Indexed {
+    pub(super) fn statement(&self) -> Statement {
+        Statement::of(&self.title, &self.beginning)
+    }
+}
+
+/// A hit with what it was ranked by, and what of the best hits is like it.
 #[derive(Debug)]
 pub(super) struct Hit {
     pub(super) indexed: Indexed,
+    /// Where it stands in the index that it is from.
+    pub(super) slot: usize,
+    /// Absent where nothing was asked in words.
+    pub(super) score: Option<f32>,
     pub(super) fused: f32,
     pub(super) lexical: f32,
     pub(super) cosine: Option<f32>,
+    pub(super) alike: Alike,
+}
+
+impl Hit {
+    fn new(indexed: Indexed, hit: &SlotHit) -> Self {
+        Self {
+            indexed,
+            slot: hit.slot,
+            score: Some(hit.relevance),
+            fused: hit.fused,
+            lexical: hit.lexical,
+            cosine: hit.cosine,
+            alike: Alike::default(),
+        }
+    }
+
+    /// Whether it has anything to do with the question.
+    fn is_related(&self) -> bool {
+        self.lexical > 0.0 || self.cosine.is_none_or(|cosine| cosine >= UNRELATED)
+    }
 }
 
 /// One tenant's memories.
@@ -208,33 +250,37 @@ impl MemoryIndex {
             visible: &visible,
         };
         let found = discover(&[layer], query, &RouteSettings::default(), limit);
-        let found = found.map_err(crate::routing::refused)?.into_iter();
-        let hits = found.filter_map(|hit| {
-            Some(Hit {
-                indexed: self.indexed.get(hit.slot)?.clone()?,
-                fused: hit.fused,
-                lexical: hit.lexical,
-                cosine: hit.cosine,
-            })
-        });
-        Ok(hits.collect())
+        let found = found.map_err(crate::routing::refused)?;
+        let hits = found
+            .iter()
+            .filter_map(|hit| Some(Hit::new(self.indexed.get(hit.slot)?.clone()?, hit)));
+        Ok(hits.filter(Hit::is_related).collect())
+    }
+
+    /// The first `limit` hits of a search here, marked with those of all that are like them.
+    pub(super) fn mark(&self, hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
+        mark(hits, limit, |one, other| {
+            self.slots.cosine(one.slot, other.slot)
+        })
     }
 
     /// What a filter lets through, changed last first.
     pub(super) fn newest(&self, lets: &dyn Fn(&Indexed) -> bool, limit: usize) -> Vec<Hit> {
-        let mut found: Vec<&Indexed> = self
-            .indexed
-            .iter()
-            .flatten()
-            .filter(|one| lets(one))
+        let slots = self.indexed.iter().enumerate();
+        let mut found: Vec<(usize, &Indexed)> = slots
+            .filter_map(|(slot, one)| Some((slot, one.as_ref().filter(|one| lets(one))?)))
             .collect();
         let key = |one: &Indexed| (std::cmp::Reverse(one.changed_at), one.memory.clone());
-        found.sort_by_cached_key(|one| key(one));
-        let hits = found.into_iter().take(limit).map(|indexed| Hit {
+        found.sort_by_cached_key(|(_, one)| key(one));
+        let newest = found.into_iter().take(limit);
+        let hits = newest.map(|(slot, indexed)| Hit {
             indexed: indexed.clone(),
+            slot,
+            score: None,
             fused: 0.0,
             lexical: 0.0,
             cosine: None,
+            alike: Alike::default(),
         });
         hits.collect()
     }
@@ -265,16 +311,11 @@ pub(super) fn rank(
         }
     }
     let settings = RouteSettings::default();
-    let found = rank_nearest(&[(&slots, cosines)], query, &settings, limit).into_iter();
-    let hits = found.filter_map(|hit| {
-        Some(Hit {
-            indexed: indexed.get(hit.slot)?.clone(),
-            fused: hit.fused,
-            lexical: hit.lexical,
-            cosine: hit.cosine,
-        })
-    });
-    Ok(hits.collect())
+    let found = rank_nearest(&[(&slots, cosines)], query, &settings, limit);
+    let hits = found
+        .iter()
+        .filter_map(|hit| Some(Hit::new(indexed.get(hit.slot)?.clone(), hit)));
+    Ok(hits.filter(Hit::is_related).collect())
 }
 
 /// A version to be searched for.
@@ -306,6 +347,7 @@ fn searchable(
         let indexed = Indexed {
             memory: record.memory_id.clone(),
             version: version.version,
+            beginning: entry.content.chars().take(COMPARED_CHARACTERS).collect(),
             state,
             owner: record.user_id.clone(),
             author,
@@ -314,6 +356,7 @@ fn searchable(
             changed_at: version.at,
             importance: entry.metadata.as_ref().and_then(|of| of.importance),
             expires_at: record.expires_at,
+            title: entry.title,
         };
         let vector = vector.as_ref().map(|vector| usable(vector, model));
         let vector = vector.transpose()?.flatten();

@@ -65,6 +65,15 @@ pub struct MemoryShown {
     /// The entry; absent once it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryEntry>,
+    /// Memories that say the same or nearly so: in what a search found, and in the answer to a write.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub similar_to: Vec<MemoryId>,
+    /// Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts_with: Vec<MemoryId>,
+    /// The same in words, in the answer to a write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
 }
 
 /// A memory that another one leads to.
@@ -101,6 +110,9 @@ impl MemoryShown {
             removed_by: removed.and_then(|removal| removal.by.clone()),
             // What has expired is not shown, swept or not.
             memory: version.entry.filter(|_| removed.is_none()),
+            similar_to: Vec::new(),
+            conflicts_with: Vec::new(),
+            notice: None,
         }
     }
 }

@@ -277,3 +277,108 @@ async fn b003_10_a_write_is_answered_with_what_it_wrote_whoever_writes_next() {
     let left = engine.show_memory(&ann, &id).await.unwrap();
     assert_eq!(content(left), (6, "overtaken".to_owned()));
 }
+
+/// What was added: the memories that say the same, those that say otherwise, and what is told of them.
+async fn added(
+    engine: &Engine,
+    caller: &Caller,
+    content: &str,
+    visibility: Visibility,
+) -> (MemoryId, Vec<MemoryId>, Vec<MemoryId>, Option<String>) {
+    let shown = engine.remember(caller, note(content, visibility)).await;
+    let shown = shown.unwrap();
+    let MemoryShown {
+        memory_id,
+        similar_to,
+        conflicts_with,
+        notice,
+        ..
+    } = shown;
+    (memory_id, similar_to, conflicts_with, notice)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b003_10_a_memory_that_repeats_or_contradicts_another_is_marked() {
+    let place = Place::new();
+    let engine = place.engine().await;
+    let ann = caller("ann", Role::User);
+    let bob = caller("bob", Role::User);
+    let private = Visibility::Private;
+    let (relay, similar, conflicting, notice) =
+        added(&engine, &ann, "The relay is Postfix.", private).await;
+    assert_eq!((similar, conflicting, notice), (vec![], vec![], None));
+    let (again, similar, conflicting, notice) =
+        added(&engine, &ann, "the relay is  postfix", private).await;
+    assert_eq!((similar, conflicting), (vec![relay.clone()], vec![]));
+    let said = format!("says the same as {relay} (\"A note\")");
+    assert_eq!(notice, Some(said));
+    let (other, similar, mut conflicting, notice) =
+        added(&engine, &ann, "The relay is Exim.", private).await;
+    conflicting.sort();
+    let mut both = vec![relay.clone(), again.clone()];
+    both.sort();
+    assert_eq!((similar, conflicting), (vec![], both));
+    let notice = notice.unwrap();
+    assert!(
+        notice.contains(&format!("may contradict {relay}")),
+        "{notice}"
+    );
+    // What others keep to themselves is not told of.
+    let (_, similar, conflicting, notice) =
+        added(&engine, &bob, "The relay is Exim.", private).await;
+    assert_eq!((similar, conflicting, notice), (vec![], vec![], None));
+    // A search marks what it returns, also where the others are not returned.
+    let about = MemoryQuery {
+        text: Some("which relay".to_owned()),
+        limit: Some(1),
+        ..MemoryQuery::default()
+    };
+    let found = engine.find_memories(&ann, &about).await.unwrap();
+    let shown = &found[0].shown;
+    let marks = shown.similar_to.len() + shown.conflicts_with.len();
+    assert_eq!(marks, 2, "{shown:?}");
+    // A shared proposal that repeats a private memory of its writer's is told of as well.
+    let proposal = Remember {
+        agent_id: Some(AgentId::parse("domain.notes").unwrap()),
+        ..note("The relay is Exim.", Visibility::Shared)
+    };
+    let proposed = engine.remember(&ann, proposal).await.unwrap();
+    assert_eq!(proposed.state, MemoryState::Proposed);
+    assert_eq!(proposed.similar_to, [other]);
+}
+
+async fn scores(engine: &Engine, caller: &Caller, text: &str) -> Vec<Option<f32>> {
+    let query = MemoryQuery {
+        text: Some(text.to_owned()),
+        ..MemoryQuery::default()
+    };
+    let found = engine.find_memories(caller, &query).await.unwrap();
+    found.iter().map(|found| found.score).collect()
+}
+
+/// A score is of a memory and a question, whatever else is remembered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b003_10_a_score_means_the_same_in_every_answer() {
+    let place = Place::new();
+    let engine = place.engine().await;
+    let ann = caller("ann", Role::User);
+    let score = |text| scores(&engine, &ann, text);
+    let pager = note("The pager rests with Ann", Visibility::Private);
+    engine.remember(&ann, pager).await.unwrap();
+    let alone = score("who carries the pager").await;
+    let [Some(alone)] = alone.as_slice() else {
+        panic!("{alone:?}")
+    };
+    assert!((0.4..0.8).contains(alone), "half of the words: {alone}");
+    assert!(score("pager").await[0] > Some(0.9));
+    assert_eq!(score("quantum lecture").await, []);
+    for n in 0..30 {
+        let other = note(&words(n * 7), Visibility::Private);
+        engine.remember(&ann, other).await.unwrap();
+    }
+    let among = score("who carries the pager").await;
+    assert!(among.contains(&Some(*alone)), "{among:?}");
+    // Without a question there is nothing to be scored.
+    let newest = engine.find_memories(&ann, &MemoryQuery::default()).await;
+    assert_eq!(newest.unwrap()[0].score, None);
+}

@@ -50,7 +50,8 @@ impl Analyser {
         RunTerms { words, joined }
     }
 
-    fn stem(&self, word: &str) -> String {
+    /// A lower-case word without its ending.
+    pub(crate) fn stem(&self, word: &str) -> String {
         self.stemmer.stem(word).into_owned()
     }
 }

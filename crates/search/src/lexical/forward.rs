@@ -59,6 +59,20 @@ impl ForwardIndex {
         self.unused = 0;
     }
 
+    /// The share of a query's terms that an entry has; 0 for a query without terms.
+    pub(crate) fn share(&self, entry: u32, query: &ForwardQuery) -> f32 {
+        let mut has = vec![false; query.terms.len()];
+        for at in self
+            .terms(entry)
+            .iter()
+            .filter_map(|term| query.find(*term))
+        {
+            has[at] = true;
+        }
+        let held = has.iter().filter(|has| **has).count();
+        held as f32 / has.len().max(1) as f32
+    }
+
     fn terms(&self, entry: u32) -> &[u32] {
         let (from, count) = self.spans.get(entry as usize).copied().unwrap_or_default();
         &self.terms[from as usize..from as usize + usize::from(count)]

@@ -42,6 +42,12 @@ impl LexicalIndex {
         (&self.entries[range.clone()], &self.frequencies[range])
     }
 
+    /// Whether an entry has a term.
+    pub(super) fn has(&self, term: u32, entry: usize) -> bool {
+        let (entries, _) = self.postings(term);
+        u32::try_from(entry).is_ok_and(|entry| entries.binary_search(&entry).is_ok())
+    }
+
     /// Weighted length of each entry in words.
     pub(super) fn lengths(&self) -> &[f32] {
         &self.lengths

@@ -84,6 +84,14 @@ pub(crate) fn score(
     LexicalScores { scores, coverage }
 }
 
+/// The share of a query's terms that an entry has; 0 for a query without terms.
+pub(crate) fn share(index: &LexicalIndex, entry: usize, query: &AnalysedQuery) -> f32 {
+    let terms = query.terms();
+    let known = terms.iter().filter_map(|term| index.term(term));
+    let held = known.filter(|term| index.has(*term, entry)).count();
+    held as f32 / terms.len().max(1) as f32
+}
+
 fn gather(layers: &[SearchedLayer<'_>], numbers: &[Vec<Option<u32>>], terms: usize) -> Statistics {
     let mut count = 0usize;
     let mut length = 0.0f64;

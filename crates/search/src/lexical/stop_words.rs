@@ -21,7 +21,7 @@ pub(super) const STOP_WORDS: [&str; STOP_WORDS_LEN] = [
 const STOP_WORDS_LEN: usize = 117;
 
 /// Whether a lower-case word is one of [`STOP_WORDS`].
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 

@@ -53,7 +53,7 @@ struct Passage {
     source: Map<String, Value>,
     /// Hash of what was fetched.
     content_hash: String,
-    /// Ranks within this answer, 0 to 1; no chance of being right.
+    /// Chance that it has to do with the question, 0 to 1; means the same in every answer.
     score: f32,
 }
 

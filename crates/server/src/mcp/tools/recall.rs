@@ -1,6 +1,7 @@
 //! `recall`: memories in force that the caller sees.
 
 use charter_contract::agentic::memory::{Importance, Visibility};
+use charter_contract::ids::MemoryId;
 use charter_engine::{EngineError, MemoryFound, MemoryQuery};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
@@ -51,8 +52,15 @@ struct Memory {
     author: String,
     /// When this version was written.
     at: String,
-    /// Ranks within this answer.
-    score: f32,
+    /// Chance that it has to do with the query, 0 to 1; means the same in every answer. Absent without a query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
+    /// Memories that say the same or nearly so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    similar_to: Vec<String>,
+    /// Memories that seem to say otherwise of the same thing: ask, or trust the newer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conflicts_with: Vec<String>,
 }
 
 impl McpTool for Recall {
@@ -108,6 +116,13 @@ fn memory(found: MemoryFound) -> Option<Memory> {
         shared: shown.visibility == Visibility::Shared,
         author: shown.author.to_string(),
         at: shown.at.to_string(),
-        score: found.fused,
+        score: found.score,
+        similar_to: ids(&shown.similar_to),
+        conflicts_with: ids(&shown.conflicts_with),
     })
+}
+
+/// Ids as a client reads them.
+pub(super) fn ids(memories: &[MemoryId]) -> Vec<String> {
+    memories.iter().map(ToString::to_string).collect()
 }

@@ -8,6 +8,7 @@ use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::recall::ids;
 use crate::mcp::call::Call;
 use crate::mcp::table::{McpTool, Reply, arguments_of};
 
@@ -50,6 +51,15 @@ pub(in crate::mcp) struct Output {
     state: String,
     /// How a person does.
     hint: String,
+    /// Memories that say the same or nearly so already.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    similar_to: Vec<String>,
+    /// Memories that seem to say otherwise of the same thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    conflicts_with: Vec<String>,
+    /// The same in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
 }
 
 impl McpTool for Remember {
@@ -92,6 +102,9 @@ impl McpTool for Remember {
                 "a person accepts it: charter memory accept {} {}",
                 shown.memory_id, shown.version
             ),
+            similar_to: ids(&shown.similar_to),
+            conflicts_with: ids(&shown.conflicts_with),
+            notice: shown.notice,
             memory_id: shown.memory_id.to_string(),
             version: shown.version,
             state: shown.state.as_str().to_owned(),

@@ -1,0 +1,151 @@
+//! Memories that say the same as another, or otherwise than another: among what was found, and at writing. What is marked is
+//! for a reader to judge; [`charter_search::likeness()`] says by which rules of thumb.
+
+use charter_contract::ids::MemoryId;
+use charter_search::embed::Vector;
+use charter_search::{EmbeddedQuery, Likeness, RouteQuery, Statement, likeness};
+use charter_store::memory::NewVersion;
+
+use super::index::{self, COMPARED, Hit, Indexed, rank};
+use super::{MemoryQuery, MemoryShown, find};
+use crate::{Caller, Engine, EngineError};
+
+/// Characters of a new memory by whose words others are looked for.
+const LOOKED_FOR: usize = 2_000;
+/// Memories that a notice names.
+const NAMED: usize = 3;
+
+/// Memories that are like one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Alike {
+    pub(super) similar_to: Vec<MemoryId>,
+    pub(super) conflicts_with: Vec<MemoryId>,
+}
+
+impl Alike {
+    fn add(&mut self, like: Likeness, other: &MemoryId) {
+        let ids = match like {
+            Likeness::Same | Likeness::Similar => &mut self.similar_to,
+            Likeness::Conflicting => &mut self.conflicts_with,
+        };
+        // A version in force and a proposed one are one memory.
+        if !ids.contains(other) {
+            ids.push(other.clone());
+        }
+    }
+}
+
+/// The first `limit` hits, each with those of all that are like it. `cosine` compares two, where it can.
+pub(super) fn mark(
+    mut hits: Vec<Hit>,
+    limit: usize,
+    cosine: impl Fn(&Hit, &Hit) -> Option<f32>,
+) -> Vec<Hit> {
+    let statements: Vec<Statement> = hits.iter().map(|hit| hit.indexed.statement()).collect();
+    let like = |hit: &Hit, said: &Statement| {
+        let mut alike = Alike::default();
+        for (other, of_other) in hits.iter().zip(&statements) {
+            if other.indexed.memory == hit.indexed.memory {
+                continue;
+            }
+            if let Some(like) = likeness(said, of_other, cosine(hit, other)) {
+                alike.add(like, &other.indexed.memory);
+            }
+        }
+        alike
+    };
+    let shown = hits.iter().zip(&statements).take(limit);
+    let marks: Vec<Alike> = shown.map(|(hit, said)| like(hit, said)).collect();
+    hits.truncate(limit);
+    for (hit, alike) in hits.iter_mut().zip(marks) {
+        hit.alike = alike;
+    }
+    hits
+}
+
+impl Engine {
+    /// Marks what a write answers with the memories that the caller sees and that are like what was written. It was
+    /// written by then: a comparison that fails is logged, and marks nothing.
+    pub(super) async fn mark_written(
+        &self,
+        caller: &Caller,
+        shown: &mut MemoryShown,
+        written: &NewVersion,
+    ) {
+        let id = &shown.memory_id;
+        match self.like_written(caller, id, written).await {
+            Ok((alike, notice)) => {
+                shown.similar_to = alike.similar_to;
+                shown.conflicts_with = alike.conflicts_with;
+                shown.notice = notice;
+            }
+            Err(error) => {
+                tracing::warn!(memory.id = %id, %error, "a memory was written and not compared with others");
+            }
+        }
+    }
+
+    async fn like_written(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        written: &NewVersion,
+    ) -> Result<(Alike, Option<String>), EngineError> {
+        let query = self.query_like(written)?;
+        let now = self.now();
+        // Proposals count: an agent that proposes the same again is to be told.
+        let wanted = MemoryQuery {
+            proposed: true,
+            ..MemoryQuery::default()
+        };
+        let lets = |other: &Indexed| other.memory != *id && find::fits(other, caller, &wanted, now);
+        let near = self
+            .near(caller, &MemoryQuery::default(), &query, now)
+            .await?;
+        let hits = match near {
+            Some(near) => rank(near, &query, &lets, COMPARED)?,
+            None => {
+                let index = self.memory_index(&caller.tenant).await?;
+                index.read().await.search(&query, &lets, COMPARED)?
+            }
+        };
+        let entry = &written.entry;
+        let said = Statement::of(&entry.title, &entry.content);
+        let mut alike = Alike::default();
+        let mut told = Vec::new();
+        for hit in &hits {
+            let of_other = hit.indexed.statement();
+            // What is looked for is the memory itself. One without a vector has a cosine of exactly 0.
+            let cosine = hit.cosine.filter(|cosine| *cosine != 0.0);
+            if let Some(like) = likeness(&said, &of_other, cosine) {
+                alike.add(like, &hit.indexed.memory);
+                told.push(notice(like, &hit.indexed));
+            }
+        }
+        told.truncate(NAMED);
+        Ok((alike, (!told.is_empty()).then(|| told.join("; "))))
+    }
+
+    /// What memories like a new one are looked for by: its vector, or its words.
+    fn query_like(&self, written: &NewVersion) -> Result<EmbeddedQuery, EngineError> {
+        if let (Some(embedder), Some(vector)) = (self.embedder(), &written.vector) {
+            let vector = Vector::from_bytes(&vector.bytes)
+                .map_err(|error| EngineError::internal("reading a vector", error))?;
+            let query = EmbeddedQuery::of_vector(embedder.model(), &vector);
+            return query.map_err(crate::routing::refused);
+        }
+        let text = index::embedded_text(&written.entry);
+        let text: String = text.chars().take(LOOKED_FOR).collect();
+        let query = RouteQuery::parse(&text).map_err(crate::routing::refused)?;
+        Ok(query.lexical_only())
+    }
+}
+
+fn notice(like: Likeness, other: &Indexed) -> String {
+    let (id, title) = (&other.memory, &other.title);
+    match like {
+        Likeness::Same => format!("says the same as {id} ({title:?})"),
+        Likeness::Similar => format!("says nearly the same as {id} ({title:?})"),
+        Likeness::Conflicting => format!("may contradict {id} ({title:?})"),
+    }
+}
