@@ -45,7 +45,7 @@ use crate::failure::Reported;
 use crate::{telemetry, terminal};
 
 pub(crate) use identity::identity;
-pub(crate) use mcp::connect as connect_mcp;
+pub(crate) use mcp::{WaitingFor, connect as connect_mcp};
 pub(crate) use models::models;
 pub(crate) use people::People;
 use providers::providers;
@@ -70,7 +70,12 @@ impl Running {
 
 /// Opens the data directory and starts an engine over it.
 pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
-    let services = Services::read(config)?;
+    start_for(config, WaitingFor::Server).await
+}
+
+/// The same, waiting for MCP servers as long as their use asks for.
+pub(crate) async fn start_for(config: &Config, waiting: WaitingFor) -> anyhow::Result<Running> {
+    let services = Services::read(config, waiting)?;
     let store = OpenStore::open(config).await?;
     let engine = load(config, services, store.shared()).await?;
     Ok(Running { engine, store })
@@ -90,7 +95,7 @@ pub(crate) async fn load(
 /// The same without loading the catalogue, whose vectors may be another model's: nothing is routed or driven.
 pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<Running> {
     let services = Services::read(config)?;
-    let store = OpenStore::open(config).await?;
+    let store = OpenStore::open(config, WaitingFor::Server).await?;
     let ports = ports(config, services, store.shared()).await?;
     let engine = Engine::unloaded(ports, settings(config)?);
     Ok(Running { engine, store })
@@ -106,7 +111,7 @@ pub(crate) struct Services {
 
 impl Services {
     /// Reads and checks it; no service is asked.
-    pub(crate) fn read(config: &Config) -> anyhow::Result<Self> {
+    pub(crate) fn read(config: &Config, waiting: WaitingFor) -> anyhow::Result<Self> {
         Ok(Self {
             models: models(config)?,
             webhooks: Arc::new(webhooks(config)?),
@@ -119,7 +124,8 @@ impl Services {
 async fn ports(config: &Config, services: Services, store: SharedStore) -> anyhow::Result<Ports> {
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
-    let (tools, imports): (Arc<dyn ToolRunner>, _) = match mcp::connect(config, &sandbox).await? {
+    let servers = mcp::connect(config, &sandbox, waiting).await?;
+    let (tools, imports): (Arc<dyn ToolRunner>, _) = match servers {
         Some(servers) => {
             let imports = servers.imports();
             (Arc::new(servers), imports)

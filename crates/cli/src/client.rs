@@ -19,7 +19,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::boot::{self, Running};
+use crate::boot::{self, Running, WaitingFor};
 use crate::config::Config;
 use crate::failure::Reported;
 
@@ -47,14 +47,27 @@ impl Client {
         Self::connect_as(config, None).await
     }
 
+    /// The same for a process that goes on.
+    pub(crate) async fn connect_to_stay(config: &Config) -> anyhow::Result<Self> {
+        Self::connect_for(config, None, WaitingFor::Server).await
+    }
+
     /// The same; in this process as the local user in the place of an admin of a tenant, if one is named.
     pub(crate) async fn connect_as(
         config: &Config,
         tenant: Option<&TenantId>,
     ) -> anyhow::Result<Self> {
+        Self::connect_for(config, tenant, WaitingFor::Command).await
+    }
+
+    async fn connect_for(
+        config: &Config,
+        tenant: Option<&TenantId>,
+        waiting: WaitingFor,
+    ) -> anyhow::Result<Self> {
         let server = match &config.server {
             Some(server) => server.clone(),
-            None => match boot::start(config).await {
+            None => match boot::start_for(config, waiting).await {
                 Ok(running) => return Self::local(running, config, tenant),
                 Err(error) => holder_address(&error).ok_or(error)?,
             },

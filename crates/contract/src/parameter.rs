@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::bounds::PARAMETERS;
 use crate::foreign_schema::pattern_fault;
+use crate::text::ShortText;
 use crate::violation::Report;
 
 object_only!(Parameter);
@@ -63,6 +64,13 @@ pub struct Parameter {
     /// Type of its value.
     #[serde(rename = "type")]
     pub kind: ParameterType,
+    /// Further types that its value may have (this project).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_types: Vec<ParameterType>,
+    /// The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
+    /// Callers may use either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_name: Option<ShortText>,
     /// Whether a caller must give it. In a playbook the list it stands in decides.
     #[serde(default)]
     pub required: bool,
@@ -82,6 +90,39 @@ pub struct Parameter {
     /// as `pattern` does in JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
+}
+
+impl Parameter {
+    /// Whether a value is of one of its types.
+    #[must_use]
+    pub fn fits(&self, value: &Value) -> bool {
+        self.types().iter().any(|kind| kind.fits(value))
+    }
+
+    /// The types that its value may have, as a sentence names them: `string or array`.
+    #[must_use]
+    pub fn types_in_words(&self) -> String {
+        in_words(&self.types())
+    }
+
+    /// The name that callers know it by.
+    #[must_use]
+    pub fn called(&self) -> &str {
+        let wire_name = self.wire_name.as_ref();
+        wire_name.map_or(self.name.as_str(), ShortText::as_str)
+    }
+
+    /// Its value among given ones, by either name.
+    #[must_use]
+    pub fn given_in<'g>(&self, given: &'g Map<String, Value>) -> Option<&'g Value> {
+        given
+            .get(self.name.as_str())
+            .or_else(|| given.get(self.called()))
+    }
+
+    fn types(&self) -> Vec<ParameterType> {
+        [std::slice::from_ref(&self.kind), &self.other_types].concat()
+    }
 }
 
 /// Checks a list of parameters: how many, unique names, and defaults, examples and allowed
@@ -108,14 +149,14 @@ pub(crate) fn check_parameters(parameters: &[Parameter], pointer: &str, report: 
 
 /// Defaults, examples, allowed values and the pattern of one parameter.
 fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
-    let kind = parameter.kind;
+    let types = parameter.types();
     let allowed = parameter.allowed.as_deref().unwrap_or_default();
     if parameter.allowed.is_some() && allowed.is_empty() {
         let message = "an empty list of allowed values allows nothing".to_owned();
         report.meaning(format!("{pointer}/enum"), "minItems", message);
     }
     for (at, value) in allowed.iter().enumerate() {
-        check_fits(kind, value, &format!("{pointer}/enum/{at}"), report);
+        check_types(&types, value, &format!("{pointer}/enum/{at}"), report);
     }
     let given = [
         ("default", &parameter.default),
@@ -124,7 +165,9 @@ fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
     for (field, value) in given {
         let Some(value) = value else { continue };
         let here = format!("{pointer}/{field}");
-        if check_fits(kind, value, &here, report) && !allowed.is_empty() && !allowed.contains(value)
+        if check_types(&types, value, &here, report)
+            && !allowed.is_empty()
+            && !allowed.contains(value)
         {
             report.meaning(
                 here,
@@ -134,26 +177,34 @@ fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
         }
     }
     if let Some(pattern) = &parameter.pattern {
-        check_pattern(kind, pattern, &format!("{pointer}/pattern"), report);
+        check_pattern(
+            parameter.kind,
+            pattern,
+            &format!("{pointer}/pattern"),
+            report,
+        );
     }
 }
 
-/// Reports a value that is not of the parameter's type.
-pub(crate) fn check_fits(
-    kind: ParameterType,
+/// Reports a value that is of none of these types.
+pub(crate) fn check_types(
+    types: &[ParameterType],
     value: &Value,
     pointer: &str,
     report: &mut Report,
 ) -> bool {
-    let fits = kind.fits(value);
+    let fits = types.iter().any(|kind| kind.fits(value));
     if !fits {
-        report.meaning(
-            pointer,
-            "type",
-            format!("{value} is not of the type {kind}"),
-        );
+        let message = format!("{value} is not of the type {}", in_words(types));
+        report.meaning(pointer, "type", message);
     }
     fits
+}
+
+/// Types as a sentence names them: `string or array`.
+fn in_words(types: &[ParameterType]) -> String {
+    let types: Vec<&str> = types.iter().map(|kind| kind.as_str()).collect();
+    types.join(" or ")
 }
 
 /// A pattern compiles, and belongs to a string.

@@ -41,8 +41,8 @@ pub enum ParameterFault {
     Type {
         /// Its name.
         name: String,
-        /// The declared type.
-        wanted: ParameterType,
+        /// The declared types, in words.
+        wanted: String,
     },
     /// The value is none of the allowed ones.
     #[error("`{name}` must be one of {allowed}")]
@@ -110,7 +110,7 @@ pub fn bind_so_far(
         | ParameterFault::Pattern { .. } => None,
     });
     let names: BTreeSet<&str> = names.collect();
-    let is_named = |parameter: &&Parameter| names.contains(parameter.name.as_str());
+    let is_named = |parameter: &&Parameter| names.contains(parameter.called());
     let missing = declared.iter().filter(is_named).map(|p| p.name.clone());
     Ok(SoFar {
         values,
@@ -126,7 +126,7 @@ fn fit(
     let mut faults = Vec::new();
     for parameter in declared {
         let name = parameter.name.as_ref();
-        let value = given.get(name).filter(|value| !value.is_null());
+        let value = parameter.given_in(given).filter(|value| !value.is_null());
         match (value, &parameter.default) {
             (Some(value), _) => match check(parameter, value) {
                 Ok(()) => {
@@ -138,24 +138,25 @@ fn fit(
                 bound.insert(name.to_owned(), default.clone());
             }
             (None, None) if parameter.required => faults.push(ParameterFault::Missing {
-                name: name.to_owned(),
+                name: parameter.called().to_owned(),
                 description: parameter.description.clone(),
             }),
             (None, None) => {}
         }
     }
-    let known: BTreeSet<&str> = declared.iter().map(|p| p.name.as_str()).collect();
+    let names = declared.iter().flat_map(|p| [p.name.as_str(), p.called()]);
+    let known: BTreeSet<&str> = names.collect();
     let unknown = given.keys().filter(|key| !known.contains(key.as_str()));
     faults.extend(unknown.map(|name| ParameterFault::Unknown { name: name.clone() }));
     (bound, faults)
 }
 
 fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
-    let name = || parameter.name.to_string();
-    if !parameter.kind.fits(value) {
+    let name = || parameter.called().to_owned();
+    if !parameter.fits(value) {
         return Err(ParameterFault::Type {
             name: name(),
-            wanted: parameter.kind,
+            wanted: parameter.types_in_words(),
         });
     }
     if let Some(allowed) = &parameter.allowed
@@ -241,5 +242,28 @@ mod tests {
                 pattern: "^[a-z]{2}(-[a-z]+)+-[0-9]$".into()
             }])
         );
+    }
+
+    /// An imported tool's parameter may have a name that is none here, and values of several types.
+    #[test]
+    fn b003_4_either_name_and_any_of_its_types_are_taken() {
+        let declared: Vec<Parameter> = serde_json::from_value(json!([
+            {"name": "select", "wire_name": "$select", "type": "string", "other_types": ["array"],
+             "required": true, "description": "the columns"},
+        ]))
+        .unwrap();
+        for given in [json!({"select": ["a"]}), json!({"$select": ["a"]})] {
+            let bound = bind(&declared, &object(given));
+            assert_eq!(bound, Ok(object(json!({"select": ["a"]}))));
+        }
+        let said = |given: Value| {
+            let faults = bind(&declared, &object(given)).unwrap_err();
+            faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let wrong = "`$select` must be of the type string or array";
+        assert_eq!(said(json!({"$select": 7})), [wrong]);
+        assert_eq!(said(json!({})), ["`$select` is missing: the columns"]);
+        let unknown = "`$top` is not a parameter here";
+        assert_eq!(said(json!({"select": "a", "$top": 1})), [unknown]);
     }
 }

@@ -9,6 +9,7 @@ mod call;
 mod connect;
 #[cfg(test)]
 mod fake;
+mod handshake;
 mod http;
 mod import;
 mod keep;
@@ -16,6 +17,7 @@ mod keep;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,6 +48,8 @@ pub struct McpServerOptions {
     pub transport: McpTransport,
     /// The tools that the operator says only read; all others write.
     pub readonly: BTreeSet<String>,
+    /// How long the server may take to start: to answer the first message, and to list its tools then.
+    pub start_timeout: Duration,
     /// Time limit of one call.
     pub timeout: Duration,
     /// How often its tools are listed again.
@@ -94,8 +98,8 @@ pub struct SecretHeader {
     pub value: String,
 }
 
-impl std::fmt::Debug for SecretHeader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for SecretHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: [redacted:{}]", self.name, self.variable)
     }
 }
@@ -109,6 +113,8 @@ pub struct McpTool {
     pub name: String,
     /// `sha256:…` of the definition that was imported: another one is not called.
     pub definition: String,
+    /// The names that the server has for arguments, where they are others than the call's.
+    pub wire_names: BTreeMap<String, String>,
     /// Whether a call that broke off may be begun again.
     pub repeat: Repeat,
 }
@@ -129,6 +135,8 @@ pub struct ServerImports {
     pub tools: Vec<ImportedTool>,
     /// What of it is not in the catalogue.
     pub left_out: Vec<LeftOut>,
+    /// How long it took to answer the first message of the connection that stands.
+    pub started_in: Option<Duration>,
 }
 
 /// How a connection stands.
@@ -160,8 +168,20 @@ pub struct ImportedTool {
 pub struct LeftOut {
     /// The tool, as the server or the operator names it.
     pub tool: String,
+    /// The part that is left out of it, in words; the whole tool where there is none.
+    pub part: Option<String>,
     /// Why.
     pub reason: String,
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool, part, reason } = self;
+        match part {
+            None => write!(f, "{tool}: {reason}"),
+            Some(part) => write!(f, "{tool}: {part}: {reason}"),
+        }
+    }
 }
 
 /// The connections to all registered servers. A [`ToolRunner`] that runs calls of their tools and
@@ -205,6 +225,7 @@ impl McpServers {
             state: McpServerState::Connecting,
             tools: Vec::new(),
             left_out: Vec::new(),
+            started_in: None,
         };
         let names = servers.keys().cloned();
         let first = Imports {
@@ -238,16 +259,21 @@ impl McpServers {
         self.imports.clone()
     }
 
-    /// Waits until each server was reached or found unreachable once, at most so long.
-    pub async fn settled(&self, at_most: Duration) {
+    /// Waits until each server was reached or found unreachable once, at most so long; returns the names of those that were
+    /// neither by then.
+    pub async fn settled(&self, at_most: Duration) -> Vec<Label> {
         let mut imports = self.imports.clone();
         let settled = imports.wait_for(|imports| {
             let mut servers = imports.servers.values();
             servers.all(|server| server.state != McpServerState::Connecting)
         });
-        if tokio::time::timeout(at_most, settled).await.is_err() {
-            tracing::warn!("some MCP servers have not answered yet; their tools come when they do");
-        }
+        drop(tokio::time::timeout(at_most, settled).await);
+        let imports = Arc::clone(&self.imports.borrow());
+        let starting = imports
+            .servers
+            .iter()
+            .filter(|(_, server)| server.state == McpServerState::Connecting);
+        starting.map(|(name, _)| name.clone()).collect()
     }
 
     async fn call(

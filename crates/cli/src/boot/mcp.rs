@@ -16,15 +16,43 @@ use super::builtin::root_path;
 use crate::config::{Config, McpServerConfig};
 use crate::telemetry;
 
-/// How long a start waits for the servers' first answers.
+/// How long a server waits for the first answers of MCP servers; the tools of slower ones come later.
 const FIRST_ANSWERS: Duration = Duration::from_secs(15);
+/// How much longer than a start a list of tools may take, for whoever waits for both.
+const LISTING: Duration = Duration::from_secs(10);
 /// Longest name of a server.
 const MAX_NAME: usize = 32;
+
+/// For whom MCP servers are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WaitingFor {
+    /// A process that goes on: what comes later comes to it.
+    Server,
+    /// One command, to which nothing comes later.
+    Command,
+    /// An examination of the servers themselves.
+    Doctor,
+}
+
+impl WaitingFor {
+    /// At most how long. A server is connected to a second time where its first answer shows how.
+    fn at_most(self, config: &Config) -> Duration {
+        let servers = config.mcp.servers.iter();
+        let longest = servers.map(|server| server.start_timeout_ms).max();
+        let start = Duration::from_millis(longest.unwrap_or(0));
+        match self {
+            Self::Server => FIRST_ANSWERS,
+            Self::Command => FIRST_ANSWERS.max(start + LISTING),
+            Self::Doctor => start.saturating_mul(2) + LISTING,
+        }
+    }
+}
 
 /// Connects to the registered servers and waits for their first answers; nothing where there are none.
 pub(crate) async fn connect(
     config: &Config,
     sandbox: &Arc<Sandbox>,
+    waiting: WaitingFor,
 ) -> anyhow::Result<Option<McpServers>> {
     if config.mcp.servers.is_empty() {
         return Ok(None);
@@ -37,17 +65,33 @@ pub(crate) async fn connect(
         options.push(server_options(config, server).with_context(|| key)?);
     }
     let servers = McpServers::start(Arc::clone(sandbox), options);
-    servers.settled(FIRST_ANSWERS).await;
+    let at_most = waiting.at_most(config);
+    let mut starting = servers.settled(at_most.min(FIRST_ANSWERS)).await;
+    if !starting.is_empty() && at_most > FIRST_ANSWERS {
+        tracing::warn!(mcp.servers = ?starting, "waiting for MCP servers that are still starting");
+        starting = servers.settled(at_most.saturating_sub(FIRST_ANSWERS)).await;
+    }
+    if !starting.is_empty() {
+        tracing::warn!(
+            mcp.servers = ?starting,
+            "some MCP servers have not answered yet; their tools come when they do"
+        );
+    }
     Ok(Some(servers))
 }
 
 fn server_options(config: &Config, server: &McpServerConfig) -> anyhow::Result<McpServerOptions> {
+    ensure!(
+        server.start_timeout_ms > 0,
+        "`start_timeout_ms` must be more than 0"
+    );
     ensure!(server.timeout_ms > 0, "`timeout_ms` must be more than 0");
     ensure!(server.refresh_s > 0, "`refresh_s` must be more than 0");
     Ok(McpServerOptions {
         name: name(&server.name)?,
         transport: transport(config, server)?,
         readonly: server.readonly.iter().cloned().collect(),
+        start_timeout: Duration::from_millis(server.start_timeout_ms),
         timeout: Duration::from_millis(server.timeout_ms),
         refresh: Duration::from_secs(server.refresh_s),
         trace: telemetry::trace_context(config),

@@ -1,10 +1,9 @@
 //! `charter doctor`
 
 mod four_eyes;
+mod mcp_servers;
 
-use std::sync::Arc;
-
-use charter_effects::{CapabilityState, McpServerState};
+use charter_effects::CapabilityState;
 use charter_store::agent_skills::SkillsModel;
 use charter_store::skill_index::SkillIndex;
 use charter_store_sql::postgres::{self, Examination, PostgresOptions, VectorExtension, examine};
@@ -37,21 +36,55 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
         telemetry(config).await,
     ]);
     checks.extend(tools(config).await);
-    checks.extend(mcp_servers(config).await);
-    let shown: Vec<Value> = checks.iter().map(shown).collect();
+    let mut rows: Vec<Row> = checks.into_iter().map(Row::from).collect();
+    rows.extend(mcp_servers::rows(config).await);
+    let shown: Vec<Value> = rows.iter().map(Row::shown).collect();
     output::print(format, &Value::Array(shown), |checks| {
         output::rows(checks, &["state", "check", "found"])
     })?;
-    let failed = checks.iter().any(|check| check.found.is_err());
+    let failed = rows.iter().any(|row| row.state == State::Wrong);
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
-fn shown(check: &Check) -> Value {
-    let (state, found) = match &check.found {
-        Ok(found) => ("ok", found),
-        Err(wrong) => ("wrong", wrong),
-    };
-    json!({"state": state, "check": check.name, "found": found})
+/// How what was looked at stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ok,
+    /// Worth a look; nothing fails by it.
+    Warning,
+    Wrong,
+}
+
+/// A line of the answer.
+struct Row {
+    state: State,
+    check: &'static str,
+    found: String,
+}
+
+impl From<Check> for Row {
+    fn from(check: Check) -> Self {
+        let (state, found) = match check.found {
+            Ok(found) => (State::Ok, found),
+            Err(wrong) => (State::Wrong, wrong),
+        };
+        Self {
+            state,
+            check: check.name,
+            found,
+        }
+    }
+}
+
+impl Row {
+    fn shown(&self) -> Value {
+        let state = match self.state {
+            State::Ok => "ok",
+            State::Warning => "warning",
+            State::Wrong => "wrong",
+        };
+        json!({"state": state, "check": self.check, "found": self.found})
+    }
 }
 
 /// Checks of where everything is stored, a database on a server or the data directory, and its keys where it
@@ -335,42 +368,4 @@ async fn tools(config: &Config) -> Vec<Check> {
             capabilities.into_iter().map(check).collect()
         }
     }
-}
-
-/// What each registered MCP server offers now, asked here and now. One that cannot be reached is wrong;
-/// a tool that cannot be imported is said, and is no failure by itself.
-async fn mcp_servers(config: &Config) -> Vec<Check> {
-    let check = |found| Check {
-        name: "mcp server",
-        found,
-    };
-    if config.mcp.servers.is_empty() {
-        return Vec::new();
-    }
-    let connected = match boot::sandbox(config, "doctor").await {
-        Ok(sandbox) => boot::connect_mcp(config, &Arc::new(sandbox)).await,
-        Err(error) => Err(error),
-    };
-    let servers = match connected {
-        Ok(Some(servers)) => servers,
-        Ok(None) => return Vec::new(),
-        Err(error) => return vec![check(Err(format!("{error:#}")))],
-    };
-    let imports = servers.imports().borrow().clone();
-    let mut checks = Vec::new();
-    for (name, imported) in &imports.servers {
-        checks.push(check(match &imported.state {
-            McpServerState::Connected => {
-                Ok(format!("{name}: {} tools imported", imported.tools.len()))
-            }
-            McpServerState::Failed { reason } => Err(format!("{name}: {reason}")),
-            McpServerState::Connecting => Err(format!("{name}: no answer yet")),
-        }));
-        let left_out = imported.left_out.iter();
-        checks.extend(left_out.map(|left| {
-            let found = format!("{name}: not imported: {}: {}", left.tool, left.reason);
-            check(Ok(found))
-        }));
-    }
-    checks
 }

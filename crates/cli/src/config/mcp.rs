@@ -50,12 +50,20 @@ pub(crate) struct McpServerConfig {
     /// server says of them.
     #[serde(default)]
     pub(crate) readonly: Vec<String>,
+    /// How long the server may take to start, in milliseconds: to answer the first message, and to list its tools then. A
+    /// program that installs itself at its first start (npx, uvx) takes long.
+    #[serde(default = "start_timeout_ms")]
+    pub(crate) start_timeout_ms: u64,
     /// Time limit of one call, in milliseconds.
     #[serde(default = "timeout_ms")]
     pub(crate) timeout_ms: u64,
     /// How often the tools are listed again, in seconds, also when the server tells of no change.
     #[serde(default = "refresh_s")]
     pub(crate) refresh_s: u64,
+}
+
+fn start_timeout_ms() -> u64 {
+    60_000
 }
 
 fn timeout_ms() -> u64 {

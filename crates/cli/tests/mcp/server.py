@@ -39,6 +39,7 @@ async def list_tools(ctx, params):
     output = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
     claims = types.ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True)
     nested = {"at": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}}}
+    unseen = {"type": "object", "properties": {"a\u0007": {"type": "string"}}, "required": ["a\u0007"]}
     tools = [
         tool("read", "Reads.", text, output_schema=output),
         tool("write", now.get("description", "Writes."), {**text, "dry_run": {"type": "boolean"}}, annotations=claims),
@@ -46,7 +47,8 @@ async def list_tools(ctx, params):
         tool("hang", "Never answers."),
         tool("die", "Ends."),
         tool("flood", "Answers too much."),
-        tool("nested", "Cannot be mapped.", nested),
+        tool("nested", "Takes an object.", nested),
+        types.Tool(name="unseen", description="Needs what cannot be named.", input_schema=unseen),
     ]
     if now.get("more"):
         tools.append(tool("more", "Came later."))

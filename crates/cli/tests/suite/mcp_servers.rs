@@ -198,7 +198,15 @@ fn message(failure: &Value) -> &str {
     failure["message"].as_str().unwrap()
 }
 
-const OFFERED: [&str; 6] = ["die", "environment", "flood", "hang", "read", "write"];
+const OFFERED: [&str; 7] = [
+    "die",
+    "environment",
+    "flood",
+    "hang",
+    "nested",
+    "read",
+    "write",
+];
 
 #[test]
 fn tools_of_servers_are_imported_and_called_like_any_other() {
@@ -482,10 +490,10 @@ fn a_server_that_is_away_at_the_start_comes_later() {
     assert_eq!(found.len(), 4, "{found:#?}");
     assert_eq!(found[0].0, "wrong");
     assert!(found[0].1.starts_with("late: "), "{found:?}");
-    assert_eq!(found[1], ("ok", "local: 6 tools imported"));
-    let nested = "local: not imported: nested: the parameter `at` has required fields of its own, which a \
-                  parameter cannot say";
-    assert_eq!(found[2], ("ok", nested));
+    assert_eq!(found[1], ("ok", "local: 7 of 8 tools imported"));
+    let unseen = "local: not imported: unseen: it needs the parameter `a`: its name is not 1 to 200 characters that \
+                  can be seen";
+    assert_eq!(found[2], ("warning", unseen));
     let wall = "walled: 127.0.0.1 resolves to 127.0.0.1, a private or local address that the configuration \
                 does not grant";
     assert_eq!(found[3], ("wrong", wall));

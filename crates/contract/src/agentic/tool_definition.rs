@@ -13,7 +13,7 @@ use crate::catalogue::vocabulary::PermissionLevel;
 use crate::foreign_schema::ForeignSchema;
 use crate::ids::ToolDefinitionId;
 use crate::number::Integer;
-use crate::parameter::{Parameter, ParameterType, check_fits};
+use crate::parameter::{Parameter, ParameterType, check_types};
 use crate::schema::SchemaName;
 use crate::validate::Contract;
 use crate::violation::{Report, Stage, pointer_segment};
@@ -75,6 +75,9 @@ pub struct ParameterDefinition {
         skip_serializing_if = "Option::is_none"
     )]
     pub default: Option<Value>,
+    /// Further types that its value may have (this project).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_types: Vec<ParameterType>,
     /// The only values allowed.
     #[serde(
         rename = "enum",
@@ -136,8 +139,8 @@ pub enum ParameterSchemaError {
     /// It does not describe an object.
     #[error("the schema of parameters must be of the type object")]
     NotAnObject,
-    /// A property has no single known type.
-    #[error("the parameter `{0}` needs one of the six types")]
+    /// A property has no known type.
+    #[error("the parameter `{0}` needs one of the six types, or several")]
     NoType(String),
     /// A property that is an object lists required fields of its own, where a
     /// parameter has a boolean.
@@ -159,7 +162,11 @@ pub fn parameters_to_schema(parameters: &BTreeMap<String, ParameterDefinition>) 
     let mut required = Vec::new();
     for (name, parameter) in parameters {
         let mut property = parameter.extra.clone();
-        property.insert("type".into(), parameter.kind.as_str().into());
+        let types: Value = match parameter.types().as_slice() {
+            [only] => only.as_str().into(),
+            several => several.iter().map(|kind| kind.as_str()).collect(),
+        };
+        property.insert("type".into(), types);
         property.insert("description".into(), parameter.description.clone().into());
         if let Some(default) = &parameter.default {
             property.insert("default".into(), default.clone());
@@ -236,11 +243,16 @@ fn parameter_from_property(
     if extra.contains_key("required") {
         return Err(ParameterSchemaError::NestedRequired(name.to_owned()));
     }
-    let kind = extra.remove("type").ok_or_else(no_type)?;
-    let kind = kind
-        .as_str()
-        .and_then(|kind| kind.parse().ok())
-        .ok_or_else(no_type)?;
+    let types = match extra.remove("type").ok_or_else(no_type)? {
+        Value::Array(types) => types,
+        one => vec![one],
+    };
+    let mut types = types
+        .iter()
+        .map(|kind| kind.as_str().and_then(|kind| kind.parse().ok()));
+    let kind = types.next().flatten().ok_or_else(no_type)?;
+    let other_types = types.collect::<Option<Vec<ParameterType>>>();
+    let other_types = other_types.ok_or_else(no_type)?;
     let description = match extra.remove("description") {
         Some(Value::String(text)) => text,
         _ => String::new(),
@@ -255,6 +267,7 @@ fn parameter_from_property(
         description,
         required: false,
         default,
+        other_types,
         allowed,
         extra,
     })
@@ -275,18 +288,25 @@ impl From<&Parameter> for ParameterDefinition {
             description: parameter.description.clone(),
             required: parameter.required,
             default: parameter.default.clone(),
+            other_types: parameter.other_types.clone(),
             allowed: parameter.allowed.clone(),
             extra,
         }
     }
 }
 
-/// Named definitions of a catalogue's list of parameters.
+impl ParameterDefinition {
+    fn types(&self) -> Vec<ParameterType> {
+        [std::slice::from_ref(&self.kind), &self.other_types].concat()
+    }
+}
+
+/// Named definitions of a catalogue's list of parameters, by the names that callers know.
 #[must_use]
 pub fn definitions(parameters: &[Parameter]) -> BTreeMap<String, ParameterDefinition> {
     parameters
         .iter()
-        .map(|p| (p.name.as_str().to_owned(), p.into()))
+        .map(|p| (p.called().to_owned(), p.into()))
         .collect()
 }
 
@@ -317,15 +337,16 @@ impl ToolDefinition {
 
     fn check_parameter(name: &str, parameter: &ParameterDefinition, report: &mut Report) {
         let here = format!("/parameters/{}", pointer_segment(name));
+        let types = parameter.types();
         let allowed = parameter.allowed.as_deref().unwrap_or_default();
         for (at, value) in allowed.iter().enumerate() {
-            check_fits(parameter.kind, value, &format!("{here}/enum/{at}"), report);
+            check_types(&types, value, &format!("{here}/enum/{at}"), report);
         }
         let Some(default) = &parameter.default else {
             return;
         };
         let pointer = format!("{here}/default");
-        if check_fits(parameter.kind, default, &pointer, report)
+        if check_types(&types, default, &pointer, report)
             && parameter.allowed.is_some()
             && !allowed.contains(default)
         {

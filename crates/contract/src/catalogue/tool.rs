@@ -194,6 +194,9 @@ pub enum Implementation {
         tool: Text,
         /// `sha256:…` of the definition that was imported.
         definition: ShortText,
+        /// JSON Schema of its arguments, as its server gives it. The server holds calls to it; here the parameters count.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input_schema: Option<ForeignSchema>,
     },
 }
 

@@ -6,7 +6,7 @@ use charter_contract::agentic::error::{AgentError, RecommendedActionType};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::{ActionType, AgentResponse};
 use charter_contract::agentic::tool_definition::{
-    ParameterDefinition, ParameterSchemaError, ToolDefinition, parameters_from_schema,
+    ParameterDefinition, ParameterSchemaError, ToolDefinition, definitions, parameters_from_schema,
     parameters_to_schema,
 };
 use charter_contract::bounds;
@@ -19,7 +19,7 @@ use charter_contract::ids::{ErrorId, RequestId, ResponseId, TenantId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::worker_result::WorkerResult;
 use charter_contract::mission::{Artifact, MissionArtifact, Stored};
-use charter_contract::parameter::ParameterType;
+use charter_contract::parameter::{Parameter, ParameterType};
 use charter_contract::schema::SchemaName;
 use charter_contract::time::Timestamp;
 use charter_contract::validate::{parse, validate};
@@ -362,6 +362,29 @@ fn ruling_26_what_parameters_cannot_say_is_refused_by_name() {
     );
 }
 
+/// A parameter of several types takes values of each, is shown with all of them, and is given by either of its names.
+#[test]
+fn a_parameter_may_have_several_types_and_a_name_of_its_servers() {
+    let parameter: Parameter = serde_json::from_value(json!({
+        "name": "filter", "wire_name": "$filter", "type": "string", "other_types": ["array"],
+        "enum": ["open", ["open", "closed"]], "default": ["open", "closed"],
+    }))
+    .unwrap();
+    let fits = [json!("x"), json!([]), json!(1), json!({})].map(|value| parameter.fits(&value));
+    assert_eq!(fits, [true, true, false, false]);
+    assert_eq!(parameter.types_in_words(), "string or array");
+    for name in ["filter", "$filter"] {
+        let given = Map::from_iter([(name.to_owned(), json!("open"))]);
+        assert_eq!(parameter.given_in(&given), Some(&json!("open")), "{name}");
+    }
+    let schema = parameters_to_schema(&definitions(std::slice::from_ref(&parameter)));
+    let shown = json!({
+        "type": ["string", "array"], "description": "", "enum": ["open", ["open", "closed"]],
+        "default": ["open", "closed"],
+    });
+    assert_eq!(schema["properties"], json!({ "$filter": shown }));
+}
+
 fn parameter() -> impl Strategy<Value = ParameterDefinition> {
     let value = prop_oneof![
         Just(json!(null)),
@@ -382,18 +405,22 @@ fn parameter() -> impl Strategy<Value = ParameterDefinition> {
         any::<bool>(),
         prop::option::of(value.clone()),
         prop::option::of(prop::collection::vec(value, 0..3)),
+        prop::collection::vec(prop::sample::select(ParameterType::ALL), 0..3),
         extra,
     )
-        .prop_map(|(kind, description, required, default, allowed, extra)| {
-            ParameterDefinition {
-                kind,
-                description,
-                required,
-                default,
-                allowed,
-                extra,
-            }
-        })
+        .prop_map(
+            |(kind, description, required, default, allowed, other_types, extra)| {
+                ParameterDefinition {
+                    kind,
+                    description,
+                    required,
+                    default,
+                    other_types,
+                    allowed,
+                    extra,
+                }
+            },
+        )
 }
 
 proptest! {

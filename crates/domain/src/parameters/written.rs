@@ -30,7 +30,9 @@ pub(crate) fn misfits_with(
     let mut misfits = Vec::new();
     let mut by_name: BTreeMap<&str, &Parameter> = BTreeMap::new();
     for parameter in declared {
-        by_name.entry(parameter.name.as_str()).or_insert(parameter);
+        for name in [parameter.name.as_str(), parameter.called()] {
+            by_name.entry(name).or_insert(parameter);
+        }
     }
     for (name, value) in given {
         if misfits.len() >= MAX_VIOLATIONS {
@@ -52,8 +54,8 @@ pub(crate) fn misfits_with(
     }
     for parameter in declared {
         let needed = parameter.required && parameter.default.is_none();
-        if needed && !given.contains_key(parameter.name.as_str()) {
-            let message = format!("{whose} needs the parameter `{}`", parameter.name);
+        if needed && parameter.given_in(given).is_none() {
+            let message = format!("{whose} needs the parameter `{}`", parameter.called());
             misfits.push((format!("{here}/parameters"), "required", message));
         }
     }

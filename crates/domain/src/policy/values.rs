@@ -31,7 +31,7 @@ pub(super) fn arguments(
         let value = argument(parameter.kind, value).ok_or_else(|| {
             format!(
                 "the argument `{name}` cannot be put to policies: {}",
-                limits(parameter.kind)
+                limits(parameter.kind, value)
             )
         })?;
         fields.push((name.to_owned(), value));
@@ -88,7 +88,11 @@ pub(super) fn count(count: u64) -> RestrictedExpression {
     RestrictedExpression::new_long(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-fn limits(kind: ParameterType) -> &'static str {
+/// Of a parameter with several types policies see the first.
+fn limits(kind: ParameterType, value: &Value) -> &'static str {
+    if !kind.fits(value) {
+        return "it is of another type than policies see the parameter as";
+    }
     match kind {
         ParameterType::Number => "a number has at most four decimal places and 15 digits before",
         ParameterType::Integer => "a whole number has at most 63 bits",

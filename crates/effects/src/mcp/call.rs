@@ -66,9 +66,9 @@ impl Server {
 
     async fn make(&self, call: &ToolCall, tool: &McpTool) -> Result<Value, Failure> {
         let up = self.up().await?;
-        self.check_definition(&up.peer, tool).await?;
+        let listed = self.as_imported(&up.peer, tool).await?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
-        params.arguments = Some(call.parameters.clone());
+        params.arguments = Some(arguments(call, tool, &listed));
         if let Some(traceparent) = self.options.trace.here() {
             params.set_traceparent(&traceparent);
         }
@@ -102,20 +102,20 @@ impl Server {
 
     /// Refuses a tool that is no longer what was imported: what was approved, and what policies were
     /// written for, is the definition that the catalogue shows.
-    async fn check_definition(
+    async fn as_imported(
         &self,
         peer: &Peer<RoleClient>,
         tool: &McpTool,
-    ) -> Result<(), Failure> {
+    ) -> Result<rmcp::model::Tool, Failure> {
         let name = &self.options.name;
         let listed = keep::list(peer).await.map_err(|reason| {
             self.look_again.notify_one();
             let message = format!("the MCP server `{name}` does not say what it offers: {reason}");
             Failure::new(ErrorType::ExecutionError, message).retryable()
         })?;
-        let now = listed.iter().find(|listed| listed.name == tool.name);
-        let what = match now {
-            Some(now) if import::digest(now) == tool.definition => return Ok(()),
+        let mut listed = listed.tools.into_iter();
+        let what = match listed.find(|listed| listed.name == tool.name) {
+            Some(now) if import::digest(&now) == tool.definition => return Ok(now),
             Some(_) => "changed the definition of",
             None => "no longer offers",
         };
@@ -160,6 +160,19 @@ impl Server {
         }
         repeatable(failure, tool)
     }
+}
+
+/// Arguments by the names that the server has for them, and null for those that it wants named and that may be null.
+fn arguments(call: &ToolCall, tool: &McpTool, listed: &rmcp::model::Tool) -> Map<String, Value> {
+    let given = call.parameters.iter().map(|(name, value)| {
+        let wire_name = tool.wire_names.get(name).unwrap_or(name);
+        (wire_name.clone(), value.clone())
+    });
+    let mut arguments: Map<String, Value> = given.collect();
+    for name in import::null_when_absent(&listed.input_schema) {
+        arguments.entry(name).or_insert(Value::Null);
+    }
+    arguments
 }
 
 /// The call may have been carried out; only what may be begun again says so.

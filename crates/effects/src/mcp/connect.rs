@@ -30,6 +30,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::handshake::{KnowsNewest, Unhurried};
 use super::http::MeasuredHttp;
 use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
@@ -95,10 +96,26 @@ impl Traces {
 /// How the handshake begins. Some older servers end when they are asked what they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handshake {
-    /// By `server/discover`, and by `initialize` where that is not known.
+    /// By `server/discover`, and by `initialize` where that is not known or not answered in time.
     Newest,
+    /// By `server/discover`, however long the answer takes.
+    NewestAlone,
     /// By `initialize`.
     Older,
+}
+
+pub(super) fn lifecycle(handshake: Handshake) -> ClientLifecycleMode {
+    let newest = vec![ProtocolVersion::LATEST];
+    match handshake {
+        Handshake::Newest => ClientLifecycleMode::Auto {
+            preferred_versions: newest,
+            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+        },
+        Handshake::NewestAlone => ClientLifecycleMode::Discover {
+            preferred_versions: newest,
+        },
+        Handshake::Older => ClientLifecycleMode::Initialize,
+    }
 }
 
 /// Hears what a server says unasked. It is asked for nothing else: no sampling, roots or questions.
@@ -128,27 +145,83 @@ impl ClientHandler for Listener {
 /// A handshake's result.
 type Shaken = Result<RunningService<RoleClient, Listener>, ClientInitializeError>;
 
-/// Connects and shakes hands. The caller bounds the time.
+/// Why there is no connection.
+#[derive(Debug)]
+enum NotOpened {
+    /// The server has not answered in the time that it has to start.
+    TimedOut(Duration),
+    /// It ended, refused, or cannot be started or reached.
+    Refused(String),
+}
+
+impl NotOpened {
+    fn reason(self) -> String {
+        match self {
+            Self::TimedOut(limit) => format!(
+                "no handshake within {} ms: a server that takes longer to start needs a higher `start_timeout_ms`",
+                limit.as_millis()
+            ),
+            Self::Refused(reason) => reason,
+        }
+    }
+}
+
+/// Connects and shakes hands, within the server's time to start; once more where the first try shows which handshake the
+/// server needs.
 pub(super) async fn open(
     options: &McpServerOptions,
     sandbox: &Sandbox,
     handshake: Handshake,
-    changed: Arc<Notify>,
+    changed: &Arc<Notify>,
 ) -> Result<Connection, String> {
-    let listener = Listener { changed };
-    let lifecycle = match handshake {
-        Handshake::Newest => ClientLifecycleMode::Auto {
-            preferred_versions: vec![ProtocolVersion::LATEST],
-            legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
-        },
-        Handshake::Older => ClientLifecycleMode::Initialize,
+    let newest = KnowsNewest::default();
+    let opened = open_in_time(options, sandbox, handshake, changed, &newest).await;
+    let next = match (&opened, handshake) {
+        (Ok(_), _) => None,
+        (Err(_), _) if newest.get() => Some(Handshake::NewestAlone),
+        (Err(NotOpened::Refused(_)), Handshake::Newest) => Some(Handshake::Older),
+        (Err(_), _) => None,
     };
+    let opened = match next {
+        None => opened,
+        Some(next) => open_in_time(options, sandbox, next, changed, &newest).await,
+    };
+    opened.map_err(NotOpened::reason)
+}
+
+async fn open_in_time(
+    options: &McpServerOptions,
+    sandbox: &Sandbox,
+    handshake: Handshake,
+    changed: &Arc<Notify>,
+    newest: &KnowsNewest,
+) -> Result<Connection, NotOpened> {
+    let limit = options.start_timeout;
+    let opening = open_once(options, sandbox, handshake, changed, newest);
+    match tokio::time::timeout(limit, opening).await {
+        Ok(opened) => opened.map_err(NotOpened::Refused),
+        Err(_) => Err(NotOpened::TimedOut(limit)),
+    }
+}
+
+async fn open_once(
+    options: &McpServerOptions,
+    sandbox: &Sandbox,
+    handshake: Handshake,
+    changed: &Arc<Notify>,
+    newest: &KnowsNewest,
+) -> Result<Connection, String> {
+    let listener = Listener {
+        changed: Arc::clone(changed),
+    };
+    let lifecycle = lifecycle(handshake);
     let traces = Traces::default();
     let (opened, process) = match &options.transport {
         McpTransport::Stdio { .. } => {
             let (stdin, stdout, process) = start(options, sandbox, &traces).await?;
             let transport =
                 AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(JSON_BYTES);
+            let transport = Unhurried::new(transport, newest.clone());
             let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, Some(process))
         }
@@ -159,6 +232,7 @@ pub(super) async fn open(
             config.max_sse_event_size = JSON_BYTES;
             let client = MeasuredHttp::new(client);
             let transport = StreamableHttpClientTransport::with_client(client, config);
+            let transport = Unhurried::new(transport, newest.clone());
             let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, None)
         }

@@ -40,6 +40,7 @@ pub(super) fn options(url: &str) -> McpServerOptions {
             egress: Vec::new(),
         },
         readonly: ["read".to_owned()].into(),
+        start_timeout: Duration::from_secs(60),
         timeout: Duration::from_secs(60),
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),

@@ -1,34 +1,36 @@
 //! From a server's definition of a tool to a document of the catalogue, or why there is none.
 //! Pure. What a server says of a tool's effects (its annotations) is not believed.
 
+mod arguments;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use charter_contract::agentic::tool_definition::{ParameterDefinition, parameters_from_schema};
 use charter_contract::canonical;
 use charter_contract::catalogue::tool::{IMPORTED_PREFIX, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::PermissionLevel;
 use charter_contract::foreign_schema::SchemaAllowance;
 use charter_contract::validate;
 use charter_contract::violation::Violation;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::{ImportedTool, LeftOut, McpServerOptions};
 use crate::text::clean;
+pub(super) use arguments::null_when_absent;
+use arguments::{Parameters, parameters};
 
 /// Largest definition of one tool, in bytes of JSON.
 const MAX_DEFINITION_BYTES: usize = 64 << 10;
 /// Most characters of a tool's description that are kept.
 const MAX_DESCRIPTION: usize = 1_000;
-/// Most characters of a parameter's description that are kept, its further rules apart.
-const MAX_PARAMETER_DESCRIPTION: usize = 500;
-/// Most characters of the rules of a parameter that its document cannot say.
-const MAX_RULES: usize = 1_000;
 /// Most characters of a reason.
 const MAX_REASON: usize = 300;
 /// Most characters of the place that a reason is about.
 const MAX_PLACE: usize = 80;
+/// The field of a document that its answers are checked against, and what is said where they are not.
+const OUTPUT_SCHEMA: &str = "output_schema";
+const UNCHECKED: &str = "its output schema, so that answers are not checked";
 /// Longest id of a catalogue document.
 const MAX_ID: usize = 200;
 /// How much of a name that does not fit stays in the id.
@@ -43,9 +45,10 @@ pub fn import_tools(
 ) -> (Vec<ImportedTool>, Vec<LeftOut>) {
     let mut tools: BTreeMap<String, ImportedTool> = BTreeMap::new();
     let mut left_out = Vec::new();
-    let mut leave = |tool: &str, reason: &str| {
+    let mut leave = |tool: &str, part: Option<String>, reason: &str| {
         left_out.push(LeftOut {
             tool: clean(tool, MAX_REASON),
+            part,
             reason: clean(reason, MAX_REASON),
         });
     };
@@ -53,27 +56,32 @@ pub fn import_tools(
     let mut schemas = SchemaAllowance::of_server();
     for tool in listed {
         if !names.insert(&tool.name) {
-            leave(&tool.name, "the server lists it twice");
+            leave(&tool.name, None, "the server lists it twice");
             continue;
         }
         match document(options, tool, &mut schemas) {
-            Err(reason) => leave(&tool.name, &reason),
-            Ok(made) => match tools.entry(made.document.tool_id.to_string()) {
+            Err(reason) => leave(&tool.name, None, &reason),
+            Ok((made, without)) => match tools.entry(made.document.tool_id.to_string()) {
                 Entry::Occupied(taken) => {
-                    leave(
-                        &tool.name,
-                        &format!("another tool has the id `{}`", taken.key()),
-                    );
+                    let reason = format!("another tool has the id `{}`", taken.key());
+                    leave(&tool.name, None, &reason);
                 }
                 Entry::Vacant(free) => {
                     free.insert(made);
+                    for (part, reason) in without {
+                        leave(&tool.name, Some(part), &reason);
+                    }
                 }
             },
         }
     }
     for name in &options.readonly {
         if !names.contains(name.as_str()) {
-            leave(name, "`readonly` names it, and the server does not list it");
+            leave(
+                name,
+                None,
+                "`readonly` names it, and the server does not list it",
+            );
         }
     }
     (tools.into_values().collect(), left_out)
@@ -99,11 +107,14 @@ fn hash(text: &str) -> String {
     format!("sha256:{digits}")
 }
 
+/// Parts of a tool that are left out, and why.
+type Without = Vec<(String, String)>;
+
 fn document(
     options: &McpServerOptions,
     tool: &rmcp::model::Tool,
     schemas: &mut SchemaAllowance,
-) -> Result<ImportedTool, String> {
+) -> Result<(ImportedTool, Without), String> {
     let size = json!(tool).to_string().len();
     if size > MAX_DEFINITION_BYTES {
         return Err(format!(
@@ -126,6 +137,12 @@ fn document(
     } else {
         format!("The MCP server `{server}` says of it: {said}")
     };
+    let Parameters { written, left_out } = parameters(&tool.input_schema)?;
+    let mut without: Without = Vec::new();
+    for (name, reason) in left_out {
+        let name = clean(&name, MAX_PLACE);
+        without.push((format!("the parameter `{name}`"), reason));
+    }
     let id = id_of(server, &tool.name);
     let name = id[IMPORTED_PREFIX.len() + server.len() + 1..].to_owned();
     let mut document = json!({
@@ -136,7 +153,7 @@ fn document(
         "tool_class": class,
         "domain": "platform",
         "description": told,
-        "parameters": parameters(&tool.input_schema)?,
+        "parameters": written,
         "execution_target": "server",
         "language": "mcp",
         "requires_approval": !reads,
@@ -144,21 +161,45 @@ fn document(
         "timeout_ms": u64::try_from(options.timeout.as_millis()).unwrap_or(u64::MAX),
         "implementation": {
             "type": "mcp", "server": server, "tool": tool.name, "definition": digest(tool),
+            "input_schema": &*tool.input_schema,
         },
     });
     if let Some(schema) = &tool.output_schema {
-        let taken = schemas.take_schema(schema);
-        taken.map_err(|spent| spent.to_string())?;
-        document["output_schema"] = json!(&**schema);
+        let with = json!(&**schema);
+        match schemas.take_schema(schema) {
+            Ok(()) => document[OUTPUT_SCHEMA] = with,
+            Err(spent) => without.push((UNCHECKED.to_owned(), spent.to_string())),
+        }
     }
-    let (document, _) = validate::read_value::<Tool>(&document).map_err(|violations| {
-        let said: Vec<String> = violations.into_iter().map(reason).collect();
-        said.join("; ")
-    })?;
-    Ok(ImportedTool {
+    let document = read(document, &mut without)?;
+    let imported = ImportedTool {
         content_hash: hash(&canonical::text(json!(document))),
         document,
-    })
+    };
+    Ok((imported, without))
+}
+
+/// The document of a tool; without its output schema, where that is all that is wrong.
+fn read(mut document: Value, without: &mut Without) -> Result<Tool, String> {
+    let violations = match validate::read_value::<Tool>(&document) {
+        Ok((tool, _)) => return Ok(tool),
+        Err(violations) => violations,
+    };
+    let of_output = |wrong: &Violation| {
+        let rest = wrong.pointer.strip_prefix('/');
+        rest.is_some_and(|rest| rest.split('/').next() == Some(OUTPUT_SCHEMA))
+    };
+    let alone = violations.iter().all(of_output);
+    let said: Vec<String> = violations.into_iter().map(reason).collect();
+    let said = said.join("; ");
+    let removed = document
+        .as_object_mut()
+        .and_then(|fields| fields.remove(OUTPUT_SCHEMA));
+    if !alone || removed.is_none() {
+        return Err(said);
+    }
+    without.push((UNCHECKED.to_owned(), said));
+    read(document, without)
 }
 
 /// What is wrong with a document, so that a long way to it does not leave no room for it.
@@ -184,101 +225,6 @@ fn id_of(server: &str, name: &str) -> String {
     let digest = hash(name);
     let digits = &digest["sha256:".len()..][..8];
     format!("{IMPORTED_PREFIX}{server}.x{kept}-{digits}")
-}
-
-/// The parameters of a tool, as the catalogue writes them.
-fn parameters(schema: &Map<String, Value>) -> Result<Vec<Value>, String> {
-    let plain = plain_object(schema);
-    let definitions = parameters_from_schema(&plain).map_err(|error| error.to_string())?;
-    Ok(definitions
-        .into_iter()
-        .map(|(name, definition)| parameter(&name, definition))
-        .collect())
-}
-
-/// The schema without what says nothing about values, and with the ways of allowing null, which
-/// leaving a parameter out does here.
-fn plain_object(schema: &Map<String, Value>) -> Value {
-    let mut plain = schema.clone();
-    for note in [
-        "$schema",
-        "$id",
-        "$comment",
-        "title",
-        "description",
-        "examples",
-    ] {
-        plain.remove(note);
-    }
-    if plain.get("additionalProperties") == Some(&Value::Bool(true)) {
-        plain.remove("additionalProperties");
-    }
-    if let Some(Value::Object(properties)) = plain.get_mut("properties") {
-        for property in properties.values_mut() {
-            if let Value::Object(property) = property {
-                without_null(property);
-            }
-        }
-    }
-    Value::Object(plain)
-}
-
-fn without_null(property: &mut Map<String, Value>) {
-    property.remove("title");
-    if property.get("default") == Some(&Value::Null) {
-        property.remove("default");
-    }
-    if let Some(Value::Array(kinds)) = property.get("anyOf")
-        && let Some(Value::Object(kind)) = the_other_of_null(kinds).cloned()
-    {
-        property.remove("anyOf");
-        for (keyword, value) in kind {
-            property.entry(keyword).or_insert(value);
-        }
-    }
-    if let Some(Value::Array(kinds)) = property.get_mut("type") {
-        kinds.retain(|kind| kind != "null");
-        if let [only] = kinds.as_slice() {
-            let only = only.clone();
-            property.insert("type".to_owned(), only);
-        }
-    }
-    if let Some(Value::Array(values)) = property.get_mut("enum") {
-        values.retain(|value| !value.is_null());
-    }
-}
-
-/// Of two schemas the one that is not that of null.
-fn the_other_of_null(kinds: &[Value]) -> Option<&Value> {
-    let null = json!({"type": "null"});
-    match kinds {
-        [kind, other] if *other == null => Some(kind),
-        [other, kind] if *other == null => Some(kind),
-        _ => None,
-    }
-}
-
-/// Rules that a document cannot say are written into the description: the server holds calls to
-/// them, and whoever calls can know them.
-fn parameter(name: &str, definition: ParameterDefinition) -> Value {
-    let mut description = clean(&definition.description, MAX_PARAMETER_DESCRIPTION);
-    if !definition.extra.is_empty() {
-        let rules = canonical::text(Value::Object(definition.extra));
-        description = format!("{description} (JSON Schema: {})", clean(&rules, MAX_RULES));
-    }
-    let mut written = json!({
-        "name": name,
-        "type": definition.kind,
-        "required": definition.required,
-        "description": description.trim_start(),
-    });
-    if let Some(default) = definition.default {
-        written["default"] = default;
-    }
-    if let Some(allowed) = definition.allowed {
-        written["enum"] = Value::Array(allowed);
-    }
-    written
 }
 
 #[cfg(test)]

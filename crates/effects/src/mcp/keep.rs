@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo, ServerResult,
-    SubscriptionFilter, Tool,
+    ClientRequest, CustomResult, ListToolsRequest, PaginatedRequestParams, ServerPeerInfo,
+    ServerResult, SubscriptionFilter, Tool,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient};
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
@@ -21,10 +22,7 @@ use crate::Sandbox;
 use crate::cause::chain;
 use crate::text::clean;
 
-/// How long connecting and the handshake may take; a server that does not know `server/discover` and
-/// stays silent takes ten seconds of it.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a list of tools may take.
+/// How long a list of tools may take; the first one may take as long as the server's start.
 pub(super) const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pages of a list of tools.
 const MAX_PAGES: usize = 64;
@@ -40,6 +38,8 @@ const STEADY: Duration = Duration::from_secs(30);
 const LOOK_GAP: Duration = Duration::from_millis(500);
 /// Most characters of a reason.
 const MAX_REASON: usize = 400;
+/// What is said of another answer than a list.
+const NO_LIST: &str = "it answers `tools/list` with something else";
 
 /// The connection as calls see it.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl Keeper {
             if !reached {
                 handshake = match handshake {
                     Handshake::Newest => Handshake::Older,
-                    Handshake::Older => Handshake::Newest,
+                    Handshake::Older | Handshake::NewestAlone => Handshake::Newest,
                 };
             }
             if began.elapsed() >= STEADY + pause {
@@ -116,17 +116,15 @@ impl Keeper {
     /// Returns why the connection ended, and whether it was ever made.
     async fn connect_and_serve(&self, handshake: Handshake) -> (String, bool) {
         let options = &self.server.options;
-        let changed = Arc::clone(&self.server.look_again);
-        let opening = connect::open(options, &self.sandbox, handshake, changed);
-        let connection = match tokio::time::timeout(CONNECT_TIMEOUT, opening).await {
-            Ok(Ok(connection)) => connection,
-            Ok(Err(reason)) => return (reason, false),
-            Err(_) => {
-                let seconds = CONNECT_TIMEOUT.as_secs();
-                return (format!("no handshake within {seconds} s"), false);
+        let began = Instant::now();
+        let changed = &self.server.look_again;
+        match connect::open(options, &self.sandbox, handshake, changed).await {
+            Ok(connection) => {
+                self.tell(|imports| imports.started_in = Some(began.elapsed()));
+                (self.serve(connection).await, true)
             }
-        };
-        (self.serve(connection).await, true)
+            Err(reason) => (reason, false),
+        }
     }
 
     /// Lists the tools whenever they may have changed, until the connection ends; returns why.
@@ -140,10 +138,12 @@ impl Keeper {
         let ended = service.waiting();
         let listening = listen(&peer, &self.server);
         let looking = async {
+            let mut limit = self.server.options.start_timeout.max(LIST_TIMEOUT);
             loop {
-                if let Err(reason) = self.look(&peer, &traces).await {
+                if let Err(reason) = self.look(&peer, &traces, limit).await {
                     return reason;
                 }
+                limit = LIST_TIMEOUT;
                 tokio::time::sleep(LOOK_GAP).await;
                 let wait = self.server.look_again.notified();
                 // Also when nobody tells of a change.
@@ -165,10 +165,19 @@ impl Keeper {
     }
 
     /// Lists the tools and tells of them.
-    async fn look(&self, peer: &Peer<RoleClient>, traces: &Traces) -> Result<(), String> {
-        let listed = list(peer).await?;
+    async fn look(
+        &self,
+        peer: &Peer<RoleClient>,
+        traces: &Traces,
+        limit: Duration,
+    ) -> Result<(), String> {
+        let Listed { tools, unreadable } = list_within(peer, limit).await?;
         let server = Arc::clone(&self.server);
-        let importing = spawn_blocking(move || import::import_tools(&server.options, &listed));
+        let importing = spawn_blocking(move || {
+            let (imported, mut left_out) = import::import_tools(&server.options, &tools);
+            left_out.extend(unreadable);
+            (imported, left_out)
+        });
         let imported = importing.await;
         let (tools, left_out) =
             imported.map_err(|error| format!("its tools could not be imported: {error}"))?;
@@ -190,8 +199,8 @@ impl Keeper {
         let server = &self.server.options.name;
         let before = self.imports.borrow().servers.get(server).cloned();
         if before.is_none_or(|before| before.left_out != left_out) {
-            for LeftOut { tool, reason } in &left_out {
-                tracing::warn!(mcp.server = %server, mcp.tool = %tool, %reason, "a tool is not imported");
+            for left in &left_out {
+                tracing::warn!(mcp.server = %server, mcp.tool = %left.tool, "not imported: {left}");
             }
         }
         self.tell(|imports| {
@@ -235,49 +244,111 @@ async fn listen(peer: &Peer<RoleClient>, server: &Server) {
     std::future::pending::<()>().await;
 }
 
+/// What a server lists: tools, and what is no tool that can be read.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    pub(super) tools: Vec<Tool>,
+    pub(super) unreadable: Vec<LeftOut>,
+}
+
 /// All tools that a server lists now, within bounds. Not from the SDK's cache.
-pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
-    let listing = async {
-        let mut tools = Vec::new();
-        let mut bytes = 0;
-        let mut cursor = None;
-        for _ in 0..MAX_PAGES {
-            let mut params = PaginatedRequestParams::default();
-            params.cursor = cursor.take();
-            let request = ListToolsRequest {
-                method: Default::default(),
-                params: Some(params),
-                extensions: Default::default(),
-            };
-            let request = ClientRequest::ListToolsRequest(request);
-            let sent = peer.send_request_with_option(request, PeerRequestOptions::no_options());
-            let answer = sent.await.map_err(|error| chain(&error))?;
-            let answer = answer.await_response().await;
-            match answer.map_err(|error| chain(&error))? {
-                ServerResult::ListToolsResult(page) => {
-                    bytes += json!(page.tools).to_string().len();
-                    tools.extend(page.tools);
-                    cursor = page.next_cursor;
-                }
-                _ => return Err("it answers `tools/list` with something else".to_owned()),
-            }
-            if tools.len() > MAX_TOOLS {
-                return Err(format!("it lists more than {MAX_TOOLS} tools"));
-            }
-            if bytes > MAX_LISTED_BYTES {
-                return Err(format!(
-                    "the definitions of its tools are larger than {MAX_LISTED_BYTES} bytes"
-                ));
-            }
-            if cursor.is_none() {
-                return Ok(tools);
-            }
-        }
-        Err(format!("it lists its tools on more than {MAX_PAGES} pages"))
-    };
-    let bounded = tokio::time::timeout(LIST_TIMEOUT, listing).await;
+pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
+    list_within(peer, LIST_TIMEOUT).await
+}
+
+async fn list_within(peer: &Peer<RoleClient>, limit: Duration) -> Result<Listed, String> {
+    let bounded = tokio::time::timeout(limit, list_pages(peer)).await;
     bounded.unwrap_or_else(|_| {
-        let seconds = LIST_TIMEOUT.as_secs();
+        let seconds = limit.as_secs();
         Err(format!("it did not list its tools within {seconds} s"))
     })
+}
+
+async fn list_pages(peer: &Peer<RoleClient>) -> Result<Listed, String> {
+    let mut listed = Listed::default();
+    let mut bytes = 0;
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let page = page(peer, cursor.take()).await?;
+        bytes += page.bytes;
+        listed.tools.extend(page.listed.tools);
+        listed.unreadable.extend(page.listed.unreadable);
+        if listed.tools.len() + listed.unreadable.len() > MAX_TOOLS {
+            return Err(format!("it lists more than {MAX_TOOLS} tools"));
+        }
+        if bytes > MAX_LISTED_BYTES {
+            return Err(format!(
+                "the definitions of its tools are larger than {MAX_LISTED_BYTES} bytes"
+            ));
+        }
+        match page.next {
+            Some(next) => cursor = Some(next),
+            None => return Ok(listed),
+        }
+    }
+    Err(format!("it lists its tools on more than {MAX_PAGES} pages"))
+}
+
+/// A page of a list.
+struct Page {
+    listed: Listed,
+    bytes: usize,
+    next: Option<String>,
+}
+
+async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Page, String> {
+    let mut params = PaginatedRequestParams::default();
+    params.cursor = cursor;
+    let request = ListToolsRequest {
+        method: Default::default(),
+        params: Some(params),
+        extensions: Default::default(),
+    };
+    let request = ClientRequest::ListToolsRequest(request);
+    let sent = peer.send_request_with_option(request, PeerRequestOptions::no_options());
+    let answer = sent.await.map_err(|error| chain(&error))?;
+    let answer = answer.await_response().await;
+    match answer.map_err(|error| chain(&error))? {
+        ServerResult::ListToolsResult(page) => Ok(Page {
+            bytes: json!(page.tools).to_string().len(),
+            listed: Listed {
+                tools: page.tools,
+                unreadable: Vec::new(),
+            },
+            next: page.next_cursor,
+        }),
+        // The SDK takes no list with anything in it that is no tool.
+        ServerResult::CustomResult(CustomResult(answer)) => readable(&answer),
+        _ => Err(NO_LIST.to_owned()),
+    }
+}
+
+/// What can be read of a page: one that is no tool does not take the others with it.
+fn readable(answer: &Value) -> Result<Page, String> {
+    let tools = answer.get("tools").and_then(Value::as_array);
+    let tools = tools.ok_or_else(|| NO_LIST.to_owned())?;
+    let mut listed = Listed::default();
+    for (at, tool) in tools.iter().enumerate() {
+        match Tool::deserialize(tool) {
+            Ok(tool) => listed.tools.push(tool),
+            Err(error) => listed.unreadable.push(unreadable(at, tool, &error)),
+        }
+    }
+    let next = answer.get("nextCursor").and_then(Value::as_str);
+    Ok(Page {
+        listed,
+        bytes: answer.to_string().len(),
+        next: next.map(str::to_owned),
+    })
+}
+
+/// Something that is no tool, by its name where it has one.
+fn unreadable(at: usize, tool: &Value, error: &serde_json::Error) -> LeftOut {
+    let name = tool.get("name").and_then(Value::as_str);
+    let name = name.map_or_else(|| format!("number {} of its page", at + 1), str::to_owned);
+    LeftOut {
+        tool: clean(&name, MAX_REASON),
+        part: None,
+        reason: clean(&format!("it is no tool: {error}"), MAX_REASON),
+    }
 }

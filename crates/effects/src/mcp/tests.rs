@@ -42,6 +42,7 @@ fn imported(repeat: Repeat) -> McpTool {
         server: Label::parse("files").unwrap(),
         name: "read".to_owned(),
         definition: import::digest(&listed),
+        wire_names: BTreeMap::new(),
         repeat,
     }
 }
@@ -325,7 +326,68 @@ async fn listed(pages: usize, tools: usize, bytes: usize) -> Result<usize, Strin
     })
     .await;
     let listed = keep::list(&connection.peer).await;
-    listed.map(|tools| tools.len())
+    listed.map(|listed| listed.tools.len())
+}
+
+/// What is no tool is named, and takes none of the others with it.
+#[tokio::test]
+async fn a_list_with_something_in_it_that_is_no_tool_keeps_the_others() {
+    let (_fake, connection) = Fake::new(|_| {
+        Some(json!({"tools": [
+            {"name": "bare"},
+            {"name": "read", "inputSchema": {"type": "object"}},
+            "words",
+            {"name": "list", "inputSchema": "text"},
+        ], "nextCursor": null}))
+    })
+    .await;
+    let listed = keep::list(&connection.peer).await.unwrap();
+    let names: Vec<_> = listed.tools.iter().map(|tool| tool.name.as_ref()).collect();
+    assert_eq!(names, ["read"]);
+    let unreadable: Vec<_> = listed
+        .unreadable
+        .iter()
+        .map(|left| left.tool.as_str())
+        .collect();
+    assert_eq!(unreadable, ["bare", "number 3 of its page", "list"]);
+    let said = listed.unreadable[0].to_string();
+    assert!(
+        said.starts_with("bare: it is no tool: missing field"),
+        "{said}"
+    );
+    // Another answer is no list.
+    let (_fake, connection) = Fake::new(|_| Some(json!({"tool": []}))).await;
+    let said = "it answers `tools/list` with something else".to_owned();
+    assert_eq!(keep::list(&connection.peer).await.unwrap_err(), said);
+}
+
+/// A server gets arguments by the names that it gave them, and null where it wants what was left out named.
+#[tokio::test]
+async fn arguments_go_by_the_names_of_the_server_and_null_where_it_wants_them_named() {
+    let schema = json!({"type": "object", "required": ["$from", "until"], "properties": {
+        "$from": {"type": "string"}, "until": {"type": ["string", "null"]}, "limit": {"type": ["integer", "null"]},
+    }});
+    let definition = json!({"name": "read", "inputSchema": schema});
+    let offered = definition.clone();
+    let (fake, _connection) = Fake::new(move |asked| {
+        Some(match asked["method"].as_str() {
+            Some("tools/list") => json!({"tools": [offered.clone()]}),
+            _ => text("done"),
+        })
+    })
+    .await;
+    let listed: rmcp::model::Tool = serde_json::from_value(definition).unwrap();
+    let tool = McpTool {
+        definition: import::digest(&listed),
+        wire_names: [("from".to_owned(), "$from".to_owned())].into(),
+        ..imported(Repeat::Safe)
+    };
+    let mut call = call_of(tool.clone(), Limits::default());
+    call.parameters = Map::from_iter([("from".to_owned(), json!("2026-01-01"))]);
+    let cancel = CancellationToken::new();
+    assert!(fake.server.call(&call, &tool, &cancel).await.is_ok());
+    let heard = &fake.heard("tools/call")[0]["params"]["arguments"];
+    assert_eq!(*heard, json!({"$from": "2026-01-01", "until": null}));
 }
 
 #[tokio::test]
@@ -357,6 +419,7 @@ async fn keeper(server: &Arc<Server>) -> (Keeper, watch::Receiver<Arc<Imports>>)
         state: McpServerState::Connecting,
         tools: Vec::new(),
         left_out: Vec::new(),
+        started_in: None,
     };
     let first = Imports {
         servers: [(server.options.name.clone(), unknown)].into(),

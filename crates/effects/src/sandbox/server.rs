@@ -57,6 +57,11 @@ impl Sandbox {
         let variables = program.environment.iter();
         let mut writable: Vec<&Path> = program.writable.iter().map(PathBuf::as_path).collect();
         writable.push(&folder);
+        // Programs that install others, such as npx and uvx, start them from there. A process of the sandbox can make
+        // an interpreter of the system run whatever it reads, so that nothing more can happen by it.
+        let own = [program.command.to_path_buf(), folder.clone()];
+        let given = program.readable.iter().chain(program.writable).cloned();
+        let programs: Vec<PathBuf> = own.into_iter().chain(given).collect();
         let limits = Limits {
             cpu_seconds: Limits::UNBOUNDED,
             memory_bytes: Limits::UNBOUNDED,
@@ -71,7 +76,7 @@ impl Sandbox {
                 .collect(),
             directory: &folder,
             folder: &folder,
-            programs: &[program.command.to_path_buf()],
+            programs: &programs,
             readable: program.readable.iter().map(PathBuf::as_path).collect(),
             writable,
             egress: program.egress,

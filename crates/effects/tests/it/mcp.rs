@@ -1,6 +1,6 @@
 //! What a server of the Model Context Protocol that runs here may touch, with a real process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,6 +88,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
             egress: Vec::new(),
         },
         readonly: BTreeSet::new(),
+        start_timeout: Duration::from_secs(60),
         timeout: Duration::from_secs(20),
         refresh: Duration::from_secs(300),
         trace: TraceContext::default(),
@@ -106,6 +107,7 @@ async fn tried(fixture: Fixture, given: &Value) -> (Fixture, Value) {
         server: name,
         name: "try".to_owned(),
         definition: definition.as_str().unwrap().to_owned(),
+        wire_names: BTreeMap::new(),
         repeat: Repeat::Unsafe,
     }));
     call.parameters = Map::from_iter([("given".to_owned(), given.clone())]);

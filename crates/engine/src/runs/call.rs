@@ -81,6 +81,15 @@ fn target(tool: &Tool, tenant: &TenantId, dry_run: bool, begin_within: Option<Du
     }
 }
 
+/// The names that a tool's server has for parameters, where they are others than here.
+fn wire_names(tool: &Tool) -> BTreeMap<String, String> {
+    let renamed = tool.parameters.iter().filter_map(|parameter| {
+        let wire_name = parameter.wire_name.as_ref()?;
+        Some((parameter.name.to_string(), wire_name.to_string()))
+    });
+    renamed.collect()
+}
+
 /// What only reads, or says what it would do, may be begun again.
 fn repeat(tool: &Tool, dry_run: bool) -> Repeat {
     let reads = match tool.tool_class {
@@ -127,10 +136,12 @@ fn implementation(
             server,
             tool: name,
             definition,
+            input_schema: _,
         }) => Ok(ToolImplementation::Mcp(McpTool {
             server: server.clone(),
             name: name.to_string(),
             definition: definition.to_string(),
+            wire_names: wire_names(tool),
             repeat: repeat(tool, false),
         })),
         Some(Implementation::Script { path, body }) => match (path, body) {

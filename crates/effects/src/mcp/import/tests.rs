@@ -3,8 +3,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::ids::Label;
+use serde_json::Map;
 
 use super::super::McpTransport;
+use super::arguments::{MAX_DESCRIPTION as MAX_PARAMETER_DESCRIPTION, MAX_RULES};
 use super::*;
 use crate::TraceContext;
 
@@ -17,6 +19,7 @@ fn options(readonly: &[&str]) -> McpServerOptions {
             egress: Vec::new(),
         },
         readonly: readonly.iter().map(ToString::to_string).collect(),
+        start_timeout: Duration::from_secs(60),
         timeout: Duration::from_secs(9),
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
@@ -78,6 +81,7 @@ fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
     );
     let gone = LeftOut {
         tool: "gone".to_owned(),
+        part: None,
         reason: "`readonly` names it, and the server does not list it".to_owned(),
     };
     assert_eq!(left_out, [gone]);
@@ -110,6 +114,7 @@ fn of_two_tools_with_one_id_the_first_is_imported_and_the_other_named() {
     assert_eq!(told[0]["implementation"]["tool"], "a/b");
     let left = LeftOut {
         tool: taken.to_owned(),
+        part: None,
         reason: format!("another tool has the id `mcp.files.{taken}`"),
     };
     assert_eq!(left_out, [left]);
@@ -159,15 +164,57 @@ fn parameters_are_mapped_and_what_cannot_be_said_is_told() {
     );
 }
 
+/// What a list of parameters cannot say is passed on as its server says it, and no reason to leave a tool out.
 #[test]
-fn what_cannot_be_mapped_is_left_out_by_name() {
-    let nested = json!({"type": "object", "properties": {
-        "at": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}}}});
-    let odd_name = json!({"type": "object", "properties": {"a b": {"type": "string"}}});
+fn a_schema_of_arguments_is_passed_on_whole() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "at": {"type": "object", "required": ["x"], "properties": {"x": {"type": "string"}}},
+            "$skip": {"type": "integer"},
+        },
+        "required": ["at"],
+        "if": {"properties": {"$skip": {"const": 1}}},
+        "$defs": {"Unused": {"type": "object", "required": ["y"]}},
+    });
     let tools = [
-        tool("nested", nested),
-        tool("odd", odd_name),
+        tool("nested", schema.clone()),
         tool("defs", json!({"type": "object", "$defs": {}})),
+        tool("untyped", json!({"properties": {"a": {"const": 3}}})),
+    ];
+    let (made, left_out) = import(&options(&[]), &tools);
+    assert_eq!(left_out, []);
+    assert_eq!(
+        ids(&made),
+        ["mcp.files.defs", "mcp.files.nested", "mcp.files.untyped"]
+    );
+    let nested = json!(made[1].document);
+    assert_eq!(nested["implementation"]["input_schema"], schema);
+    let parameters = nested["parameters"].as_array().unwrap().iter();
+    let parameters = parameters.map(|p| {
+        (
+            p["name"].clone(),
+            p["wire_name"].clone(),
+            p["required"].clone(),
+        )
+    });
+    assert_eq!(
+        parameters.collect::<Vec<_>>(),
+        [
+            (json!("skip"), json!("$skip"), json!(false)),
+            (json!("at"), Value::Null, json!(true)),
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_imported_is_left_out_by_name() {
+    let unseen = json!({"type": "object", "properties": {"a\u{7}": {"type": "string"}}});
+    let mut needed = unseen.clone();
+    needed["required"] = json!(["a\u{7}"]);
+    let tools = [
+        tool("unseen", unseen),
+        tool("needed", needed),
         tool("twice", empty()),
         tool("twice", empty()),
         tool(
@@ -176,18 +223,22 @@ fn what_cannot_be_mapped_is_left_out_by_name() {
         ),
     ];
     let (made, left_out) = import_tools(&options(&[]), &tools);
-    let ids: Vec<_> = made
-        .iter()
-        .map(|made| made.document.tool_id.as_str())
-        .collect();
-    assert_eq!(ids, ["mcp.files.twice"]);
-    let names: Vec<_> = left_out.iter().map(|left| left.tool.as_str()).collect();
-    assert_eq!(names, ["nested", "odd", "defs", "twice", "large"]);
-    assert_eq!(left_out[3].reason, "the server lists it twice");
+    assert_eq!(ids(&made), ["mcp.files.twice", "mcp.files.unseen"]);
+    let said: Vec<_> = left_out.iter().map(ToString::to_string).collect();
     assert_eq!(
-        left_out[0].reason,
-        "the parameter `at` has required fields of its own, which a parameter cannot say"
+        said[..3],
+        [
+            "unseen: the parameter `a`: its name is not 1 to 200 characters that can be seen",
+            "needed: it needs the parameter `a`: its name is not 1 to 200 characters that can be seen",
+            "twice: the server lists it twice",
+        ]
     );
+    assert!(
+        said[3].starts_with("large: its definition has "),
+        "{said:?}"
+    );
+    let whole: Vec<_> = left_out.iter().map(|left| left.part.is_none()).collect();
+    assert_eq!(whole, [false, true, true, true]);
 }
 
 /// A tool whose output has such a schema.
@@ -206,7 +257,7 @@ fn ids(made: &[ImportedTool]) -> Vec<&str> {
 }
 
 #[test]
-fn a_tool_whose_output_schema_is_too_much_is_left_out_and_the_others_are_not() {
+fn an_output_schema_that_is_too_much_is_left_out_and_its_tool_is_not() {
     let twice = |at: usize| {
         let next = json!({"$ref": format!("#/$defs/a{}", at + 1)});
         (format!("a{at}"), json!({"oneOf": [next, next]}))
@@ -234,7 +285,13 @@ fn a_tool_whose_output_schema_is_too_much_is_left_out_and_the_others_are_not() {
         tool("plain", empty()),
     ];
     let (made, left_out) = import_tools(&options(&[]), &tools);
-    assert_eq!(ids(&made), ["mcp.files.good", "mcp.files.plain"]);
+    assert_eq!(made.len(), tools.len());
+    let checked = made
+        .iter()
+        .filter(|made| made.document.output_schema.is_some());
+    let checked: Vec<_> = checked.map(|made| made.document.tool_id.as_str()).collect();
+    assert_eq!(checked, ["mcp.files.good"]);
+    assert!(left_out.iter().all(|left| left.part.is_some()));
     let names: Vec<_> = left_out.iter().map(|left| left.tool.as_str()).collect();
     assert_eq!(
         names,
@@ -264,10 +321,14 @@ fn all_output_schemas_of_a_server_have_one_allowance() {
     let mut tools: Vec<_> = (0..40).map(large).collect();
     tools.push(tool("plain", empty()));
     let (made, left_out) = import_tools(&options(&[]), &tools);
-    assert!((3..20).contains(&made.len()), "{}", made.len());
-    assert_eq!(made.len() + left_out.len(), tools.len());
+    assert_eq!(made.len(), tools.len());
+    let checked = made
+        .iter()
+        .filter(|made| made.document.output_schema.is_some());
+    let checked = checked.count();
+    assert!((3..20).contains(&checked), "{checked}");
     // What has no such schema takes nothing of it.
-    assert_eq!(made[0].document.tool_id.as_str(), "mcp.files.plain");
+    assert_eq!(checked + left_out.len(), tools.len() - 1);
     let last = &left_out[left_out.len() - 1];
     assert_eq!(last.tool, "t39");
     assert_eq!(

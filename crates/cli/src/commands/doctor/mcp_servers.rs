@@ -1,0 +1,146 @@
+//! What each registered MCP server offers, asked here and now. Must not know how a server is reached.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_effects::{LeftOut, McpServerState, ServerImports};
+
+use super::{Row, State};
+use crate::boot::{self, WaitingFor};
+use crate::config::Config;
+
+/// A start that took longer is slow: clients that wait for it give up at about this time.
+const SLOW_START: Duration = Duration::from_secs(10);
+
+/// A server that cannot be reached is wrong. One of which nothing is imported, and each tool that is not, is worth a look.
+pub(super) async fn rows(config: &Config) -> Vec<Row> {
+    if config.mcp.servers.is_empty() {
+        return Vec::new();
+    }
+    let connected = match boot::sandbox(config, "doctor").await {
+        Ok(sandbox) => boot::connect_mcp(config, &Arc::new(sandbox), WaitingFor::Doctor).await,
+        Err(error) => Err(error),
+    };
+    let servers = match connected {
+        Ok(Some(servers)) => servers,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![row(State::Wrong, format!("{error:#}"))],
+    };
+    let imports = servers.imports().borrow().clone();
+    let mut rows = Vec::new();
+    for (name, imported) in &imports.servers {
+        let (state, found) = standing(imported);
+        rows.push(row(state, format!("{name}: {found}")));
+        rows.extend(imported.left_out.iter().map(|left| {
+            let what = match left.part {
+                None => "not imported",
+                Some(_) => "imported without a part",
+            };
+            row(State::Warning, format!("{name}: {what}: {left}"))
+        }));
+    }
+    rows
+}
+
+fn row(state: State, found: String) -> Row {
+    Row {
+        state,
+        check: "mcp server",
+        found,
+    }
+}
+
+/// How a server stands, and how much of it is imported.
+fn standing(server: &ServerImports) -> (State, String) {
+    let slow = server.started_in.filter(|took| *took > SLOW_START);
+    let slow = slow.map(|took| format!("; a slow start: it took {} s", took.as_secs()));
+    let slow = slow.unwrap_or_default();
+    match &server.state {
+        McpServerState::Connected => {
+            let (state, counted) = counted(server);
+            (state, counted + &slow)
+        }
+        McpServerState::Failed { reason } => (State::Wrong, reason.clone()),
+        McpServerState::Connecting => {
+            let hint = "a server that takes longer to start needs a higher `start_timeout_ms`";
+            (State::Warning, format!("still starting; {hint}"))
+        }
+    }
+}
+
+/// How many tools are imported, of how many. None is nothing to be content with.
+fn counted(server: &ServerImports) -> (State, String) {
+    let whole = |left: &&LeftOut| left.part.is_none();
+    let (imported, left_out) = (
+        server.tools.len(),
+        server.left_out.iter().filter(whole).count(),
+    );
+    match (imported, left_out) {
+        (0, 0) => (State::Warning, "it offers no tools".to_owned()),
+        (0, all) => (
+            State::Warning,
+            format!("no tools imported: all {all} are left out, for the reasons that follow"),
+        ),
+        (imported, 0) => (State::Ok, format!("{imported} tools imported")),
+        (imported, left) => {
+            let all = imported + left;
+            (State::Ok, format!("{imported} of {all} tools imported"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::catalogue::tool::Tool;
+    use charter_effects::ImportedTool;
+    use serde_json::json;
+
+    use super::*;
+
+    fn server(tools: usize, left_out: usize) -> ServerImports {
+        let tool: Tool = serde_json::from_value(json!({
+            "tool_id": "mcp.s.t", "name": "t", "provider": "mcp", "tool_class": "write", "domain": "platform",
+            "description": "d", "language": "mcp", "requires_approval": true, "permission_level": "system",
+            "implementation": {"type": "mcp", "server": "s", "tool": "t", "definition": "sha256:0"},
+        }))
+        .unwrap();
+        let imported = ImportedTool {
+            document: tool,
+            content_hash: "sha256:0".to_owned(),
+        };
+        let left = LeftOut {
+            tool: "x".to_owned(),
+            part: None,
+            reason: "y".to_owned(),
+        };
+        ServerImports {
+            state: McpServerState::Connected,
+            tools: vec![imported; tools],
+            left_out: vec![left; left_out],
+            started_in: Some(Duration::from_secs(1)),
+        }
+    }
+
+    #[test]
+    fn a_server_of_which_nothing_is_imported_is_never_ok() {
+        let found = |tools, left_out| standing(&server(tools, left_out));
+        assert_eq!(found(3, 0), (State::Ok, "3 tools imported".to_owned()));
+        assert_eq!(found(3, 1), (State::Ok, "3 of 4 tools imported".to_owned()));
+        let none = "no tools imported: all 2 are left out, for the reasons that follow";
+        assert_eq!(found(0, 2), (State::Warning, none.to_owned()));
+        assert_eq!(
+            found(0, 0),
+            (State::Warning, "it offers no tools".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_slow_start_is_said_and_is_no_fault() {
+        let mut slow = server(1, 0);
+        slow.started_in = Some(Duration::from_millis(11_400));
+        let said = "1 tools imported; a slow start: it took 11 s";
+        assert_eq!(standing(&slow), (State::Ok, said.to_owned()));
+        slow.state = McpServerState::Connecting;
+        assert_eq!(standing(&slow).0, State::Warning);
+    }
+}

@@ -1,0 +1,238 @@
+//! The beginning of a conversation with a server that may take its time: answers that come after a question was given up.
+//!
+//! The SDK asks `server/discover` first and, without an answer in ten seconds, begins by `initialize`. A server that was
+//! still starting answers both. The SDK takes the late answer for a fault; here it is left out, and what it says of the
+//! server is kept. Must not know how messages are carried.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::service::RoleClient;
+use rmcp::transport::Transport;
+
+/// Whether a late answer showed that a server knows `server/discover`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnowsNewest(Arc<AtomicBool>);
+
+impl KnowsNewest {
+    pub(super) fn get(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+/// What carries messages, without answers to a question that was given up.
+pub(super) struct Unhurried<T> {
+    inner: T,
+    question: Question,
+    newest: KnowsNewest,
+}
+
+/// How it stands with `server/discover`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Question {
+    /// It was not asked, or it was answered.
+    None,
+    /// The SDK waits for the answer to the request of this id.
+    Asked(RequestId),
+    /// It no longer does.
+    GivenUp(RequestId),
+}
+
+impl<T> Unhurried<T> {
+    pub(super) fn new(inner: T, newest: KnowsNewest) -> Self {
+        Self {
+            inner,
+            question: Question::None,
+            newest,
+        }
+    }
+
+    fn sends(&mut self, message: &ClientJsonRpcMessage) {
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return;
+        };
+        match (&request.request, &self.question) {
+            (ClientRequest::DiscoverRequest(_), _) => {
+                self.question = Question::Asked(request.id.clone());
+            }
+            (ClientRequest::InitializeRequest(_), Question::Asked(id)) => {
+                self.question = Question::GivenUp(id.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a message answers a question that was given up.
+    fn is_late(&mut self, message: &ServerJsonRpcMessage) -> bool {
+        let (answered, knows) = match message {
+            ServerJsonRpcMessage::Response(response) => (
+                Some(&response.id),
+                matches!(response.result, ServerResult::DiscoverResult(_)),
+            ),
+            ServerJsonRpcMessage::Error(error) => (error.id.as_ref(), false),
+            ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => {
+                return false;
+            }
+        };
+        // An error without an id answers the question that was asked first.
+        let is_of = |asked: &RequestId| answered.is_none_or(|id| is_the_same(asked, id));
+        let (in_time, late) = match &self.question {
+            Question::None => (false, false),
+            Question::Asked(asked) => (is_of(asked), false),
+            Question::GivenUp(asked) => (false, is_of(asked)),
+        };
+        if in_time || late {
+            self.question = Question::None;
+        }
+        if late && knows {
+            self.newest.0.store(true, Ordering::SeqCst);
+        }
+        late
+    }
+}
+
+/// Some servers answer a number as text.
+fn is_the_same(asked: &RequestId, answered: &RequestId) -> bool {
+    asked == answered || asked.to_string() == answered.to_string()
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Unhurried<T> {
+    type Error = T::Error;
+
+    fn name() -> Cow<'static, str> {
+        T::name()
+    }
+
+    fn send(
+        &mut self,
+        item: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.sends(&item);
+        self.inner.send(item)
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            let message = self.inner.receive().await?;
+            if !self.is_late(&message) {
+                return Some(message);
+            }
+            tracing::debug!("an MCP server answered `server/discover` after it was given up");
+        }
+    }
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        self.inner.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::service::{ClientLifecycleMode, serve_client_with_lifecycle};
+    use rmcp::transport::async_rw::AsyncRwTransport;
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tokio::sync::Notify;
+
+    use super::super::connect::{Handshake, Listener, lifecycle};
+    use super::*;
+
+    /// What a handshake comes to with a server that reads its first message after so many seconds, and answers each so.
+    async fn shaken(
+        seconds: u64,
+        answer: impl Fn(&Value) -> Vec<Value> + Send + 'static,
+    ) -> (Result<(), String>, bool) {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        tokio::spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_secs(seconds)).await;
+            let (read, mut write) = tokio::io::split(far);
+            let mut lines = BufReader::new(read).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                let asked: Value = serde_json::from_str(&line).unwrap();
+                for answer in answer(&asked) {
+                    let line = format!("{answer}\n");
+                    write.write_all(line.as_bytes()).await.unwrap();
+                }
+            }
+        });
+        let (read, write) = tokio::io::split(near);
+        let newest = KnowsNewest::default();
+        let transport = AsyncRwTransport::new_client(read, write);
+        let transport = Unhurried::new(transport, newest.clone());
+        let listener = Listener {
+            changed: Arc::new(Notify::new()),
+        };
+        let opened: Result<_, rmcp::service::ClientInitializeError> =
+            serve_client_with_lifecycle(listener, transport, lifecycle(Handshake::Newest)).await;
+        let opened = opened.map(drop).map_err(|error| error.to_string());
+        (opened, newest.get())
+    }
+
+    fn refused(asked: &Value, id: Value) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": format!("no {}", asked["method"])}})
+    }
+
+    fn welcome(asked: &Value) -> Value {
+        json!({"jsonrpc": "2.0", "id": asked["id"], "result": {
+            "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "slow", "version": "1"},
+        }})
+    }
+
+    /// An older server that knows nothing of the question.
+    fn older(id: fn(&Value) -> Value) -> impl Fn(&Value) -> Vec<Value> {
+        move |asked| match asked["method"].as_str() {
+            Some("initialize") => vec![welcome(asked)],
+            Some("server/discover") => vec![refused(asked, id(asked))],
+            _ => vec![],
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_older_server_that_starts_slowly_is_connected_to_whatever_its_late_answer_looks_like()
+     {
+        let as_it_is: fn(&Value) -> Value = |asked| asked["id"].clone();
+        let as_text: fn(&Value) -> Value = |asked| json!(asked["id"].to_string());
+        let without: fn(&Value) -> Value = |_| Value::Null;
+        for seconds in [0, 11, 45] {
+            for id in [as_it_is, as_text, without] {
+                let (opened, newest) = shaken(seconds, older(id)).await;
+                assert_eq!((opened, newest), (Ok(()), false), "{seconds} s");
+            }
+        }
+    }
+
+    /// That `initialize` is refused is no less a failure because another answer came before.
+    #[tokio::test(start_paused = true)]
+    async fn the_answer_to_initialize_counts_also_after_a_late_one() {
+        let (opened, newest) = shaken(11, |asked| vec![refused(asked, asked["id"].clone())]).await;
+        let said = opened.unwrap_err();
+        assert!(said.contains("initialize"), "{said}");
+        assert!(!newest);
+    }
+
+    /// A server of the newest revision that starts slowly is known by its late answer.
+    #[tokio::test(start_paused = true)]
+    async fn a_newer_server_that_starts_slowly_is_known_by_its_late_answer() {
+        let answer = |asked: &Value| match asked["method"].as_str() {
+            Some("server/discover") => {
+                vec![json!({"jsonrpc": "2.0", "id": asked["id"], "result": {
+                    "resultType": "complete", "supportedVersions": ["2026-07-28"],
+                    "capabilities": {"tools": {}}, "serverInfo": {"name": "slow", "version": "1"},
+                    "ttlMs": 0, "cacheScope": "private",
+                }})]
+            }
+            Some(_) => vec![refused(asked, asked["id"].clone())],
+            None => vec![],
+        };
+        let (opened, newest) = shaken(11, answer).await;
+        assert!(opened.is_err());
+        assert!(newest);
+        let (opened, newest) = shaken(0, answer).await;
+        assert_eq!((opened, newest), (Ok(()), false));
+    }
+}

@@ -1,0 +1,442 @@
+//! The parameters of a tool, out of the JSON Schema of its arguments.
+//!
+//! The catalogue's parameters are a list with types and allowed values; the schema may say more. What it says is passed
+//! on beside them, whole, and its server holds calls to it: here is found out which parameters there are, which values
+//! each may have, and which a call cannot do without. Nothing is refused for what a list cannot say. Must not know servers.
+
+mod types;
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use charter_contract::canonical;
+use charter_contract::ids::Label;
+use charter_contract::parameter::ParameterType;
+use serde_json::{Map, Value, json};
+
+use super::hash;
+use crate::text::clean;
+use types::{Kinds, Types};
+
+/// Most characters of a parameter's description that are kept, its further rules apart.
+pub(super) const MAX_DESCRIPTION: usize = 500;
+/// Most characters of the rules of a parameter that its document cannot say.
+pub(super) const MAX_RULES: usize = 1_000;
+/// Longest name of a parameter, in characters.
+const MAX_NAME: usize = 200;
+/// How much of a name that is none here stays in the one that is made of it.
+const KEPT_OF_NAME: usize = 100;
+/// Subschemas that are looked at for one tool; beyond them a parameter takes any value.
+const MAX_LOOKS: usize = 20_000;
+/// Subschemas that one leads to by way of references and combinations.
+const MAX_DEPTH: usize = 32;
+/// What a property may have beside what the catalogue says of a parameter.
+const SAID: [&str; 6] = ["type", "description", "title", "default", "enum", "const"];
+
+/// Parameters as the catalogue writes them, and those that are left out: their names, and why.
+pub(super) struct Parameters {
+    pub(super) written: Vec<Value>,
+    pub(super) left_out: Vec<(String, String)>,
+}
+
+/// The parameters of a tool.
+///
+/// # Errors
+/// When a call cannot do without a parameter that cannot be given here.
+pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, String> {
+    let whole = Value::Object(schema.clone());
+    let reader = Reader::of(&whole);
+    let mut arguments = Arguments::default();
+    reader.gather(&whole, Demands::Count, 0, &mut arguments);
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let plain = |name: &&str| Label::parse(name).is_ok();
+    taken.extend(arguments.names().filter(plain).map(str::to_owned));
+    let mut parameters = Parameters {
+        written: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for name in arguments.names() {
+        let property = arguments.properties.get(name).copied();
+        let required = arguments.required.contains(name);
+        let types = property.map_or(Types::ANY, |property| reader.types(property, 0));
+        // What allows no value, or null alone, is not given; a call fills in null where it has to.
+        let Some(kinds) = types.of_parameter() else {
+            continue;
+        };
+        let needed = required && !types.name_null();
+        let written = match (name_here(name, &taken), needed) {
+            (Ok(written), _) => written,
+            (Err(reason), false) => {
+                parameters.left_out.push((name.to_owned(), reason));
+                continue;
+            }
+            (Err(reason), true) => {
+                let shown = clean(name, MAX_NAME);
+                return Err(format!("it needs the parameter `{shown}`: {reason}"));
+            }
+        };
+        taken.insert(written.clone());
+        let first = property.and_then(|property| reader.first_named(property, 0));
+        let kinds = kinds.led_by(first);
+        let described = reader.described(property, &kinds);
+        let mut parameter = json!({
+            "name": written,
+            "type": kinds.first,
+            "required": needed,
+            "description": described.description,
+        });
+        if written != name {
+            parameter["wire_name"] = name.into();
+        }
+        if !kinds.others.is_empty() {
+            parameter["other_types"] = json!(kinds.others);
+        }
+        if let Some(default) = described.default {
+            parameter["default"] = default;
+        }
+        if let Some(allowed) = described.allowed {
+            parameter["enum"] = Value::Array(allowed);
+        }
+        parameters.written.push(parameter);
+    }
+    Ok(parameters)
+}
+
+/// The arguments that a call must have, and that may be null.
+pub(crate) fn null_when_absent(schema: &Map<String, Value>) -> Vec<String> {
+    let whole = Value::Object(schema.clone());
+    let reader = Reader::of(&whole);
+    let mut arguments = Arguments::default();
+    reader.gather(&whole, Demands::Count, 0, &mut arguments);
+    let nullable = |name: &&str| {
+        let property = arguments.properties.get(*name).copied();
+        property.is_some_and(|property| reader.types(property, 0).name_null())
+    };
+    let names = arguments.required.iter().copied().filter(nullable);
+    names.map(str::to_owned).collect()
+}
+
+/// The name of a parameter here: its own where that is a name here, else one made of it that no other has.
+fn name_here(name: &str, taken: &BTreeSet<String>) -> Result<String, String> {
+    if Label::parse(name).is_ok() {
+        return Ok(name.to_owned());
+    }
+    if name.is_empty() || clean(name, MAX_NAME) != name {
+        return Err(format!(
+            "its name is not 1 to {MAX_NAME} characters that can be seen"
+        ));
+    }
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let bare = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let made: String = bare
+        .chars()
+        .take(KEPT_OF_NAME)
+        .map(|c| if fits(c) { c } else { '_' })
+        .collect();
+    let made = if made.is_empty() {
+        "p".to_owned()
+    } else {
+        made
+    };
+    if !taken.contains(&made) {
+        return Ok(made);
+    }
+    let digest = hash(name);
+    let digits = digest.trim_start_matches("sha256:").get(..8);
+    Ok(format!("{made}-{}", digits.unwrap_or_default()))
+}
+
+/// Whether what a subschema requires is required of every call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Demands {
+    Count,
+    DoNot,
+}
+
+#[derive(Default)]
+struct Arguments<'s> {
+    properties: BTreeMap<&'s str, &'s Value>,
+    required: BTreeSet<&'s str>,
+}
+
+impl<'s> Arguments<'s> {
+    /// Described or required, by name.
+    fn names(&self) -> impl Iterator<Item = &'s str> {
+        let described = self.properties.keys().copied();
+        let all: BTreeSet<&'s str> = described.chain(self.required.iter().copied()).collect();
+        all.into_iter()
+    }
+}
+
+/// What a parameter's document says beside name and types.
+struct Described {
+    description: String,
+    default: Option<Value>,
+    allowed: Option<Vec<Value>>,
+}
+
+/// Reads one schema, whose references lead into itself.
+struct Reader<'s> {
+    whole: &'s Value,
+    looks: Cell<usize>,
+}
+
+impl<'s> Reader<'s> {
+    fn of(whole: &'s Value) -> Self {
+        Self {
+            whole,
+            looks: Cell::new(MAX_LOOKS),
+        }
+    }
+
+    /// Whether there may be another look, so deep; takes it.
+    fn looks(&self, depth: usize) -> bool {
+        let left = self.looks.get();
+        self.looks.set(left.saturating_sub(1));
+        left > 0 && depth < MAX_DEPTH
+    }
+
+    /// What a reference leads to. Elsewhere, and to an anchor, it leads to nothing that is known.
+    fn target(&self, schema: &Map<String, Value>) -> Option<&'s Value> {
+        let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+        self.whole.pointer(pointer)
+    }
+
+    /// The properties of the object that a schema describes, and those of its parts.
+    fn gather(&self, schema: &'s Value, demands: Demands, depth: usize, into: &mut Arguments<'s>) {
+        let Value::Object(fields) = schema else {
+            return;
+        };
+        if !self.looks(depth) {
+            return;
+        }
+        if let Some(Value::Object(properties)) = fields.get("properties") {
+            for (name, property) in properties {
+                into.properties.entry(name).or_insert(property);
+            }
+        }
+        if demands == Demands::Count
+            && let Some(Value::Array(names)) = fields.get("required")
+        {
+            into.required.extend(names.iter().filter_map(Value::as_str));
+        }
+        if let Some(target) = self.target(fields) {
+            self.gather(target, demands, depth + 1, into);
+        }
+        for (keyword, demands) in [
+            ("allOf", demands),
+            ("anyOf", Demands::DoNot),
+            ("oneOf", Demands::DoNot),
+        ] {
+            if let Some(Value::Array(parts)) = fields.get(keyword) {
+                for part in parts {
+                    self.gather(part, demands, depth + 1, into);
+                }
+            }
+        }
+        for keyword in ["then", "else"] {
+            if let Some(part) = fields.get(keyword) {
+                self.gather(part, Demands::DoNot, depth + 1, into);
+            }
+        }
+    }
+
+    /// The types of the values that a schema allows, as far as they can be told without a value.
+    fn types(&self, schema: &'s Value, depth: usize) -> Types {
+        let fields = match schema {
+            Value::Bool(false) => return Types::NONE,
+            Value::Object(fields) if self.looks(depth) => fields,
+            _ => return Types::ANY,
+        };
+        let mut types = match fields.get("type") {
+            Some(Value::String(word)) => Types::named(word),
+            Some(Value::Array(words)) => {
+                Types::any_of(words.iter().filter_map(Value::as_str).map(Types::named))
+            }
+            _ => Types::ANY,
+        };
+        if let Some(value) = fields.get("const") {
+            types = types.and(Types::of(value));
+        }
+        if let Some(Value::Array(values)) = fields.get("enum") {
+            types = types.and(Types::any_of(values.iter().map(Types::of)));
+        }
+        if let Some(target) = self.target(fields) {
+            types = types.and(self.types(target, depth + 1));
+        }
+        if let Some(Value::Array(parts)) = fields.get("allOf") {
+            for part in parts {
+                types = types.and(self.types(part, depth + 1));
+            }
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(parts)) = fields.get(keyword) {
+                let parts = parts.iter().map(|part| self.types(part, depth + 1));
+                types = types.and(Types::any_of(parts));
+            }
+        }
+        // Authors who leave the type out mean it by what they say of it.
+        if types == Types::ANY && fields.contains_key("properties") {
+            types = Types::named("object");
+        }
+        if types == Types::ANY && fields.contains_key("items") {
+            types = Types::named("array");
+        }
+        types
+    }
+
+    /// The type that a schema names first.
+    fn first_named(&self, schema: &'s Value, depth: usize) -> Option<ParameterType> {
+        let Value::Object(fields) = schema else {
+            return None;
+        };
+        if !self.looks(depth) {
+            return None;
+        }
+        match fields.get("type") {
+            Some(Value::String(word)) => return word.parse().ok(),
+            Some(Value::Array(words)) => {
+                let mut words = words.iter().filter_map(Value::as_str);
+                return words.find_map(|word| word.parse().ok());
+            }
+            _ => {}
+        }
+        if let Some(target) = self.target(fields) {
+            return self.first_named(target, depth + 1);
+        }
+        let mut keywords = ["anyOf", "oneOf", "allOf"].into_iter();
+        let parts = keywords.find_map(|keyword| fields.get(keyword)?.as_array())?;
+        parts
+            .iter()
+            .find_map(|part| self.first_named(part, depth + 1))
+    }
+
+    /// The only values that a schema allows, null apart; `None` where it allows others too.
+    fn allowed(&self, schema: &'s Value, depth: usize) -> Option<Vec<Value>> {
+        let Value::Object(fields) = schema else {
+            return None;
+        };
+        if !self.looks(depth) {
+            return None;
+        }
+        if let Some(value) = fields.get("const") {
+            return Some(vec![value.clone()]);
+        }
+        if let Some(Value::Array(values)) = fields.get("enum") {
+            return Some(values.clone());
+        }
+        if let Some(target) = self.target(fields) {
+            return self.allowed(target, depth + 1);
+        }
+        if let Some(Value::Array(parts)) = fields.get("allOf") {
+            let mut found = parts
+                .iter()
+                .filter_map(|part| self.allowed(part, depth + 1));
+            return found.next();
+        }
+        let parts = fields.get("anyOf").or_else(|| fields.get("oneOf"))?;
+        let mut all: Vec<Value> = Vec::new();
+        for part in parts.as_array()? {
+            if part.get("type").is_some_and(|kind| kind == "null") {
+                continue;
+            }
+            for value in self.allowed(part, depth + 1)? {
+                if !all.contains(&value) {
+                    all.push(value);
+                }
+            }
+        }
+        Some(all)
+    }
+
+    /// Rules that a document cannot say are written into the description: the server holds calls to them, and whoever
+    /// calls can know them.
+    fn described(&self, property: Option<&'s Value>, kinds: &Kinds) -> Described {
+        let Some(property) = property else {
+            return Described {
+                description: String::new(),
+                default: None,
+                allowed: None,
+            };
+        };
+        let allowed = self.allowed(property, 0).map(|mut allowed| {
+            allowed.retain(|value| kinds.fit(value));
+            allowed
+        });
+        let allowed = allowed.filter(|allowed| !allowed.is_empty());
+        let fits = |value: &Value| {
+            kinds.fit(value) && allowed.as_ref().is_none_or(|all| all.contains(value))
+        };
+        let default = property.get("default").filter(|value| fits(value)).cloned();
+        Described {
+            description: description(self.told(property, 0), property, kinds),
+            default,
+            allowed,
+        }
+    }
+
+    /// The description of a property, or of what it refers to.
+    fn told(&self, property: &'s Value, depth: usize) -> &'s str {
+        let Value::Object(fields) = property else {
+            return "";
+        };
+        if let Some(Value::String(text)) = fields.get("description") {
+            return text;
+        }
+        match self.target(fields) {
+            Some(target) if self.looks(depth) => self.told(target, depth + 1),
+            Some(_) | None => "",
+        }
+    }
+}
+
+/// A description, with the rules that the types do not say.
+fn description(told: &str, property: &Value, kinds: &Kinds) -> String {
+    let told = clean(told, MAX_DESCRIPTION);
+    let mut rules = match property {
+        Value::Object(fields) => fields.clone(),
+        _ => Map::new(),
+    };
+    rules.retain(|keyword, _| !SAID.contains(&keyword.as_str()));
+    for keyword in ["anyOf", "oneOf"] {
+        if let Some(Value::Array(parts)) = rules.get(keyword)
+            && let Some(inner) = the_other_of_null(parts)
+        {
+            let inner = inner.clone();
+            rules.remove(keyword);
+            let inner = inner.into_iter();
+            rules.extend(inner.filter(|(keyword, _)| !SAID.contains(&keyword.as_str())));
+        }
+    }
+    let only_types = rules.values().all(|rule| says_types_alone(rule, kinds));
+    if rules.is_empty() || only_types {
+        return told;
+    }
+    let rules = clean(&canonical::text(Value::Object(rules)), MAX_RULES);
+    format!("{told} (JSON Schema: {rules})")
+        .trim_start()
+        .to_owned()
+}
+
+/// Of two schemas the one that is not that of null.
+fn the_other_of_null(parts: &[Value]) -> Option<&Map<String, Value>> {
+    let null = json!({"type": "null"});
+    match parts {
+        [part, other] if *other == null => part.as_object(),
+        [other, part] if *other == null => part.as_object(),
+        _ => None,
+    }
+}
+
+/// Whether a rule is a choice of bare types, which the parameter's types say.
+fn says_types_alone(rule: &Value, kinds: &Kinds) -> bool {
+    let bare = |part: &Value| {
+        let fields = part.as_object();
+        fields.is_some_and(|fields| fields.len() == 1 && fields.contains_key("type"))
+    };
+    let parts = rule.as_array();
+    !kinds.others.is_empty() && parts.is_some_and(|parts| parts.iter().all(bare))
+}
+
+#[cfg(test)]
+mod tests;
