@@ -94,8 +94,8 @@ pub(crate) async fn load(
 
 /// The same without loading the catalogue, whose vectors may be another model's: nothing is routed or driven.
 pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<Running> {
-    let services = Services::read(config)?;
-    let store = OpenStore::open(config, WaitingFor::Server).await?;
+    let services = Services::read(config, WaitingFor::Server)?;
+    let store = OpenStore::open(config).await?;
     let ports = ports(config, services, store.shared()).await?;
     let engine = Engine::unloaded(ports, settings(config)?);
     Ok(Running { engine, store })

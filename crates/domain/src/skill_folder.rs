@@ -3,8 +3,9 @@
 //!
 //! A directory with a `SKILL.md` is a skill; everything beside it is its files, byte for byte. A
 //! directory that only leads to skills is a folder. The id of either is its path with dots
-//! (`sql/migration` is `sql.migration`), so ids follow from directories and back. Must not know
-//! file systems, storage or grants.
+//! (`sql/migration` is `sql.migration`), so ids follow from directories and back. A skill that cannot
+//! be read is left out, and an error says why; a rule of the format that Charter can do without is a
+//! warning. Must not know file systems, storage or grants.
 
 mod frontmatter;
 mod layout;
@@ -55,11 +56,13 @@ pub struct FolderSkill {
     pub files: Vec<SkillFile>,
 }
 
-/// What came of reading: the skills if nothing is wrong, and all problems either way.
+/// What came of reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// By id; empty while there is an error among the problems.
+    /// Those that can be imported, by id. None where reading all of them takes too much, or was cancelled.
     pub skills: Vec<FolderSkill>,
+    /// The directories of the others; an error among the problems says why.
+    pub left_out: Vec<String>,
     /// Errors and warnings, by file and place.
     pub problems: Vec<Problem>,
 }
@@ -69,12 +72,11 @@ pub struct Reading {
 #[must_use]
 pub fn read(files: Vec<SkillFile>, cancel: &Cancellation) -> Reading {
     let mut problems = Problems::default();
-    let mut skills = layout::skills(files, &mut problems, &Allowance::new(cancel));
-    if problems.has_errors() {
-        skills.clear();
-    }
+    let found = layout::skills(files, &mut problems, &Allowance::new(cancel));
+    let layout::Found { skills, left_out } = found;
     Reading {
         skills,
+        left_out: left_out.into_iter().collect(),
         problems: problems.sorted(SKILL_FILE),
     }
 }

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use charter_contract::error_code::ErrorCode;
 use charter_engine::{Problem, SkillsSent};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -26,7 +25,8 @@ const PAGE: &str = "1000";
 /// Import, find, show, check and export Agent Skills.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Skills {
-    /// Import directories of Agent Skills: all of them, or none when anything is wrong.
+    /// Import directories of Agent Skills. A skill that cannot be read is left out, with file and reason, and the others are
+    /// imported; exit 1 when one is left out, 2 when none can be imported.
     Import {
         /// A skill's directory, or one that holds skills.
         dir: PathBuf,
@@ -175,8 +175,6 @@ async fn import(
     format: Format,
 ) -> anyhow::Result<u8> {
     let read = read_directory::read(dir)?;
-    // What cannot be read stops the import; the rest is still looked at, so that all is said at once.
-    let dry_run = dry_run || !read.problems.is_empty();
     let dry = dry_run.then_some("true");
     let query = query(&[("scope", Some(scope.as_str())), ("dry_run", dry)]);
     let sent = serde_json::to_value(SkillsSent { files: read.files })?;
@@ -185,29 +183,45 @@ async fn import(
         .post(&format!("/v1/agent-skills/import{query}"), Some(&sent))
         .await;
     bar.finish_and_clear();
-    if read.problems.is_empty() {
-        output::print(format, &imported?, imported_table)?;
-        return Ok(EXIT_OK);
+    match imported {
+        Ok(mut imported) => {
+            let problems = with_those_found(read.problems, &imported);
+            imported["problems"] = serde_json::to_value(problems)?;
+            output::print(format, &imported, imported_table)?;
+            let whole = imported["left_out"].as_array().is_none_or(Vec::is_empty);
+            Ok(if whole { EXIT_OK } else { EXIT_NEGATIVE })
+        }
+        Err(error) => Err(refusal(read.problems, error, dir)),
     }
-    Err(refusal(read.problems, imported).into())
 }
 
-/// The problems of reading with those that the server found in what could be read.
-fn refusal(mut problems: Vec<Problem>, imported: anyhow::Result<Value>) -> Reported {
-    let found = match imported {
-        Ok(imported) => imported["problems"].clone(),
-        Err(error) => match error.downcast_ref::<Reported>() {
-            Some(reported) => reported.details["problems"].clone(),
-            None => Value::Null,
-        },
-    };
+/// The problems of reading with those that the server found in what was read.
+fn with_those_found(mut problems: Vec<Problem>, answer: &Value) -> Vec<Problem> {
     // A server that says nothing about problems leaves those of reading.
-    problems.extend(serde_json::from_value::<Vec<Problem>>(found).unwrap_or_default());
+    let found = serde_json::from_value::<Vec<Problem>>(answer["problems"].clone());
+    problems.extend(found.unwrap_or_default());
     problems.sort();
-    let message = "the skills cannot be imported; nothing was written";
-    Reported {
-        details: json!({"problems": problems}),
-        ..Reported::new(ErrorCode::InvalidDocument, message)
+    problems
+}
+
+/// A refusal with everything that was found, and a hint that fits directories of skills.
+fn refusal(problems: Vec<Problem>, error: anyhow::Error, dir: &Path) -> anyhow::Error {
+    match error.downcast::<Reported>() {
+        Ok(reported) if reported.details["problems"].is_array() => {
+            let problems = with_those_found(problems, &reported.details);
+            let hint = format!(
+                "Correct what is listed; `charter skills import {} --dry-run` looks again and writes nothing.",
+                dir.display()
+            );
+            let refused = Reported {
+                details: json!({"problems": problems}),
+                hint: Some(hint),
+                ..reported
+            };
+            refused.into()
+        }
+        Ok(reported) => reported.into(),
+        Err(error) => error,
     }
 }
 
@@ -215,8 +229,12 @@ fn imported_table(imported: &Value) -> String {
     let problems: Vec<Problem> =
         serde_json::from_value(imported["problems"].clone()).unwrap_or_default();
     let count = |field: &str| imported[field].as_array().map_or(0, Vec::len);
+    let left_out = match count("left_out") {
+        0 => String::new(),
+        some => format!(", {some} left out, for the reasons above"),
+    };
     format!(
-        "{}{} new, {} changed, {} unchanged; {} summaries embedded",
+        "{}{} new, {} changed, {} unchanged{left_out}; {} summaries embedded",
         output::problems(&problems),
         count("created"),
         count("changed"),

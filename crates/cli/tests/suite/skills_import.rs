@@ -242,16 +242,29 @@ fn b001_9_imported_skills_are_folders_leaves_and_files() {
     );
 }
 
-/// Names, frontmatters and what is said about them.
-const FORBIDDEN: [(&str, &str, &str); 14] = [
+/// Names, frontmatters and what is said about them, of skills that are left out.
+const REFUSED: [(&str, &str, &str); 6] = [
+    ("nameless", "description: d\n", "`name` is missing"),
+    ("silent", "name: silent\n", "`description` is missing"),
+    ("blank", "name: blank\ndescription: ''\n", "/SKILL.md:3"),
+    (
+        "listed",
+        "name: listed\ndescription: [d]\n",
+        "`description` must be text",
+    ),
+    ("yaml", "name: yaml\ndescription: a: b\n", "/SKILL.md:3"),
+    ("empty", "", "/SKILL.md"),
+];
+
+/// The same of skills that break a rule of the format which Charter can do without.
+const ODD: [(&str, &str, &str); 9] = [
     ("PDF", "name: PDF\ndescription: d\n", "/SKILL.md:2"),
     ("a_b", "name: a_b\ndescription: d\n", "/SKILL.md:2"),
     (
-        "-a",
-        "name: -a\ndescription: d\n",
+        "a-",
+        "name: a-\ndescription: d\n",
         "must not begin or end with a hyphen",
     ),
-    ("a-", "name: a-\ndescription: d\n", "/SKILL.md:2"),
     (
         "a--b",
         "name: a--b\ndescription: d\n",
@@ -262,18 +275,15 @@ const FORBIDDEN: [(&str, &str, &str); 14] = [
         "name: another\ndescription: d\n",
         "must be that of the directory",
     ),
-    ("nameless", "description: d\n", "`name` is missing"),
-    ("silent", "name: silent\n", "`description` is missing"),
-    ("blank", "name: blank\ndescription: ''\n", "/SKILL.md:3"),
     ("number", "name: number\ndescription: 7\n", "must be text"),
     (
-        "listed",
-        "name: listed\ndescription: d\nlicense: [a]\n",
+        "licensed",
+        "name: licensed\ndescription: d\nlicense: [a]\n",
         "/SKILL.md:4",
     ),
     (
         "nested",
-        "name: nested\ndescription: d\nmetadata: {a: {b: c}}\n",
+        "name: nested\ndescription: d\nmetadata: {a: {b: c}, d: [e]}\n",
         "/SKILL.md:4",
     ),
     (
@@ -281,77 +291,129 @@ const FORBIDDEN: [(&str, &str, &str); 14] = [
         "name: tools\ndescription: d\nallowed-tools: 7\n",
         "/SKILL.md:4",
     ),
-    ("yaml", "name: yaml\ndescription: a: b\n", "/SKILL.md:3"),
 ];
 
+/// Two hundred bad skills among as many good ones: each bad one is named, and all the good ones are imported.
 #[test]
-fn b001_9_every_violation_is_reported_and_nothing_is_written() {
+fn b001_9_every_violation_is_reported_and_the_rest_is_imported() {
     let home = home();
     let from = home.path("from");
-    let mut tree = allowed();
-    for round in 0..15 {
-        for (name, frontmatter, _) in FORBIDDEN {
+    let good = allowed();
+    let mut tree = good.clone();
+    let mut add = |path: String, text: String| {
+        tree.insert(path, (text.into_bytes(), false));
+    };
+    for round in 0..30 {
+        for (name, frontmatter, _) in REFUSED.into_iter().chain(ODD) {
             let text = format!("---\n{frontmatter}---\nbody");
-            tree.insert(format!("bad{round}/{name}/SKILL.md"), (text.into(), false));
+            add(format!("round{round}/{name}/SKILL.md"), text);
         }
-        for (name, field, length) in [
-            ("long", "description", 1_025),
-            ("fit", "compatibility", 501),
+        for (name, fields) in [
+            ("long", format!("description: {}\n", "x".repeat(1_025))),
+            (
+                "fit",
+                format!("description: d\ncompatibility: {}\n", "x".repeat(501)),
+            ),
         ] {
-            let text = format!("---\nname: {name}\ndescription: d\n---\n");
-            let text = match field {
-                "description" => text.replace(": d\n", &format!(": {}\n", "x".repeat(length))),
-                _ => text.replace(": d\n", &format!(": d\n{field}: {}\n", "x".repeat(length))),
-            };
-            tree.insert(format!("bad{round}/{name}/SKILL.md"), (text.into(), false));
+            let text = format!("---\nname: {name}\n{fields}---\n");
+            add(format!("round{round}/{name}/SKILL.md"), text);
         }
-        tree.insert(
-            format!("bad{round}/open/SKILL.md"),
-            (b"---\nname: open\n".to_vec(), false),
-        );
-        tree.insert(
-            format!("bad{round}/binary/SKILL.md"),
-            (vec![0xff, 0xfe], false),
+        add(
+            format!("round{round}/open/SKILL.md"),
+            "---\nname: open\n".to_owned(),
         );
     }
-    let bad = 15 * (FORBIDDEN.len() + 4);
-    assert!(bad >= 200, "{bad}");
+    let refused = 30 * (REFUSED.len() + 1);
+    assert!(refused >= 200, "{refused}");
     write(&from, &tree);
-    let ran = skills(&home, &["import", from.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2), "{}", ran.err);
-    for round in 0..15 {
-        for (name, _, said) in FORBIDDEN {
-            let at = format!("--> bad{round}/{name}");
-            assert!(ran.err.contains(&at), "{at} is not reported");
-            assert!(ran.err.contains(said), "{said}: {}", ran.err);
+    let source = from.to_str().unwrap();
+    let dry = skills(&home, &["import", source, "--dry-run", "--output", "json"]).json(1);
+    let nothing = skills(&home, &["tree", "--output", "json"]).json(0);
+    assert_eq!(nothing, json!([]), "a dry run writes nothing");
+    let ran = skills(&home, &["import", source]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    for round in 0..30 {
+        for (name, _, said) in REFUSED.into_iter().chain(ODD) {
+            let at = format!("--> round{round}/{name}");
+            assert!(ran.out.contains(&at), "{at} is not reported");
+            assert!(ran.out.contains(said), "{said}: {}", ran.out);
         }
-        for (name, line) in [("long", 3), ("fit", 4), ("open", 1), ("binary", 1)] {
-            let at = format!("--> bad{round}/{name}/SKILL.md:{line}:");
-            assert!(ran.err.contains(&at), "{at} is not reported");
+        for (name, line) in [("long", 3), ("fit", 4), ("open", 1)] {
+            let at = format!("--> round{round}/{name}/SKILL.md:{line}:");
+            assert!(ran.out.contains(&at), "{at} is not reported");
         }
     }
     assert!(
-        !ran.err.contains("pdf-processing"),
+        !ran.out.contains("pdf-processing"),
         "what is right is not reported"
     );
-    let nothing = skills(&home, &["tree", "--output", "json"]).json(0);
-    assert_eq!(nothing, json!([]));
+    assert!(
+        ran.out.contains(&format!(", {refused} left out")),
+        "{}",
+        ran.out
+    );
+    let again = skills(&home, &["import", source, "--output", "json"]).json(1);
+    assert_eq!(again["left_out"], dry["left_out"]);
+    assert_eq!(again["left_out"].as_array().unwrap().len(), refused);
+    assert_eq!(
+        again["unchanged"].as_array().unwrap().len(),
+        dry["created"].as_array().unwrap().len()
+    );
+    assert_eq!(again["problems"], dry["problems"]);
+    // The good ones come back as they were.
+    let to = home.path("to");
+    skills(&home, &["export", to.to_str().unwrap(), "--output", "json"]).json(0);
+    let mut back = tree_of(&to);
+    back.retain(|path, _| !path.starts_with("round"));
+    assert!(
+        back == good,
+        "the exported files differ from the imported ones"
+    );
 }
 
-/// Links, devices, sizes, names: each is named, nothing is written, and nothing outside is read.
+/// Where nothing can be imported the command fails, and its hint is a command that works.
 #[test]
-fn b001_9_a_hostile_directory_is_refused() {
+fn b001_9_a_directory_without_a_skill_that_can_be_imported_is_refused() {
     let home = home();
     let from = home.path("from");
+    let text = "---\nname: open\n".as_bytes().to_vec();
     write(
         &from,
-        &Tree::from([(
-            "pdf/SKILL.md".to_owned(),
-            (skill_md("pdf", 0).into(), false),
-        )]),
+        &Tree::from([("open/SKILL.md".to_owned(), (text, false))]),
+    );
+    let source = from.to_str().unwrap();
+    let ran = skills(&home, &["import", source]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("--> open/SKILL.md:1:"), "{ran:?}");
+    let hint = format!("`charter skills import {source} --dry-run` looks again");
+    assert!(ran.err.contains(&hint), "{ran:?}");
+    assert_eq!(
+        skills(&home, &["import", source, "--dry-run"]).code,
+        Some(2)
+    );
+    let missing = skills(&home, &["import", from.join("missing").to_str().unwrap()]);
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+}
+
+/// Links, devices, sizes, names: each is left out by name, nothing outside is read, and the skill beside them is imported.
+#[test]
+fn b001_9_a_hostile_directory_gives_nothing_but_its_files() {
+    let home = home();
+    let from = home.path("from");
+    let good = (skill_md("pdf", 0).into(), false);
+    let mark = (b"---\nname: one\ndescription: d\n---\n".to_vec(), false);
+    write(
+        &from,
+        &Tree::from([
+            ("pdf/SKILL.md".to_owned(), good),
+            ("skills/.hidden/one/SKILL.md".to_owned(), mark),
+            ("README.md".to_owned(), (b"beside".to_vec(), false)),
+            ("src/main.rs".to_owned(), (b"code".to_vec(), false)),
+        ]),
     );
     fs::write(home.path("secret"), "SECRET-OUTSIDE").unwrap();
     symlink(home.path("secret"), from.join("pdf/link.md")).unwrap();
+    symlink("README.md", from.join("CLAUDE.md")).unwrap();
     symlink("/etc", from.join("etc")).unwrap();
     symlink(&from, from.join("pdf/loop")).unwrap();
     let fifo = Command::new("mkfifo")
@@ -364,26 +426,40 @@ fn b001_9_a_hostile_directory_is_refused() {
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
     fs::write(from.join("pdf").join(name), "x").unwrap();
     fs::write(from.join("pdf/back\\slash"), "x").unwrap();
-    let ran = skills(&home, &["import", from.to_str().unwrap()]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let imported = skills(
+        &home,
+        &["import", from.to_str().unwrap(), "--output", "json"],
+    )
+    .json(0);
+    assert_eq!(
+        imported["created"],
+        json!(["pdf", "skills", "skills.hidden", "skills.hidden.one"])
+    );
+    assert_eq!(imported["left_out"], json!([]));
+    let named: Vec<&str> = imported["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["file"].as_str().unwrap())
+        .collect();
     for at in [
-        "pdf/link.md",
+        "CLAUDE.md",
+        "README.md",
         "etc",
-        "pdf/loop",
+        "pdf/back\\slash",
         "pdf/fifo",
         "pdf/huge.bin",
-        "pdf/caf",
-        "pdf/back\\slash",
+        "pdf/link.md",
+        "pdf/loop",
+        "skills/.hidden",
+        "src",
     ] {
-        assert!(ran.err.contains(&format!("--> {at}")), "{at}: {}", ran.err);
+        assert!(named.contains(&at), "{at}: {named:?}");
     }
-    assert!(!ran.err.contains("SECRET-OUTSIDE"), "{ran:?}");
-    assert_eq!(
-        skills(&home, &["tree", "--output", "json"]).json(0),
-        json!([])
-    );
-    let missing = skills(&home, &["import", from.join("missing").to_str().unwrap()]);
-    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert!(named.iter().any(|file| file.starts_with("pdf/caf")));
+    assert!(!imported.to_string().contains("SECRET-OUTSIDE"));
+    let shown = skills(&home, &["show", "pdf", "--output", "json"]).json(0);
+    assert_eq!(ids(&shown["files"], "path"), ["SKILL.md"]);
     // The API does not trust paths either.
     let server = home.serve();
     for path in [

@@ -79,7 +79,7 @@ pub fn skill_md_fields(content: &[u8]) -> Option<Map<String, Value>> {
 }
 
 impl Frontmatter {
-    /// Reads a file in a directory of the name `directory`; everything wrong goes to `problems`.
+    /// Reads a file in a directory of the name `directory`; everything wrong goes to `problems`. `None` with an error.
     pub fn read(
         path: &str,
         content: &[u8],
@@ -148,8 +148,7 @@ impl Frontmatter {
             fields,
             problems,
         };
-        check.all(directory);
-        let description = fields.get("description")?.as_str()?;
+        let description = check.all(directory)?;
         Some(Self {
             description: Text::parse(description.trim()).ok()?,
             body: body.to_owned(),
@@ -164,56 +163,89 @@ struct Check<'c> {
 }
 
 impl Check<'_> {
-    fn report(&mut self, pointer: &str, keyword: &str, message: impl Into<String>) {
+    /// Says why the skill is left out.
+    fn refuse(&mut self, pointer: &str, keyword: &str, message: impl Into<String>) {
         let problem = Problem::at(self.place, pointer, keyword, message);
         self.problems.push(problem);
     }
 
-    fn all(&mut self, directory: &str) {
-        if let Some(name) = self.text("name", true) {
-            for fault in name_faults(&name) {
-                self.report("/name", "name", fault);
-            }
-            if name != directory {
-                let message = format!("the name must be that of the directory, `{directory}`");
-                self.report("/name", "directory", message);
-            }
+    /// Says which rule of the format is broken that Charter can do without.
+    fn warn(&mut self, pointer: &str, keyword: &str, message: impl Into<String>) {
+        let problem = Problem::at(self.place, pointer, keyword, message).warning();
+        self.problems.push(problem);
+    }
+
+    /// Everything wrong with the fields, and the description of a skill that can be read.
+    fn all(&mut self, directory: &str) -> Option<String> {
+        let name = self.needed("name");
+        if let Some(name) = &name {
+            self.name(name, directory);
         }
-        if let Some(description) = self.text("description", true) {
-            self.longest("description", &description, MAX_DESCRIPTION);
+        let description = self.needed("description");
+        if let Some(description) = &description {
+            self.longest("description", description, MAX_DESCRIPTION);
         }
-        self.text("license", false);
-        if let Some(compatibility) = self.text("compatibility", false) {
+        self.unread_text("license");
+        if let Some(compatibility) = self.unread_text("compatibility") {
             self.longest("compatibility", &compatibility, MAX_COMPATIBILITY);
         }
         self.metadata();
         self.allowed_tools();
         self.unknown_fields();
+        name.and(description)
     }
 
-    /// A field that must be text and not blank.
-    fn text(&mut self, field: &str, required: bool) -> Option<String> {
+    /// A name is for people and other tools; the id here is the directory's path.
+    fn name(&mut self, name: &str, directory: &str) {
+        for fault in name_faults(name) {
+            self.warn("/name", "name", fault);
+        }
+        if name != directory {
+            let message = format!(
+                "the name must be that of the directory, `{directory}`, which is the one that counts here"
+            );
+            self.warn("/name", "directory", message);
+        }
+    }
+
+    /// A field that a skill cannot do without. A number or a boolean counts as what is written.
+    fn needed(&mut self, field: &str) -> Option<String> {
         let pointer = format!("/{field}");
         match self.fields.get(field) {
-            None if required => {
-                let message = format!("the field `{field}` is missing");
-                self.report("", "required", message);
+            None => {
+                self.refuse("", "required", format!("the field `{field}` is missing"));
                 None
             }
-            None => None,
             Some(Value::String(text)) if !text.trim().is_empty() => Some(text.clone()),
             Some(Value::String(_) | Value::Null) => {
-                self.report(&pointer, "empty", format!("`{field}` must not be empty"));
+                self.refuse(&pointer, "empty", format!("`{field}` must not be empty"));
                 None
             }
-            Some(Value::Bool(_) | Value::Number(_)) => {
+            Some(plain @ (Value::Bool(_) | Value::Number(_))) => {
+                let plain = plain.to_string();
                 let message = format!("`{field}` must be text");
-                let problem = Problem::at(self.place, &pointer, "type", message);
+                let problem = Problem::at(self.place, &pointer, "type", message).warning();
                 self.problems.push(problem.suggest("write it in quotes"));
-                None
+                Some(plain)
             }
             Some(Value::Array(_) | Value::Object(_)) => {
-                self.report(&pointer, "type", format!("`{field}` must be text"));
+                self.refuse(&pointer, "type", format!("`{field}` must be text"));
+                None
+            }
+        }
+    }
+
+    /// A field that is kept and not read here.
+    fn unread_text(&mut self, field: &str) -> Option<String> {
+        let pointer = format!("/{field}");
+        match self.fields.get(field)? {
+            Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+            Value::String(_) | Value::Null => {
+                self.warn(&pointer, "empty", format!("`{field}` must not be empty"));
+                None
+            }
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                self.warn(&pointer, "type", format!("`{field}` must be text"));
                 None
             }
         }
@@ -223,25 +255,32 @@ impl Check<'_> {
         let found = text.chars().count();
         if found > most {
             let message = format!("`{field}` has {found} characters; the limit is {most}");
-            self.report(&format!("/{field}"), "length", message);
+            self.warn(&format!("/{field}"), "length", message);
         }
     }
 
-    /// Keys and values that are text; YAML's numbers and booleans count as what is written.
+    /// The format has keys and values that are text; whatever stands there is kept.
     fn metadata(&mut self) {
-        match self.fields.get("metadata") {
-            None => {}
-            Some(Value::Object(entries)) => {
-                for (key, value) in entries {
-                    if matches!(value, Value::Null | Value::Array(_) | Value::Object(_)) {
-                        let key = charter_contract::validate::pointer_segment(key);
-                        let message = "a value of `metadata` must be text";
-                        self.report(&format!("/metadata/{key}"), "type", message);
-                    }
-                }
+        let entries = match self.fields.get("metadata") {
+            None => return,
+            Some(Value::Object(entries)) => entries,
+            Some(_) => {
+                let message = "`metadata` must be fields with values; it is kept as it is";
+                return self.warn("/metadata", "type", message);
             }
-            Some(_) => self.report("/metadata", "type", "`metadata` must be fields with values"),
-        }
+        };
+        let is_other =
+            |value: &Value| matches!(value, Value::Null | Value::Array(_) | Value::Object(_));
+        let mut others = entries.iter().filter(|(_, value)| is_other(value));
+        let Some((first, _)) = others.next() else {
+            return;
+        };
+        let count = 1 + others.count();
+        let first = charter_contract::validate::pointer_segment(first);
+        let message = format!(
+            "the values of `metadata` must be text; {count} of them are not, and are kept as they are"
+        );
+        self.warn(&format!("/metadata/{first}"), "type", message);
     }
 
     fn allowed_tools(&mut self) {
@@ -252,7 +291,7 @@ impl Check<'_> {
         };
         if !allowed {
             let message = "`allowed-tools` must be text, or a list of texts";
-            self.report("/allowed-tools", "type", message);
+            self.warn("/allowed-tools", "type", message);
         }
     }
 
@@ -260,9 +299,6 @@ impl Check<'_> {
     fn unknown_fields(&mut self) {
         let known = |field: &&String| !FIELDS.contains(&field.as_str());
         for field in self.fields.keys().filter(known) {
-            if self.problems.is_full() {
-                return;
-            }
             let pointer = format!("/{}", charter_contract::validate::pointer_segment(field));
             let message = format!("`{field}` is no field of the format; it is kept, and not read");
             let mut problem = Problem::at(self.place, &pointer, "unknown_field", message).warning();

@@ -46,52 +46,142 @@ pub fn check_path(path: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// What directories hold.
+#[derive(Default)]
+pub(super) struct Found {
+    /// By id.
+    pub(super) skills: Vec<FolderSkill>,
+    /// The directories of skills that are left out.
+    pub(super) left_out: BTreeSet<String>,
+}
+
 /// The skills and folders of the files.
 pub(super) fn skills(
     files: Vec<SkillFile>,
     problems: &mut Problems,
     allowance: &Allowance<'_>,
-) -> Vec<FolderSkill> {
-    let files = admitted(files, problems);
+) -> Found {
+    let mut found = Found::default();
+    let Some(files) = admitted(files, problems, &mut found.left_out) else {
+        return found;
+    };
     let nodes = nodes(&files);
     let mut owned: BTreeMap<&str, Vec<SkillFile>> = BTreeMap::new();
+    let mut strays = Strays::default();
     for (path, file) in &files {
         let Some(owner) = owner(path, &nodes) else {
-            problems.push(stray(path));
+            strays.add(path, problems, &mut found.left_out);
             continue;
         };
         let mut file = file.clone();
         file.path.drain(..=owner.len());
         owned.entry(owner).or_default().push(file);
     }
+    strays.report(problems);
     if nodes.is_empty() {
         let message = format!("there is no {SKILL_FILE} in any directory");
         problems.push(Problem::of_file(SKILL_FILE, "required", message));
     }
-    let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for node in &nodes {
-        if let Some(above) = parent(node) {
-            below.entry(above).or_default().push(node);
-        }
-    }
-    let mut skills = Vec::new();
-    for directory in &nodes {
-        // The file that used up the allowance has a problem already.
-        if allowance.is_over() || problems.is_full() {
+    let ids = ids(&nodes, problems, &mut found.left_out);
+    let mut read: BTreeMap<&str, Frontmatter> = BTreeMap::new();
+    for (directory, files) in &owned {
+        // The file that used up the allowance has a problem already, and nothing is imported.
+        if allowance.is_over() {
             break;
         }
-        let files = owned.remove(directory.as_str()).unwrap_or_default();
-        let children = below.remove(directory.as_str()).unwrap_or_default();
-        skills.extend(skill(directory, files, &children, problems, allowance));
+        match own(directory, files, problems, allowance) {
+            Own::None => {}
+            Own::Read(frontmatter) => {
+                read.insert(directory, frontmatter);
+            }
+            Own::Refused => {
+                found.left_out.insert((*directory).to_owned());
+            }
+        }
     }
     if allowance.is_cancelled() {
         problems.push(Problem::cancelled(SKILL_FILE));
     }
+    if !allowance.is_over() {
+        found.skills = assembled(&ids, read, owned);
+    }
+    found
+}
+
+/// The `SKILL.md` of a directory.
+enum Own {
+    /// There is none: a folder.
+    None,
+    Read(Frontmatter),
+    /// It cannot be used, which is reported.
+    Refused,
+}
+
+fn own(
+    directory: &str,
+    files: &[SkillFile],
+    problems: &mut Problems,
+    allowance: &Allowance<'_>,
+) -> Own {
+    let Some(file) = files.iter().find(|file| file.path == SKILL_FILE) else {
+        return Own::None;
+    };
+    let path = format!("{directory}/{SKILL_FILE}");
+    let name = file_name(directory);
+    match Frontmatter::read(&path, &file.content, name, problems, allowance) {
+        Some(frontmatter) => Own::Read(frontmatter),
+        None => Own::Refused,
+    }
+}
+
+/// Skills and folders with what is below them. A directory whose own skill is left out is a folder while others lie below.
+fn assembled(
+    ids: &BTreeMap<&str, SkillId>,
+    mut read: BTreeMap<&str, Frontmatter>,
+    mut owned: BTreeMap<&str, Vec<SkillFile>>,
+) -> Vec<FolderSkill> {
+    let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut skills = Vec::new();
+    // What lies below comes after what it lies in.
+    for (directory, id) in ids.iter().rev() {
+        let mut children = below.remove(directory).unwrap_or_default();
+        children.reverse();
+        let files = owned.remove(directory).unwrap_or_default();
+        let has_own = files.iter().any(|file| file.path == SKILL_FILE);
+        let (summary, instruction, files) = match read.remove(directory) {
+            Some(own) => (Some(own.description), own.body, files),
+            None if children.is_empty() => continue,
+            None if has_own => (
+                folder_summary(directory, &children),
+                String::new(),
+                Vec::new(),
+            ),
+            None => (folder_summary(directory, &children), String::new(), files),
+        };
+        let Some(summary) = summary else { continue };
+        let sub_skills = children.iter().filter_map(|child| ids.get(child).cloned());
+        skills.push(FolderSkill {
+            id: id.clone(),
+            summary,
+            is_folder: !children.is_empty(),
+            sub_skills: sub_skills.collect(),
+            instruction,
+            files,
+        });
+        if let Some(above) = parent(directory) {
+            below.entry(above).or_default().push(directory);
+        }
+    }
+    skills.sort_by(|a, b| a.id.cmp(&b.id));
     skills
 }
 
-/// The files by path, those that cannot be taken left out and reported.
-fn admitted(files: Vec<SkillFile>, problems: &mut Problems) -> BTreeMap<String, SkillFile> {
+/// The files by path, those that cannot be taken left out and reported; `None` where all together are too much.
+fn admitted(
+    files: Vec<SkillFile>,
+    problems: &mut Problems,
+    left_out: &mut BTreeSet<String>,
+) -> Option<BTreeMap<String, SkillFile>> {
     let (mut admitted, mut bytes) = (BTreeMap::new(), 0_usize);
     for file in files {
         let path = file.path.clone();
@@ -101,30 +191,60 @@ fn admitted(files: Vec<SkillFile>, problems: &mut Problems) -> BTreeMap<String, 
                 "more than {SKILL_FILES} files or {SKILL_IMPORT_BYTES} bytes \
                  (SKILL_FILES, SKILL_IMPORT_BYTES)"
             );
-            problems.push(Problem::of_file(&path, "too_large", message));
-            break;
+            let problem = Problem::of_file(&path, "too_large", message);
+            problems.push(problem.suggest("import the directories one by one"));
+            return None;
         }
-        if let Err(message) = check_path(&path) {
-            problems.push(Problem::of_file(&path, "path", message));
+        let wrong = if let Err(message) = check_path(&path) {
+            Some(("path", message))
         } else if file.content.len() > SKILL_FILE_BYTES {
-            let message = format!(
-                "the file has {} bytes; the limit is {SKILL_FILE_BYTES}",
-                file.content.len()
-            );
-            problems.push(Problem::of_file(&path, "too_large", message));
-        } else if admitted.insert(path.clone(), file).is_some() {
-            let message = "the path stands twice";
-            problems.push(Problem::of_file(&path, "unique", message));
+            let found = file.content.len();
+            let message = format!("the file has {found} bytes; the limit is {SKILL_FILE_BYTES}");
+            Some(("too_large", message))
+        } else if admitted.contains_key(&path) {
+            Some(("unique", "the path stands twice".to_owned()))
+        } else {
+            None
+        };
+        match wrong {
+            None => {
+                admitted.insert(path, file);
+            }
+            Some((keyword, message)) => leave(&path, keyword, &message, problems, left_out),
         }
     }
-    for path in admitted.keys() {
-        let above = std::iter::successors(parent(path), |path| parent(path));
-        for file in above.filter(|above| admitted.contains_key(*above)) {
-            let message = format!("`{file}` is a file and cannot hold others");
-            problems.push(Problem::of_file(path, "path", message));
-        }
+    let inside_files: Vec<(String, String)> = admitted
+        .keys()
+        .filter_map(|path| {
+            let mut above = std::iter::successors(parent(path), |path| parent(path));
+            let file = above.find(|above| admitted.contains_key(*above))?;
+            Some((path.clone(), file.to_owned()))
+        })
+        .collect();
+    for (path, file) in inside_files {
+        admitted.remove(&path);
+        let message = format!("`{file}` is a file and cannot hold others");
+        leave(&path, "path", &message, problems, left_out);
     }
-    admitted
+    Some(admitted)
+}
+
+/// Leaves a file out. Without its `SKILL.md` so is a skill.
+fn leave(
+    path: &str,
+    keyword: &str,
+    message: &str,
+    problems: &mut Problems,
+    left_out: &mut BTreeSet<String>,
+) {
+    let problem = Problem::of_file(path, keyword, format!("{message}; it is left out"));
+    match (file_name(path), parent(path)) {
+        (SKILL_FILE, Some(directory)) => {
+            left_out.insert(directory.to_owned());
+            problems.push(problem);
+        }
+        (_, Some(_) | None) => problems.push(problem.warning()),
+    }
 }
 
 fn parent(path: &str) -> Option<&str> {
@@ -155,70 +275,109 @@ fn owner<'n>(path: &str, nodes: &'n BTreeSet<String>) -> Option<&'n str> {
     above.next().map(String::as_str)
 }
 
-fn stray(path: &str) -> Problem {
-    if path == SKILL_FILE {
-        let message = format!("{SKILL_FILE} must stand in a directory that has the skill's name");
-        return Problem::of_file(path, "layout", message);
+/// Files that belong to no skill.
+#[derive(Default)]
+struct Strays {
+    /// How many lie in each directory at the top.
+    directories: BTreeMap<String, usize>,
+}
+
+impl Strays {
+    fn add(&mut self, path: &str, problems: &mut Problems, left_out: &mut BTreeSet<String>) {
+        let name = file_name(path);
+        if name == SKILL_FILE {
+            let message =
+                format!("{SKILL_FILE} must stand in a directory that has the skill's name");
+            return problems.push(Problem::of_file(path, "layout", message));
+        }
+        if name.eq_ignore_ascii_case(SKILL_FILE) {
+            let message = format!("the file must be called {SKILL_FILE}");
+            problems.push(Problem::of_file(path, "layout", message));
+            left_out.extend(parent(path).map(str::to_owned));
+            return;
+        }
+        match path.split_once('/') {
+            Some((top, _)) => *self.directories.entry(top.to_owned()).or_default() += 1,
+            None => {
+                let message = "the file belongs to no skill and is left out";
+                problems.push(Problem::of_file(path, "layout", message).warning());
+            }
+        }
     }
-    let near = file_name(path).eq_ignore_ascii_case(SKILL_FILE);
-    if near && file_name(path) != SKILL_FILE {
-        let message = format!("the file must be called {SKILL_FILE}");
-        return Problem::of_file(path, "layout", message);
+
+    fn report(self, problems: &mut Problems) {
+        for (directory, count) in self.directories {
+            let message = format!("no skill lies here: {count} file(s) are left out");
+            problems.push(Problem::of_file(&directory, "layout", message).warning());
+        }
     }
-    let message = "the file belongs to no skill and is left out";
-    Problem::of_file(path, "layout", message).warning()
 }
 
 fn file_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// The skill or folder of a directory; `None` when something is wrong with it, which is reported.
-fn skill(
-    directory: &str,
-    files: Vec<SkillFile>,
-    children: &[&str],
+/// The ids of directories. A name that cannot be part of an id, such as `.curated`, becomes one that can; a directory
+/// whose id another has is left out with what lies below.
+fn ids<'n>(
+    nodes: &'n BTreeSet<String>,
     problems: &mut Problems,
-    allowance: &Allowance<'_>,
-) -> Option<FolderSkill> {
-    let id = id(directory, problems);
-    let skill_file = files.iter().find(|file| file.path == SKILL_FILE);
-    let (summary, instruction) = match skill_file {
-        Some(file) => {
-            let path = format!("{directory}/{SKILL_FILE}");
-            let name = file_name(directory);
-            let read = Frontmatter::read(&path, &file.content, name, problems, allowance)?;
-            (read.description, read.body)
-        }
-        None => (folder_summary(directory, children)?, String::new()),
-    };
-    let sub_skills = children
-        .iter()
-        .filter_map(|child| SkillId::parse(&child.replace('/', ".")).ok());
-    let sub_skills: Vec<SkillId> = sub_skills.collect();
-    Some(FolderSkill {
-        id: id?,
-        summary,
-        is_folder: !sub_skills.is_empty(),
-        sub_skills,
-        instruction,
-        files,
-    })
+    left_out: &mut BTreeSet<String>,
+) -> BTreeMap<&'n str, SkillId> {
+    let mut ids: BTreeMap<&str, SkillId> = BTreeMap::new();
+    let mut taken: BTreeMap<SkillId, &str> = BTreeMap::new();
+    for directory in nodes {
+        let name = file_name(directory);
+        let above = parent(directory);
+        let part = id_part(name, above.is_none());
+        let whole = match above.map(|above| ids.get(above)) {
+            None => part.clone(),
+            Some(Some(above)) => format!("{above}.{part}"),
+            // It lies below one that is left out, which is said once.
+            Some(None) => {
+                left_out.insert(directory.clone());
+                continue;
+            }
+        };
+        let refused = match SkillId::parse(&whole) {
+            Err(_) => format!(
+                "`{whole}` cannot be an id: letters, digits, `-` and `_`, at most 200 in all"
+            ),
+            Ok(id) => match taken.get(&id) {
+                Some(other) => format!("`{other}` has the id `{id}` already"),
+                None => {
+                    if part != name {
+                        let message = format!("in ids the directory `{name}` is called `{part}`");
+                        problems.push(Problem::of_file(directory, "name", message).warning());
+                    }
+                    taken.insert(id.clone(), directory);
+                    ids.insert(directory, id);
+                    continue;
+                }
+            },
+        };
+        problems.push(Problem::of_file(directory, "name", refused));
+        left_out.insert(directory.clone());
+    }
+    ids
 }
 
-/// The id of a directory. A dot in a name would make two directories one id.
-fn id(directory: &str, problems: &mut Problems) -> Option<SkillId> {
-    let name = file_name(directory);
-    let id = SkillId::parse(&directory.replace('/', "."));
-    match id {
-        Ok(id) if !name.contains('.') => Some(id),
-        Ok(_) | Err(_) => {
-            let message = format!(
-                "the directory `{name}` cannot be part of an id: letters, digits, `-` and `_`, at most 200 in all"
-            );
-            problems.push(Problem::of_file(directory, "name", message));
-            None
-        }
+/// A directory's name as a part of an id. A dot in it would make two directories one id.
+fn id_part(name: &str, begins: bool) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_one = name.chars().all(fits);
+    if is_one && (!begins || name.starts_with(|c: char| c.is_ascii_alphanumeric())) {
+        return name.to_owned();
+    }
+    let bare = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let part: String = bare
+        .chars()
+        .map(|c| if fits(c) { c } else { '-' })
+        .collect();
+    if part.is_empty() {
+        "skills".to_owned()
+    } else {
+        part
     }
 }
 

@@ -82,22 +82,133 @@ fn b001_9_every_violation_is_reported_with_its_line() {
     let text = format!(
         "---\nname: -PDF--\ndescription: {long}\nlicense: [MIT]\ncompatibility: ''\nmetadata:\n  a: {{b: c}}\n  v: 1.0\nallowed-tools: 3\nlicence: MIT\n---\n"
     );
+    let reading = read(vec![file("pdf/SKILL.md", &text)]);
     assert_eq!(
-        one(&text),
+        said(&reading),
         [
-            "pdf/SKILL.md:2 directory",
-            "pdf/SKILL.md:2 name",
-            "pdf/SKILL.md:2 name",
-            "pdf/SKILL.md:2 name",
-            "pdf/SKILL.md:3 length",
-            "pdf/SKILL.md:4 type",
-            "pdf/SKILL.md:5 empty",
-            "pdf/SKILL.md:7 type",
-            "pdf/SKILL.md:9 type",
+            "pdf/SKILL.md:2 ?directory",
+            "pdf/SKILL.md:2 ?name",
+            "pdf/SKILL.md:2 ?name",
+            "pdf/SKILL.md:2 ?name",
+            "pdf/SKILL.md:3 ?length",
+            "pdf/SKILL.md:4 ?type",
+            "pdf/SKILL.md:5 ?empty",
+            "pdf/SKILL.md:7 ?type",
+            "pdf/SKILL.md:9 ?type",
             "pdf/SKILL.md:10 ?unknown_field",
         ]
     );
-    assert!(read(vec![file("pdf/SKILL.md", &text)]).skills.is_empty());
+    // What Charter can do without is no reason to leave a skill out.
+    assert_eq!(reading.skills[0].summary.as_str(), long);
+    assert_eq!(reading.left_out, [""; 0]);
+}
+
+/// A skill that cannot be read is left out, and takes neither those beside it nor those below it with it.
+#[test]
+fn b001_9_one_bad_skill_leaves_the_others() {
+    let reading = read(vec![
+        file("good/SKILL.md", &skill_md("good")),
+        file("bad/SKILL.md", "---\nname: bad\ndescription:\n---\n"),
+        file("above/SKILL.md", "no frontmatter"),
+        file("above/notes.txt", "beside"),
+        file("above/below/SKILL.md", &skill_md("below")),
+        file(
+            "all/bad/SKILL.md",
+            "---\nname: bad\ndescription: [d]\n---\n",
+        ),
+    ]);
+    let shown: Vec<_> = reading.skills.iter().map(|skill| {
+        let children: Vec<_> = skill.sub_skills.iter().map(SkillId::as_str).collect();
+        (
+            skill.id.as_str(),
+            skill.summary.as_str(),
+            children,
+            skill.files.len(),
+        )
+    });
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [
+            ("above", "above: below", vec!["above.below"], 0),
+            ("above.below", "Does below.", vec![], 1),
+            ("good", "Does good.", vec![], 1),
+        ]
+    );
+    assert_eq!(reading.left_out, ["above", "all/bad", "bad"]);
+    assert_eq!(
+        said(&reading),
+        [
+            "above/SKILL.md:1 frontmatter",
+            "all/bad/SKILL.md:3 type",
+            "bad/SKILL.md:3 empty"
+        ]
+    );
+}
+
+/// Lists and maps in `metadata` are kept, and named once.
+#[test]
+fn b001_9_metadata_of_any_form_is_kept() {
+    let text = "---\nname: pdf\ndescription: d\nmetadata:\n  labels: [a, b]\n  owner: {team: x}\n  v: 1\n---\nbody";
+    let reading = read(vec![file("pdf/SKILL.md", text)]);
+    assert_eq!(said(&reading), ["pdf/SKILL.md:5 ?type"]);
+    let kept = skill_md_fields(&reading.skills[0].files[0].content).unwrap();
+    let expected = serde_json::json!({"labels": ["a", "b"], "owner": {"team": "x"}, "v": 1});
+    assert_eq!(kept["metadata"], expected);
+}
+
+/// Names that no id can hold become some that one can.
+#[test]
+fn b001_9_directories_with_dots_and_spaces_have_ids() {
+    let reading = read(vec![
+        file("skills/.hidden/one/SKILL.md", &skill_md("one")),
+        file("v1.2/two/SKILL.md", &skill_md("two")),
+        file(
+            "My skill/SKILL.md",
+            "---\nname: my-skill\ndescription: d\n---\n",
+        ),
+        file("_own/SKILL.md", &skill_md("own")),
+        file("v1-2/three/SKILL.md", &skill_md("three")),
+    ]);
+    let ids: Vec<_> = reading
+        .skills
+        .iter()
+        .map(|skill| skill.id.as_str())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            "My-skill",
+            "own",
+            "skills",
+            "skills.hidden",
+            "skills.hidden.one",
+            "v1-2",
+            "v1-2.three"
+        ]
+    );
+    assert_eq!(reading.left_out, ["v1.2", "v1.2/two"]);
+    let errors = reading
+        .problems
+        .iter()
+        .filter(|p| p.gravity == Gravity::Error);
+    let errors: Vec<_> = errors
+        .map(|p| (p.file.as_str(), p.message.as_str()))
+        .collect();
+    assert_eq!(errors, [("v1.2", "`v1-2` has the id `v1-2` already")]);
+}
+
+#[test]
+fn b001_9_marks_and_line_ends_of_editors_are_no_matter() {
+    for text in [
+        "\u{feff}---\nname: pdf\ndescription: d\n---\nbody",
+        "\u{feff}---\r\nname: pdf\r\ndescription: d\r\n---\r\nbody",
+        "---  \nname: pdf\ndescription: d\n---  \nbody",
+    ] {
+        let reading = read(vec![file("pdf/SKILL.md", text)]);
+        assert_eq!(said(&reading), [""; 0], "{text:?}");
+        assert_eq!(reading.skills[0].instruction, "body");
+        assert_eq!(skill_md_fields(text.as_bytes()).unwrap()["name"], "pdf");
+    }
 }
 
 #[test]
@@ -118,11 +229,11 @@ fn b001_9_the_limits_are_those_of_the_format() {
         (String::new(), "1 required"),
         ("description:".to_owned(), "3 empty"),
         ("description: '  '".to_owned(), "3 empty"),
-        ("description: 7".to_owned(), "3 type"),
-        (text("description", 1_025), "3 length"),
+        ("description: 7".to_owned(), "3 ?type"),
+        (text("description", 1_025), "3 ?length"),
         (
             format!("description: d\n{}", text("compatibility", 501)),
-            "4 length",
+            "4 ?length",
         ),
         ("description: a: b".to_owned(), "3 syntax"),
         ("description: &a d".to_owned(), "3 syntax"),
@@ -238,7 +349,8 @@ fn paths_stay_where_they_are_put() {
         file("pdf/../../etc/passwd", "x"),
         file("pdf/a", "x"),
         file("pdf/a/b", "x"),
-        file("a.b/c/SKILL.md", &skill_md("c")),
+        file("src/main.rs", "x"),
+        file("src/lib/mod.rs", "x"),
         file("x/skill.md", "x"),
         file("SKILL.md", &skill_md("root")),
     ]);
@@ -246,12 +358,19 @@ fn paths_stay_where_they_are_put() {
         said(&reading),
         [
             "SKILL.md:1 layout",
-            "a.b:1 name",
-            "pdf/../../etc/passwd:1 path",
-            "pdf/a/b:1 path",
+            "pdf/../../etc/passwd:1 ?path",
+            "pdf/a/b:1 ?path",
+            "src:1 ?layout",
             "x/skill.md:1 layout",
         ]
     );
+    let files: Vec<_> = reading.skills[0]
+        .files
+        .iter()
+        .map(|f| f.path.as_str())
+        .collect();
+    assert_eq!((reading.skills.len(), files), (1, vec!["SKILL.md", "a"]));
+    assert_eq!(reading.left_out, ["x"]);
 }
 
 #[test]
@@ -261,7 +380,8 @@ fn sizes_are_bounded() {
         ..file("pdf/big", "")
     };
     let reading = read(vec![file("pdf/SKILL.md", &skill_md("pdf")), big]);
-    assert_eq!(said(&reading), ["pdf/big:1 too_large"]);
+    assert_eq!(said(&reading), ["pdf/big:1 ?too_large"]);
+    assert_eq!(reading.skills[0].files.len(), 1);
     let head = skill_md("pdf") + &"x".repeat(SKILL_MD_BYTES);
     assert_eq!(one(&head), ["pdf/SKILL.md:1 too_large"]);
     let binary = SkillFile {

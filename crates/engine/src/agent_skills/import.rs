@@ -1,4 +1,5 @@
-//! Directories of Agent Skills into the graph, all of them or none (B001-9), and their files again.
+//! Directories of Agent Skills into the graph (B001-9), and their files again. What can be imported is, in one transaction;
+//! the rest is named.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -58,18 +59,20 @@ pub struct SkillsImported {
     pub changed: Vec<SkillId>,
     /// Those that were there as they are.
     pub unchanged: Vec<SkillId>,
-    /// Warnings.
+    /// The directories of skills that are left out.
+    pub left_out: Vec<String>,
+    /// Errors, which say why a skill is left out, and warnings.
     pub problems: Vec<Problem>,
     /// How many summaries were embedded.
     pub embedded: usize,
 }
 
 impl Engine {
-    /// Writes skills from their directories in one transaction; a dry run says what would happen.
+    /// Writes the skills that can be read from their directories, in one transaction; a dry run says what would happen.
     ///
     /// # Errors
-    /// `permission_denied`; `invalid_document` with every violation, file and line: nothing is
-    /// written.
+    /// `permission_denied`; `invalid_document` with every violation, file and line, when there is no skill that can be
+    /// imported: nothing is written.
     pub async fn import_skills(
         self: &Arc<Self>,
         caller: &Caller,
@@ -84,18 +87,12 @@ impl Engine {
         let reading = place
             .run("reading skills", waiting.cancellation(), check)
             .await?;
-        let mut problems = reading.problems;
-        if problems
-            .iter()
-            .any(|problem| problem.gravity == Gravity::Error)
-        {
-            return Err(refusal(&problems));
-        }
         let mut imported = SkillsImported {
             created: Vec::new(),
             changed: Vec::new(),
             unchanged: Vec::new(),
-            problems: Vec::new(),
+            left_out: reading.left_out,
+            problems: reading.problems,
             embedded: 0,
         };
         let known = self.store().all_skill_files(&scope).await?;
@@ -103,27 +100,33 @@ impl Engine {
         let mut acts = Vec::new();
         for skill in reading.skills {
             let id = skill.id.clone();
-            match self.compare(&scope, &skill, known.get(&id)) {
-                Compared::Same => {
-                    imported.unchanged.push(id);
-                    continue;
-                }
-                Compared::New => imported.created.push(id),
-                Compared::Other => imported.changed.push(id),
+            let compared = self.compare(&scope, &skill, known.get(&id));
+            if matches!(compared, Compared::Same) {
+                imported.unchanged.push(id);
+                continue;
             }
             let directory = skill_folder::directory(&skill.id);
-            match self.imported_draft(skill) {
-                Ok(draft) => acts.push(Act::Put(Box::new(draft))),
-                Err(error) => problems.push(Problem::of_file(&directory, "limit", error.message)),
+            match (self.imported_draft(skill), compared) {
+                (Ok(draft), Compared::New) => {
+                    imported.created.push(id);
+                    acts.push(Act::Put(Box::new(draft)));
+                }
+                (Ok(draft), Compared::Other | Compared::Same) => {
+                    imported.changed.push(id);
+                    acts.push(Act::Put(Box::new(draft)));
+                }
+                (Err(error), _) => {
+                    let problem = Problem::of_file(&directory, "limit", error.message);
+                    imported.problems.push(problem);
+                    imported.left_out.push(directory);
+                }
             }
         }
-        if problems
-            .iter()
-            .any(|problem| problem.gravity == Gravity::Error)
-        {
-            return Err(refusal(&problems));
+        if acts.is_empty() && imported.unchanged.is_empty() {
+            return Err(refusal(&imported.problems));
         }
-        imported.problems = problems;
+        imported.problems.sort();
+        imported.left_out.sort();
         if mode == Mode::Apply {
             let written = self.write(scope, acts, Promise::AllOrNothing).await?;
             for written in written {
@@ -225,11 +228,8 @@ fn read(sent: SkillsSent, cancel: &Cancellation) -> skill_folder::Reading {
     });
     let files = files.collect();
     let mut reading = skill_folder::read(files, cancel);
-    if !undecoded.is_empty() {
-        reading.skills.clear();
-        reading.problems.append(&mut undecoded);
-        reading.problems.sort();
-    }
+    reading.problems.append(&mut undecoded);
+    reading.problems.sort();
     reading
 }
 
@@ -256,7 +256,8 @@ fn refusal(problems: &[Problem]) -> EngineError {
         .iter()
         .filter(|p| p.gravity == Gravity::Error)
         .count();
-    let message = format!("the skills have {errors} error(s); nothing was written");
+    let message =
+        format!("there is no skill to import, and {errors} error(s); nothing was written");
     let details = serde_json::json!({"problems": problems});
     EngineError::new(ErrorCode::InvalidDocument, message).with_details(details)
 }

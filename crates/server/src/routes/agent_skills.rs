@@ -264,9 +264,10 @@ pub(crate) struct ImportQuery {
     dry_run: bool,
 }
 
-/// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`.
+/// Import directories of Agent Skills: `{"files": [{"path", "text" or "base64", "executable"}]}`. A skill that cannot be read
+/// is left out, and the others are imported.
 #[utoipa::path(post, path = "/v1/agent-skills/import", tag = "agent skills", operation_id = "import_agent_skills", params(ImportQuery), request_body = ref("#/components/schemas/skill_files"),
-    responses((status = 200, description = "What is new, changed and unchanged", body = ref("#/components/schemas/agent_skills_imported")), (status = 400, description = "Every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
+    responses((status = 200, description = "What is new, changed, unchanged and left out, and why", body = ref("#/components/schemas/agent_skills_imported")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
     By(caller): By,

@@ -1,6 +1,7 @@
-//! A directory of skills as it is sent: every file with its bytes and executable bit, bounded, and
-//! nothing that is not a plain file. What the files mean is the server's business.
+//! A directory of skills as it is sent: every file that may belong to a skill with its bytes and executable bit, bounded,
+//! and nothing that is not a plain file. What the files mean is the server's business.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -9,19 +10,25 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use base64::Engine;
 use charter_contract::bounds::{SKILL_FILE_BYTES, SKILL_FILES, SKILL_IMPORT_BYTES, SKILL_LEVELS};
+use charter_contract::error_code::ErrorCode;
 use charter_domain::skill_folder::SKILL_FILE;
 use charter_engine::{Problem, SentFile};
 
+use crate::failure::Reported;
+
 /// A directory that belongs to version control and not to a skill.
 const LEFT_OUT: &str = ".git";
+/// Entries of a directory that are looked at, those among them that belong to no skill.
+const MOST_ENTRIES: usize = 50 * SKILL_FILES;
 
-/// What was read, and what could not be.
+/// What was read, and what was left out.
 pub(super) struct Directory {
     pub(super) files: Vec<SentFile>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// Reads a directory of skills, or that of one skill: then paths begin with its name.
+/// Reads a directory of skills, or that of one skill: then paths begin with its name. Directories at the top in which no
+/// skill lies are not read.
 pub(super) fn read(dir: &Path) -> anyhow::Result<Directory> {
     let whole = fs::canonicalize(dir).with_context(|| format!("reading {}", dir.display()))?;
     let prefix = if whole.join(SKILL_FILE).exists() {
@@ -33,45 +40,67 @@ pub(super) fn read(dir: &Path) -> anyhow::Result<Directory> {
     } else {
         String::new()
     };
-    let mut reader = Reader {
-        files: Vec::new(),
-        problems: Vec::new(),
-        bytes: 0,
-    };
-    let mut waiting = vec![(whole, prefix, 0)];
-    while let Some((directory, path, depth)) = waiting.pop() {
-        for (name, entry) in reader.entries(&directory, &path)? {
-            let path = format!("{path}{name}");
-            let kind = fs::symlink_metadata(&entry)
-                .with_context(|| format!("reading {}", entry.display()))?;
-            if kind.is_dir() && name == LEFT_OUT {
-                continue;
-            } else if kind.is_dir() && depth >= SKILL_LEVELS {
-                let message = format!("directories are nested deeper than {SKILL_LEVELS}");
-                reader.problem(&path, "path", message);
-            } else if kind.is_dir() {
-                waiting.push((entry, format!("{path}/"), depth + 1));
-            } else if kind.is_file() {
-                reader.file(&entry, path)?;
-            } else {
-                let what = if kind.is_symlink() {
-                    "a link"
-                } else {
-                    "no plain file"
-                };
-                reader.problem(&path, "link", format!("this is {what}; it is not followed"));
-            }
-            if reader.is_full() {
-                let message =
-                    format!("more than {SKILL_FILES} files or {SKILL_IMPORT_BYTES} bytes");
-                reader.problem("", "too_large", message);
-                return Ok(reader.done());
-            }
+    let mut reader = Reader::default();
+    let found = reader.find(whole, prefix)?;
+    let (wanted, others) = apart(found);
+    for (top, count) in others {
+        let message = format!("no skill lies here: {count} file(s) are left out");
+        reader.leave(&top, "layout", message);
+    }
+    for (path, file) in wanted {
+        reader.file(&file, path)?;
+        if reader.is_full() {
+            return Err(too_much());
         }
     }
-    Ok(reader.done())
+    Ok(Directory {
+        files: reader.files,
+        problems: reader.problems,
+    })
 }
 
+/// Plain files by their paths.
+type Files = Vec<(String, PathBuf)>;
+
+/// Files that may belong to a skill, and how many others there are in each directory at the top.
+fn apart(found: Files) -> (Files, BTreeMap<String, usize>) {
+    let with_skills: BTreeSet<String> = found
+        .iter()
+        .filter(|(path, _)| is_skill_file(path))
+        .filter_map(|(path, _)| Some(path.split_once('/')?.0.to_owned()))
+        .collect();
+    let mut others: BTreeMap<String, usize> = BTreeMap::new();
+    let mut wanted = Vec::new();
+    for (path, file) in found {
+        match path.split_once('/') {
+            Some((top, _)) if !with_skills.contains(top) => {
+                *others.entry(top.to_owned()).or_default() += 1;
+            }
+            Some(_) | None => wanted.push((path, file)),
+        }
+    }
+    (wanted, others)
+}
+
+/// Also what was meant as one: the server says so.
+fn is_skill_file(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    name.eq_ignore_ascii_case(SKILL_FILE)
+}
+
+fn too_much() -> anyhow::Error {
+    let message = format!(
+        "the directory has more than {SKILL_FILES} files or {SKILL_IMPORT_BYTES} bytes that may belong to skills \
+         (SKILL_FILES, SKILL_IMPORT_BYTES); nothing was written"
+    );
+    Reported {
+        hint: Some("Import its directories one by one.".to_owned()),
+        ..Reported::new(ErrorCode::TooLarge, message)
+    }
+    .into()
+}
+
+#[derive(Default)]
 struct Reader {
     files: Vec<SentFile>,
     problems: Vec<Problem>,
@@ -79,19 +108,53 @@ struct Reader {
 }
 
 impl Reader {
-    fn problem(&mut self, path: &str, keyword: &str, message: impl Into<String>) {
-        self.problems.push(Problem::of_file(path, keyword, message));
+    /// Says that something is left out; what is imported is complete but for it.
+    fn leave(&mut self, path: &str, keyword: &str, message: impl Into<String>) {
+        let problem = Problem::of_file(path, keyword, message);
+        self.problems.push(problem.warning());
     }
 
     fn is_full(&self) -> bool {
         self.files.len() > SKILL_FILES || self.bytes > SKILL_IMPORT_BYTES
     }
 
-    fn done(self) -> Directory {
-        Directory {
-            files: self.files,
-            problems: self.problems,
+    /// Every plain file below a directory. Links are not followed: one could lead out of the directory.
+    fn find(&mut self, whole: PathBuf, prefix: String) -> anyhow::Result<Files> {
+        let mut found = Vec::new();
+        let mut looked = 0;
+        let mut waiting = vec![(whole, prefix, 0)];
+        while let Some((directory, path, depth)) = waiting.pop() {
+            for (name, entry) in self.entries(&directory, &path)? {
+                looked += 1;
+                if looked > MOST_ENTRIES {
+                    return Err(too_much());
+                }
+                let path = format!("{path}{name}");
+                let kind = fs::symlink_metadata(&entry)
+                    .with_context(|| format!("reading {}", entry.display()))?;
+                if kind.is_dir() && name == LEFT_OUT {
+                    continue;
+                } else if kind.is_dir() && depth >= SKILL_LEVELS {
+                    let message = format!(
+                        "directories are nested deeper than {SKILL_LEVELS} (SKILL_LEVELS); it is left out"
+                    );
+                    self.leave(&path, "path", message);
+                } else if kind.is_dir() {
+                    waiting.push((entry, format!("{path}/"), depth + 1));
+                } else if kind.is_file() {
+                    found.push((path, entry));
+                } else if kind.is_symlink() {
+                    self.leave(
+                        &path,
+                        "link",
+                        "this is a link; it is not followed, and left out",
+                    );
+                } else {
+                    self.leave(&path, "link", "this is no plain file; it is left out");
+                }
+            }
         }
+        Ok(found)
     }
 
     /// The entries of a directory whose names can be written down, by name.
@@ -104,7 +167,7 @@ impl Reader {
                 Ok(name) => entries.push((name, entry.path())),
                 Err(name) => {
                     let shown = format!("{path}{}", name.to_string_lossy());
-                    self.problem(&shown, "utf8", "the name is not UTF-8");
+                    self.leave(&shown, "utf8", "the name is not UTF-8; it is left out");
                 }
             }
         }
@@ -123,8 +186,10 @@ impl Reader {
             .read_to_end(&mut content)
             .with_context(doing)?;
         if content.len() > SKILL_FILE_BYTES {
-            let message = format!("the file is larger than {SKILL_FILE_BYTES} bytes");
-            self.problem(&path, "too_large", message);
+            let message = format!(
+                "the file is larger than {SKILL_FILE_BYTES} bytes (SKILL_FILE_BYTES); it is left out"
+            );
+            self.leave(&path, "too_large", message);
             return Ok(());
         }
         self.bytes += content.len();
