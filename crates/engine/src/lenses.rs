@@ -32,7 +32,7 @@ use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Tier};
 
 pub use cut::Position;
-pub use index::{LensIndexed, LensOutcome};
+pub use index::{FileLeftOut, LensIndexed, LensOutcome};
 pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;
 pub(crate) use shelf::{LensKey, Shelf};
@@ -76,6 +76,9 @@ pub struct IndexShown {
     /// Why parts of the text may not be what its author wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
+    /// Files of the folder that it does without, because they cannot be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<FileLeftOut>,
 }
 
 /// What to look for, and in which lenses.
@@ -221,6 +224,7 @@ impl Engine {
                 fetched_at: shelved.indexed.fetched_at,
                 indexed_at: shelved.indexed.indexed_at,
                 notices: shelved.indexed.notices.clone(),
+                left_out: shelved.indexed.left_out.clone(),
             }),
             indexing,
             last,

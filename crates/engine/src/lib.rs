@@ -94,7 +94,7 @@ pub use keys::{
     KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, KeyText, KeysKept, OfKey,
 };
 pub use lenses::{
-    IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
+    FileLeftOut, IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
     MAX_PASSAGES, PassageShown, Position, Stage, WorkResult,
 };
 pub use memory::{

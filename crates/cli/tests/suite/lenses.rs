@@ -614,14 +614,26 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
         (&position["file"], &position["headings"]),
         (&json!("sources/books/b/c.html"), &json!(["Doors"]))
     );
+    // A file that cannot be read is left out by name; where none can, nothing comes into force.
+    let package = package
+        .with("sources/books/empty.md", " \n")
+        .version("1.0.0", "1.0.1");
+    let done = server.api.register(&package);
+    let left_out =
+        json!([{"file": "sources/books/empty.md", "reason": "the source holds no text"}]);
+    assert_eq!(done["lenses"][0]["left_out"], left_out);
+    assert_eq!(done["lenses"][0]["chunks"], 2);
+    let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
+    assert_eq!(shown["index"]["left_out"], left_out);
     let broken = package
         .with("sources/books/a.md", " \n")
-        .version("1.0.0", "1.0.1");
+        .with("sources/books/b/c.html", "<h1></h1>")
+        .version("1.0.1", "1.0.2");
     let refused = server.api.post("/v1/packages", &broken.bundle());
     let problem = &refused.body["technical_details"]["problems"][0];
     assert_eq!(
         problem["message"],
-        "sources/books/a.md: the source holds no text"
+        "sources/books/empty.md: the source holds no text"
     );
     assert!(first(&ask(&server.api, "keys")).contains("Rotate keys"));
 }

@@ -44,6 +44,19 @@ pub(crate) struct Indexed {
     /// Doubts about the text; indexes of older versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) notices: Vec<String>,
+    /// Files of a folder that it does without.
+    #[serde(default)]
+    pub(crate) left_out: Vec<FileLeftOut>,
+}
+
+/// A file of a folder that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LensFileLeftOut")]
+pub struct FileLeftOut {
+    /// Its path in the package.
+    pub file: String,
+    /// Why.
+    pub reason: String,
 }
 
 impl Indexed {
@@ -109,6 +122,9 @@ pub enum LensOutcome {
         /// Why parts of the text may not be what its author wrote.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,
+        /// Files of the folder that are left out, because they cannot be read.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<FileLeftOut>,
     },
     /// A dry run fetches nothing.
     NotFetched,
@@ -176,15 +192,19 @@ impl Engine {
             fetched_at: at,
             indexed_at: at,
             notices: Vec::new(),
+            left_out: Vec::new(),
         };
-        let (cuts, notices) = self.read_and_cut(content, windows).await?;
+        let read = self.read_and_cut(content, windows).await?;
+        let (cuts, notices) = (read.cuts, read.notices);
         indexed.chunks = cuts.len();
         indexed.notices.clone_from(&notices);
+        indexed.left_out = read.left_out;
         let (chunks, embedded) = self.embed_cuts(cuts, same_model, turn).await?;
         let outcome = LensOutcome::Indexed {
             chunks: chunks.len(),
             embedded,
             notices,
+            left_out: indexed.left_out.clone(),
         };
         let index = indexed.stored(lens.lens_id.clone(), chunks)?;
         Ok(Prepared::New(index, outcome))
@@ -197,15 +217,31 @@ impl Engine {
         }
     }
 
+    /// The passages of a source. Of a folder, files that cannot be read are left out, unless none can.
     async fn read_and_cut(
         &self,
         content: Content,
         settings: WindowSettings,
-    ) -> Result<(Vec<Cut>, Vec<String>), Failure> {
+    ) -> Result<CutContent, Failure> {
         let (mut cuts, mut notices) = (Vec::new(), Notices::default());
+        let mut left_out: Vec<FileLeftOut> = Vec::new();
+        let parts = content.parts.len();
         for Part { file, raw } in content.parts {
-            let extracted = self.sources().extract(raw, self.shutdown()).await;
-            let extracted = extracted.map_err(|error| in_file(error, file.as_deref()))?;
+            let extracted = match (self.sources().extract(raw, self.shutdown()).await, &file) {
+                (Ok(extracted), _) => extracted,
+                (Err(error), Some(file)) if error.kind != SourceFault::System => {
+                    if left_out.len() + 1 == parts {
+                        return Err(in_file(error, file).into());
+                    }
+                    left_out.push(FileLeftOut {
+                        file: file.clone(),
+                        reason: error.message,
+                    });
+                    continue;
+                }
+                (Err(error), Some(file)) => return Err(in_file(error, file).into()),
+                (Err(error), None) => return Err(error.into()),
+            };
             notices.add(&extracted.notices, file.as_deref());
             let embedder = self.embedder().cloned();
             let cutting = tokio::task::spawn_blocking(move || {
@@ -225,8 +261,19 @@ impl Engine {
                 }));
             }
         }
-        Ok((cuts, notices.listed()))
+        Ok(CutContent {
+            cuts,
+            notices: notices.listed(),
+            left_out,
+        })
     }
+}
+
+/// What a source was cut into.
+struct CutContent {
+    cuts: Vec<Cut>,
+    notices: Vec<String>,
+    left_out: Vec<FileLeftOut>,
 }
 
 /// Notices of all files of a source, of which the first are kept.
@@ -267,12 +314,9 @@ fn told_nothing() -> SourceError {
     }
 }
 
-fn in_file(error: SourceError, file: Option<&str>) -> SourceError {
-    match file {
-        Some(file) => SourceError {
-            message: format!("{file}: {}", error.message),
-            ..error
-        },
-        None => error,
+fn in_file(error: SourceError, file: &str) -> SourceError {
+    SourceError {
+        message: format!("{file}: {}", error.message),
+        ..error
     }
 }
