@@ -141,6 +141,8 @@ bounds! {
     PACKAGE_TESTS = 2_000, Count;
     /// Problems of each gravity that one check of a package or of skills shows.
     PACKAGE_PROBLEMS = 1_000, Count;
+    /// Files and directories that an import of skills looks through.
+    SKILL_ENTRIES = 1_000_000, Count;
     /// Files of one import of skills.
     SKILL_FILES = 20_000, Count;
     /// Files of one import of skills together.

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use base64::Engine;
-use charter_contract::bounds::{SKILL_FILE_BYTES, SKILL_FILES, SKILL_IMPORT_BYTES, SKILL_LEVELS};
+use charter_contract::bounds::{
+    SKILL_ENTRIES, SKILL_FILE_BYTES, SKILL_FILES, SKILL_IMPORT_BYTES, SKILL_LEVELS,
+};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::skill_folder::SKILL_FILE;
 use charter_engine::{Problem, SentFile};
@@ -18,8 +20,6 @@ use crate::failure::Reported;
 
 /// A directory that belongs to version control and not to a skill.
 const LEFT_OUT: &str = ".git";
-/// Entries of a directory that are looked at, those among them that belong to no skill.
-const MOST_ENTRIES: usize = 50 * SKILL_FILES;
 
 /// What was read, and what was left out.
 pub(super) struct Directory {
@@ -72,10 +72,9 @@ fn apart(found: Files) -> (Files, BTreeMap<String, usize>) {
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     let mut wanted = Vec::new();
     for (path, file) in found {
-        match path.split_once('/') {
-            Some((top, _)) if !with_skills.contains(top) => {
-                *others.entry(top.to_owned()).or_default() += 1;
-            }
+        let top = path.split_once('/').map(|(top, _)| top.to_owned());
+        match top {
+            Some(top) if !with_skills.contains(&top) => *others.entry(top).or_default() += 1,
             Some(_) | None => wanted.push((path, file)),
         }
     }
@@ -89,10 +88,19 @@ fn is_skill_file(path: &str) -> bool {
 }
 
 fn too_much() -> anyhow::Error {
-    let message = format!(
+    too_large(format!(
         "the directory has more than {SKILL_FILES} files or {SKILL_IMPORT_BYTES} bytes that may belong to skills \
          (SKILL_FILES, SKILL_IMPORT_BYTES); nothing was written"
-    );
+    ))
+}
+
+fn too_many_entries() -> anyhow::Error {
+    too_large(format!(
+        "the directory holds more than {SKILL_ENTRIES} files and directories (SKILL_ENTRIES); nothing was written"
+    ))
+}
+
+fn too_large(message: String) -> anyhow::Error {
     Reported {
         hint: Some("Import its directories one by one.".to_owned()),
         ..Reported::new(ErrorCode::TooLarge, message)
@@ -126,8 +134,8 @@ impl Reader {
         while let Some((directory, path, depth)) = waiting.pop() {
             for (name, entry) in self.entries(&directory, &path)? {
                 looked += 1;
-                if looked > MOST_ENTRIES {
-                    return Err(too_much());
+                if looked > SKILL_ENTRIES {
+                    return Err(too_many_entries());
                 }
                 let path = format!("{path}{name}");
                 let kind = fs::symlink_metadata(&entry)
