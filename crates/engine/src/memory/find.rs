@@ -18,6 +18,8 @@ use crate::{Caller, Engine, EngineError};
 const FOUND: usize = 10;
 /// How many of the nearest that storage finds are ranked by words as well.
 const RANKED: usize = 200;
+/// The cosine below which a memory without a word of the question has nothing to do with it.
+const UNRELATED: f32 = 0.15;
 /// Most memories that one question returns.
 const MAX_FOUND: usize = 50;
 
@@ -85,6 +87,15 @@ impl MemoryQuery {
             report.consistency("/until", "range", message);
         }
         EngineError::must_be_none("the search", &report.violations)
+    }
+}
+
+impl MemoryFound {
+    /// Whether it has anything to do with the question: a word in common, or a cosine that texts without one do not have by
+    /// chance.
+    #[must_use]
+    pub fn is_related(&self) -> bool {
+        self.lexical > 0.0 || self.cosine.is_none_or(|cosine| cosine >= UNRELATED)
     }
 }
 

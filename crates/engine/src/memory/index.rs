@@ -32,8 +32,6 @@ const KEPT_TENANTS: usize = 32;
 const PORTION: usize = 2_000;
 /// The best hits of a search that are compared with those that are returned.
 pub(super) const COMPARED: usize = 50;
-/// The cosine below which a memory without a word of the question has nothing to do with it.
-const UNRELATED: f32 = 0.15;
 /// Most characters of a memory that are compared with another's.
 const COMPARED_CHARACTERS: usize = 1_000;
 /// Changes at once from which on everything is read again, and empty slots that do no harm.
@@ -105,11 +103,6 @@ impl Hit {
             cosine: hit.cosine,
             alike: Alike::default(),
         }
-    }
-
-    /// Whether it has anything to do with the question.
-    fn is_related(&self) -> bool {
-        self.lexical > 0.0 || self.cosine.is_none_or(|cosine| cosine >= UNRELATED)
     }
 }
 
@@ -254,7 +247,7 @@ impl MemoryIndex {
         let hits = found
             .iter()
             .filter_map(|hit| Some(Hit::new(self.indexed.get(hit.slot)?.clone()?, hit)));
-        Ok(hits.filter(Hit::is_related).collect())
+        Ok(hits.collect())
     }
 
     /// The first `limit` hits of a search here, marked with those of all that are like them.
@@ -315,7 +308,7 @@ pub(super) fn rank(
     let hits = found
         .iter()
         .filter_map(|hit| Some(Hit::new(indexed.get(hit.slot)?.clone(), hit)));
-    Ok(hits.filter(Hit::is_related).collect())
+    Ok(hits.collect())
 }
 
 /// A version to be searched for.

@@ -30,7 +30,7 @@ pub(in crate::mcp) struct Input {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct Output {
-    /// Best first.
+    /// Best first; none that has nothing to do with the query.
     memories: Vec<Memory>,
 }
 
@@ -86,7 +86,8 @@ impl McpTool for Recall {
         };
         let found = call.engine().find_memories(&call.caller, &query).await;
         let found = found.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
-        let memories = found.into_iter().filter_map(memory).collect();
+        let related = found.into_iter().filter(MemoryFound::is_related);
+        let memories = related.filter_map(memory).collect();
         Ok(Reply::Done(Output { memories }))
     }
 }
