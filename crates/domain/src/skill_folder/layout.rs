@@ -92,7 +92,7 @@ pub(super) fn skills(
         match own(directory, files, problems, allowance) {
             Own::None => {}
             Own::Read(frontmatter) => {
-                read.insert(directory, frontmatter);
+                read.insert(*directory, frontmatter);
             }
             Own::Refused => {
                 found.left_out.insert((*directory).to_owned());
@@ -143,7 +143,7 @@ fn assembled(
     let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut skills = Vec::new();
     // What lies below comes after what it lies in.
-    for (directory, id) in ids.iter().rev() {
+    for (directory, id) in ids.iter().rev().map(|(directory, id)| (*directory, id)) {
         let mut children = below.remove(directory).unwrap_or_default();
         children.reverse();
         let files = owned.remove(directory).unwrap_or_default();

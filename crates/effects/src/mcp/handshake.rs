@@ -132,7 +132,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Unhurried<T> {
 
 #[cfg(test)]
 mod tests {
-    use rmcp::service::{ClientLifecycleMode, serve_client_with_lifecycle};
+    use rmcp::service::serve_client_with_lifecycle;
     use rmcp::transport::async_rw::AsyncRwTransport;
     use serde_json::{Value, json};
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
