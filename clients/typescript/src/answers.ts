@@ -38,6 +38,7 @@ export type LensAnswer = Schemas["lens_answer"];
 export type Passage = Schemas["passage"];
 export type Neighbour = Schemas["neighbour"];
 export type ControlCoverage = Schemas["control_coverage"];
+export type MemoryFound = Schemas["memory_hits"][number];
 export type MemoryShown = Schemas["memory"];
 
 // What agents do.

@@ -1,6 +1,6 @@
 /** What agents and people wanted remembered: found by meaning, words and tags; and what waits for a word. */
 
-import type { MemoryShown } from "@charter/client";
+import type { MemoryFound, MemoryShown } from "@charter/client";
 import { SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -117,7 +117,7 @@ function Found() {
             Memories are compared by meaning and words. Those of others that are private are not searched.
           </EmptyState>
         ) : (
-          <Listing {...TABLE} rows={rows} />
+          <Listing {...TABLE} columns={FOUND_COLUMNS} rows={rows} />
         )
       }
     </Loaded>
@@ -164,6 +164,20 @@ const COLUMNS: Column<MemoryShown>[] = [
   { name: "Importance", width: "5.5rem", align: "end", cell: ({ memory }) => memory?.metadata?.importance ?? "–" },
   { name: "Owner", width: "minmax(6rem, 0.8fr)", cell: ({ owner, visibility }) => `${owner}, ${visibility}` },
   { name: "Written", width: "8rem", cell: ({ at }) => <Moment at={at} /> },
+];
+
+const FOUND_COLUMNS: Column<MemoryFound>[] = [
+  {
+    name: "Score",
+    width: "5rem",
+    align: "end",
+    cell: ({ score }) => (
+      <span title="The chance that it has to do with the question; comparable over questions.">
+        {score === null ? "–" : score.toFixed(2)}
+      </span>
+    ),
+  },
+  ...COLUMNS,
 ];
 
 const TABLE = {
