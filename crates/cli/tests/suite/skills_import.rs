@@ -293,46 +293,50 @@ const ODD: [(&str, &str, &str); 9] = [
     ),
 ];
 
+/// Rounds of bad skills beside each other.
+const ROUNDS: usize = 30;
+
+/// Bad and odd skills: those of the tables, one that does not end, and two that are too long.
+fn forbidden() -> Tree {
+    let mut tree = Tree::new();
+    for round in 0..ROUNDS {
+        let tables = REFUSED.into_iter().chain(ODD);
+        let mut texts: Vec<(&str, String)> = tables
+            .map(|(name, fields, _)| (name, format!("---\n{fields}---\nbody")))
+            .collect();
+        let long = format!("name: long\ndescription: {}\n", "x".repeat(1_025));
+        let fit = format!(
+            "name: fit\ndescription: d\ncompatibility: {}\n",
+            "x".repeat(501)
+        );
+        texts.push(("long", format!("---\n{long}---\n")));
+        texts.push(("fit", format!("---\n{fit}---\n")));
+        texts.push(("open", "---\nname: open\n".to_owned()));
+        tree.extend(texts.into_iter().map(|(name, text)| {
+            let path = format!("round{round}/{name}/SKILL.md");
+            (path, (text.into_bytes(), false))
+        }));
+    }
+    tree
+}
+
 /// Two hundred bad skills among as many good ones: each bad one is named, and all the good ones are imported.
 #[test]
 fn b001_9_every_violation_is_reported_and_the_rest_is_imported() {
     let home = home();
     let from = home.path("from");
     let good = allowed();
-    let mut tree = good.clone();
-    let mut add = |path: String, text: String| {
-        tree.insert(path, (text.into_bytes(), false));
-    };
-    for round in 0..30 {
-        for (name, frontmatter, _) in REFUSED.into_iter().chain(ODD) {
-            let text = format!("---\n{frontmatter}---\nbody");
-            add(format!("round{round}/{name}/SKILL.md"), text);
-        }
-        for (name, fields) in [
-            ("long", format!("description: {}\n", "x".repeat(1_025))),
-            (
-                "fit",
-                format!("description: d\ncompatibility: {}\n", "x".repeat(501)),
-            ),
-        ] {
-            let text = format!("---\nname: {name}\n{fields}---\n");
-            add(format!("round{round}/{name}/SKILL.md"), text);
-        }
-        add(
-            format!("round{round}/open/SKILL.md"),
-            "---\nname: open\n".to_owned(),
-        );
-    }
-    let refused = 30 * (REFUSED.len() + 1);
+    write(&from, &good);
+    write(&from, &forbidden());
+    let refused = ROUNDS * (REFUSED.len() + 1);
     assert!(refused >= 200, "{refused}");
-    write(&from, &tree);
     let source = from.to_str().unwrap();
     let dry = skills(&home, &["import", source, "--dry-run", "--output", "json"]).json(1);
     let nothing = skills(&home, &["tree", "--output", "json"]).json(0);
     assert_eq!(nothing, json!([]), "a dry run writes nothing");
     let ran = skills(&home, &["import", source]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
-    for round in 0..30 {
+    for round in 0..ROUNDS {
         for (name, _, said) in REFUSED.into_iter().chain(ODD) {
             let at = format!("--> round{round}/{name}");
             assert!(ran.out.contains(&at), "{at} is not reported");
@@ -343,22 +347,15 @@ fn b001_9_every_violation_is_reported_and_the_rest_is_imported() {
             assert!(ran.out.contains(&at), "{at} is not reported");
         }
     }
-    assert!(
-        !ran.out.contains("pdf-processing"),
-        "what is right is not reported"
-    );
-    assert!(
-        ran.out.contains(&format!(", {refused} left out")),
-        "{}",
-        ran.out
-    );
+    let right = ran.out.contains("pdf-processing");
+    assert!(!right, "what is right is not reported");
+    let counted = format!(", {refused} left out");
+    assert!(ran.out.contains(&counted), "{}", ran.out);
     let again = skills(&home, &["import", source, "--output", "json"]).json(1);
+    let count = |imported: &Value, field: &str| imported[field].as_array().unwrap().len();
     assert_eq!(again["left_out"], dry["left_out"]);
-    assert_eq!(again["left_out"].as_array().unwrap().len(), refused);
-    assert_eq!(
-        again["unchanged"].as_array().unwrap().len(),
-        dry["created"].as_array().unwrap().len()
-    );
+    assert_eq!(count(&again, "left_out"), refused);
+    assert_eq!(count(&again, "unchanged"), count(&dry, "created"));
     assert_eq!(again["problems"], dry["problems"]);
     // The good ones come back as they were.
     let to = home.path("to");
@@ -395,20 +392,18 @@ fn b001_9_a_directory_without_a_skill_that_can_be_imported_is_refused() {
     assert_eq!(missing.code, Some(2), "{missing:?}");
 }
 
-/// Links, devices, sizes, names: each is left out by name, nothing outside is read, and the skill beside them is imported.
-#[test]
-fn b001_9_a_hostile_directory_gives_nothing_but_its_files() {
-    let home = home();
+/// A good skill, one in a directory that is hidden, files beside them, and what leads elsewhere or is no file.
+fn hostile(home: &Home) -> PathBuf {
     let from = home.path("from");
-    let good = (skill_md("pdf", 0).into(), false);
-    let mark = (b"---\nname: one\ndescription: d\n---\n".to_vec(), false);
+    let plain = |text: &str| (text.as_bytes().to_vec(), false);
+    let one = plain("---\nname: one\ndescription: d\n---\n");
     write(
         &from,
         &Tree::from([
-            ("pdf/SKILL.md".to_owned(), good),
-            ("skills/.hidden/one/SKILL.md".to_owned(), mark),
-            ("README.md".to_owned(), (b"beside".to_vec(), false)),
-            ("src/main.rs".to_owned(), (b"code".to_vec(), false)),
+            ("pdf/SKILL.md".to_owned(), plain(&skill_md("pdf", 0))),
+            ("skills/.hidden/one/SKILL.md".to_owned(), one),
+            ("README.md".to_owned(), plain("beside")),
+            ("src/main.rs".to_owned(), plain("code")),
         ]),
     );
     fs::write(home.path("secret"), "SECRET-OUTSIDE").unwrap();
@@ -426,27 +421,29 @@ fn b001_9_a_hostile_directory_gives_nothing_but_its_files() {
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
     fs::write(from.join("pdf").join(name), "x").unwrap();
     fs::write(from.join("pdf/back\\slash"), "x").unwrap();
-    let imported = skills(
-        &home,
-        &["import", from.to_str().unwrap(), "--output", "json"],
-    )
-    .json(0);
+    from
+}
+
+/// Links, devices, sizes, names: each is left out by name, nothing outside is read, and the skill beside them is imported.
+#[test]
+fn b001_9_a_hostile_directory_gives_nothing_but_its_files() {
+    let home = home();
+    let from = hostile(&home);
+    let arguments = ["import", from.to_str().unwrap(), "--output", "json"];
+    let imported = skills(&home, &arguments).json(0);
     assert_eq!(
         imported["created"],
         json!(["pdf", "skills", "skills.hidden", "skills.hidden.one"])
     );
     assert_eq!(imported["left_out"], json!([]));
-    let named: Vec<&str> = imported["problems"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|problem| problem["file"].as_str().unwrap())
-        .collect();
+    let named = ids(&imported["problems"], "file");
+    let has = |at: &str| named.iter().any(|file| file.starts_with(at));
     for at in [
         "CLAUDE.md",
         "README.md",
         "etc",
         "pdf/back\\slash",
+        "pdf/caf",
         "pdf/fifo",
         "pdf/huge.bin",
         "pdf/link.md",
@@ -454,9 +451,8 @@ fn b001_9_a_hostile_directory_gives_nothing_but_its_files() {
         "skills/.hidden",
         "src",
     ] {
-        assert!(named.contains(&at), "{at}: {named:?}");
+        assert!(has(at), "{at}: {named:?}");
     }
-    assert!(named.iter().any(|file| file.starts_with("pdf/caf")));
     assert!(!imported.to_string().contains("SECRET-OUTSIDE"));
     let shown = skills(&home, &["show", "pdf", "--output", "json"]).json(0);
     assert_eq!(ids(&shown["files"], "path"), ["SKILL.md"]);
