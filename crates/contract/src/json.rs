@@ -6,6 +6,7 @@
 //! profile. [`Meter`] measures a text that arrives in pieces, [`extent_of`] a value that was made here.
 
 mod meter;
+mod numbers;
 mod weight;
 
 use std::io::{self, Write};
@@ -131,8 +132,8 @@ impl Extent {
     }
 }
 
-/// A document that is more than its profile allows; what is said follows on the document's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+/// A document that is more than its profile allows, or than can be kept; what is said follows on the document's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
     /// It is too long.
     #[error("has {bytes} bytes; the limit is {limit}")]
@@ -154,6 +155,26 @@ pub enum TooMuch {
         /// The limit.
         limit: usize,
     },
+    /// It holds a number that would be rounded.
+    #[error(
+        "holds the number {number}{}, which is not kept as it is: an integer has 64 bits at most, another number is at \
+         most 1.8e308; send it as text",
+        placed(.pointer)
+    )]
+    Number {
+        /// The number as it is written, shortened.
+        number: String,
+        /// JSON pointer to it.
+        pointer: String,
+    },
+}
+
+/// Where something is, unless it is the whole document.
+fn placed(pointer: &str) -> String {
+    match pointer {
+        "" => String::new(),
+        pointer => format!(" at `{pointer}`"),
+    }
 }
 
 /// Why a document is not read.
@@ -180,6 +201,9 @@ impl From<TooMuch> for JsonFault {
 pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, TooMuch> {
     let mut meter = Meter::new(profile);
     meter.feed(text)?;
+    if meter.may_hold_long_numbers() {
+        numbers::check(text)?;
+    }
     Ok(meter.extent())
 }
 
@@ -313,6 +337,19 @@ pub fn decode_text<T: DeserializeOwned>(text: &str, profile: Profile) -> Result<
     let text = charset::without_mark(text);
     let extent = extent(text.as_bytes(), profile)?;
     read(Deserializer::from_str(text), extent)
+}
+
+/// Reads a part of a document that is refused for a number of it, which the part must not hold.
+///
+/// # Errors
+/// [`JsonFault`], but for [`TooMuch::Number`].
+pub fn decode_beside_numbers<T: DeserializeOwned>(
+    bytes: &[u8],
+    profile: Profile,
+) -> Result<T, JsonFault> {
+    let mut meter = Meter::new(profile);
+    meter.feed(bytes)?;
+    read(Deserializer::from_slice(bytes), meter.extent())
 }
 
 /// Reads a document that storage has.

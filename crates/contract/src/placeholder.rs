@@ -1,10 +1,16 @@
 //! `${…}` in the parameters of steps (ruling 12): `${user.x}` is a declared
 //! parameter, `${step.path}` an earlier step's output. This file reads them; the
 //! values are put in later, as data, and never read again.
+//!
+//! Before a `{`, two dollar signs stand for one: `$${` is the text `${`, and `$$${user.x}` a dollar sign and a
+//! parameter. Elsewhere a dollar sign is itself.
 
 use serde_json::Value;
 
 use crate::bounds::PLACEHOLDERS;
+
+/// How a placeholder begins.
+const OPENING: &str = "${";
 
 /// One placeholder, without its `${` and `}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,29 +39,44 @@ pub enum Segment<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceholderError {
     /// No `}` follows.
-    #[error("`${{` is not closed")]
+    #[error("`${{` is not closed: write `$${{` for these two characters")]
     NotClosed,
     /// The name between the braces is not one.
-    #[error("`${{{0}}}` is not a placeholder: write `${{user.name}}` or `${{step.path}}`")]
+    #[error(
+        "`${{{0}}}` is not a placeholder: write `${{user.name}}` or `${{step.path}}`, or `$${{` for the text `${{`"
+    )]
     BadName(String),
     /// More of them than [`PLACEHOLDERS`].
     #[error("there are more than {PLACEHOLDERS} placeholders (PLACEHOLDERS)")]
     TooMany,
 }
 
-/// Splits a text at its placeholders.
+/// Whether a text has anything that a template reads.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    !text.contains(OPENING)
+}
+
+/// Splits a text at its placeholders. What an escape stands for is plain text.
 ///
 /// # Errors
 /// The first `${` that is not closed, or holds something other than a dotted name; more than
-/// [`PLACEHOLDERS`].
+/// [`PLACEHOLDERS`], escapes counted as well.
 pub fn segments(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
     let mut found = Vec::new();
     let mut rest = text;
     let mut left = PLACEHOLDERS;
-    while let Some(open) = rest.find("${") {
+    while let Some(open) = rest.find(OPENING) {
         left = left.checked_sub(1).ok_or(PlaceholderError::TooMany)?;
-        if open > 0 {
-            found.push(Segment::Text(&rest[..open]));
+        let before = rest[..=open].trim_end_matches('$').len();
+        let dollars = open + 1 - before;
+        let plain = &rest[..before + dollars / 2];
+        if !plain.is_empty() {
+            found.push(Segment::Text(plain));
+        }
+        if dollars.is_multiple_of(2) {
+            rest = &rest[open + 1..];
+            continue;
         }
         let inner = &rest[open + 2..];
         let close = inner.find('}').ok_or(PlaceholderError::NotClosed)?;
@@ -135,11 +156,36 @@ mod tests {
         assert_eq!(segments("$5 {x} $"), Ok(vec![Segment::Text("$5 {x} $")]));
     }
 
+    /// A run of dollar signs before a brace is halved, and an odd one opens a placeholder.
+    #[test]
+    fn two_dollar_signs_before_a_brace_are_one_that_opens_nothing() {
+        let text = |texts: &[&'static str]| -> Result<Vec<Segment<'static>>, PlaceholderError> {
+            Ok(texts.iter().copied().map(Segment::Text).collect())
+        };
+        for (written, parts) in [
+            ("$${A:-b}", text(&["$", "{A:-b}"])),
+            ("x$${A}$${B", text(&["x$", "{A}$", "{B"])),
+            ("$$$${A}", text(&["$$", "{A}"])),
+            ("$$", text(&["$$"])),
+            ("$$ {A}", text(&["$$ {A}"])),
+            ("$$A$", text(&["$$A$"])),
+        ] {
+            assert_eq!(segments(written), parts, "{written}");
+        }
+        let priced = [
+            Segment::Text("costs $"),
+            Segment::Placeholder(Placeholder::User("n")),
+        ];
+        assert_eq!(segments("costs $$${user.n}"), Ok(priced.to_vec()));
+        assert_eq!(segments("$$${x"), Err(PlaceholderError::NotClosed));
+        assert!(is_plain("$5 {x} $$") && !is_plain("$${x}"));
+    }
+
     #[test]
     fn a_text_has_so_many_placeholders_and_no_more() {
         let most = "${a}".repeat(PLACEHOLDERS);
         assert_eq!(segments(&most).map(|found| found.len()), Ok(PLACEHOLDERS));
-        assert_eq!(segments(&(most + "${a}")), Err(PlaceholderError::TooMany));
+        assert_eq!(segments(&(most + "$${a}")), Err(PlaceholderError::TooMany));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::charset;
-use crate::json::{self, JsonFault, Profile};
+use crate::json::{self, JsonFault, Profile, TooMuch};
 use crate::schema::{Checker, SchemaName};
 use crate::violation::{Report, Stage, Violation};
 
@@ -85,7 +85,7 @@ pub(crate) fn parse_within<T: Contract>(
                 Err(report.violations)
             }
         }
-        Err(much @ JsonFault::TooMuch(_)) => Err(vec![structure(much.to_string())]),
+        Err(much @ JsonFault::TooMuch(_)) => Err(vec![unread(&much)]),
         Err(JsonFault::Form(_)) => parse_slowly(&text, profile),
     }
 }
@@ -115,7 +115,7 @@ fn is_duplicate(error: &serde_json::Error) -> bool {
 /// One violation of the stage `structure`.
 pub fn parse_json(bytes: &[u8], profile: Profile) -> Result<Value, Vec<Violation>> {
     let text = text_of(bytes)?;
-    json::decode_text(&text, profile).map_err(|fault| vec![structure(fault.to_string())])
+    json::decode_text(&text, profile).map_err(|fault| vec![unread(&fault)])
 }
 
 fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Vec<Violation>> {
@@ -163,6 +163,21 @@ pub(crate) fn violations_of(
     let mut report = Report::new();
     describe::collect(checker, schema, value, steps, &mut report);
     report.violations
+}
+
+/// The violation of a text that is not read: at the number that is refused, else at the root.
+fn unread(fault: &JsonFault) -> Violation {
+    let pointer = match fault {
+        JsonFault::TooMuch(TooMuch::Number { pointer, .. }) => pointer.clone(),
+        JsonFault::TooMuch(
+            TooMuch::Bytes { .. } | TooMuch::Levels { .. } | TooMuch::Memory { .. },
+        )
+        | JsonFault::Form(_) => String::new(),
+    };
+    Violation {
+        pointer,
+        ..structure(fault.to_string())
+    }
 }
 
 /// A violation of the stage `structure` at the root.

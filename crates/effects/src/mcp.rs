@@ -13,6 +13,7 @@ mod handshake;
 mod http;
 mod import;
 mod keep;
+mod lines;
 #[cfg(test)]
 mod tests;
 

@@ -6,6 +6,9 @@ use super::weight::{TEXT, of_fields, of_items};
 use super::{Extent, Profile, TooMuch};
 use crate::bounds;
 
+/// Digits that every number of 64 bits has room for.
+const PLAIN_DIGITS: u32 = 18;
+
 /// Measures one text that arrives in pieces.
 #[derive(Debug)]
 pub struct Meter {
@@ -14,6 +17,9 @@ pub struct Meter {
     extent: Extent,
     place: Place,
     depth: usize,
+    /// Digits of the number that is being read.
+    digits: u32,
+    long_numbers: bool,
     /// The lists and objects that are open, outermost first.
     open: [Container; bounds::STORED_LEVELS_READ],
 }
@@ -48,6 +54,8 @@ impl Meter {
             extent: Extent::PLAIN,
             place: Place::Outside,
             depth: 0,
+            digits: 0,
+            long_numbers: false,
             open: [Container::List(0); bounds::STORED_LEVELS_READ],
         }
     }
@@ -106,8 +114,15 @@ impl Meter {
         }
     }
 
+    /// Whether a number has so many digits, or an exponent, that it may not be kept as it is written.
+    #[must_use]
+    pub fn may_hold_long_numbers(&self) -> bool {
+        self.long_numbers
+    }
+
     /// Takes in one byte that is not within a text.
     fn token(&mut self, byte: u8) -> Result<(), TooMuch> {
+        self.number(byte);
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(());
         }
@@ -134,6 +149,17 @@ impl Meter {
             _ => return Ok(()),
         }
         self.extent.within(self.profile)
+    }
+
+    /// Follows the number that a byte may belong to.
+    fn number(&mut self, byte: u8) {
+        match byte {
+            b'0'..=b'9' => self.digits = self.digits.saturating_add(1),
+            b'e' | b'E' => self.long_numbers |= self.digits > 0,
+            b'-' | b'+' | b'.' => {}
+            _ => self.digits = 0,
+        }
+        self.long_numbers |= self.digits > PLAIN_DIGITS;
     }
 
     fn enter(&mut self, container: Container) -> Result<(), TooMuch> {

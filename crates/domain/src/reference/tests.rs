@@ -53,9 +53,9 @@ fn what_has_no_value_is_named() {
         ),
         (
             "${user.a.b}",
-            "`${user.a.b}` is not a placeholder: write `${user.name}` or `${step.path}`",
+            "`${user.a.b}` is not a placeholder: write `${user.name}` or `${step.path}`, or `$${` for the text `${`",
         ),
-        ("${open", "`${` is not closed"),
+        ("${open", "`${` is not closed: write `$${` for these two characters"),
     ];
     for (text, message) in cases {
         assert_eq!(resolve_with(&json!(text)).unwrap_err().to_string(), message);

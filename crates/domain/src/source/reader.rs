@@ -111,7 +111,7 @@ impl<'t> Reader<'t, '_> {
             Event::Scalar(text, style, anchor, tag) => {
                 refuse_reference(at, anchor != 0, tag.is_some())?;
                 Ok(Part::from(if style == ScalarStyle::Plain {
-                    scalar::plain(&text)
+                    scalar::plain(&text).map_err(|scalar::TooLong| too_long(at))?
                 } else {
                     Value::String(shrunk(text.into_owned()))
                 }))
@@ -213,6 +213,11 @@ impl<'t> Reader<'t, '_> {
             fields.insert(key, value);
         }
     }
+}
+
+fn too_long(at: Position) -> SourceError {
+    let message = "the integer has more than 64 bits, so it would be rounded";
+    refusal(at, message, Some("write it as text, in quotes"))
 }
 
 /// The parser reserves at least 128 bytes for each scalar.

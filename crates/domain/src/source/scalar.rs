@@ -2,22 +2,26 @@
 
 use serde_json::{Number, Value};
 
+/// An integer of more than 64 bits, which would be rounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLong;
+
 /// The value of an unquoted scalar. Infinities and not-a-number have no JSON form and stay text.
-pub(super) fn plain(text: &str) -> Value {
-    match text {
+pub(super) fn plain(text: &str) -> Result<Value, TooLong> {
+    Ok(match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
-        other => number(other).map_or_else(|| Value::String(other.to_owned()), Value::Number),
-    }
+        other => number(other)?.map_or_else(|| Value::String(other.to_owned()), Value::Number),
+    })
 }
 
-fn number(text: &str) -> Option<Number> {
+fn number(text: &str) -> Result<Option<Number>, TooLong> {
     if let Some(digits) = text.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok().map(Number::from);
+        return Ok(u64::from_str_radix(digits, 16).ok().map(Number::from));
     }
     if let Some(digits) = text.strip_prefix("0o") {
-        return u64::from_str_radix(digits, 8).ok().map(Number::from);
+        return Ok(u64::from_str_radix(digits, 8).ok().map(Number::from));
     }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
@@ -25,14 +29,17 @@ fn number(text: &str) -> Option<Number> {
             .chars()
             .all(|c| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-'))
     {
-        return None;
+        return Ok(None);
     }
     let text = text.strip_prefix('+').unwrap_or(text);
     if let Ok(whole) = text.parse::<i64>() {
-        return Some(Number::from(whole));
+        return Ok(Some(Number::from(whole)));
     }
     if let Ok(whole) = text.parse::<u64>() {
-        return Some(Number::from(whole));
+        return Ok(Some(Number::from(whole)));
     }
-    text.parse::<f64>().ok().and_then(Number::from_f64)
+    if unsigned.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(TooLong);
+    }
+    Ok(text.parse::<f64>().ok().and_then(Number::from_f64))
 }

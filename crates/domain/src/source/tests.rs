@@ -22,6 +22,24 @@ fn yaml_and_json_read_alike() {
     assert_eq!(read(yaml).unwrap().value, read(json).unwrap().value);
 }
 
+/// An integer is read with its digits; a long one in quotes is text, as is what only begins like a number.
+#[test]
+fn integers_keep_their_digits() {
+    let yaml = "[18446744073709551615, -9223372036854775808, '123456789012345678901', 1.2.3, 12e34567, 1e3]";
+    let read = read(yaml).unwrap().value;
+    assert_eq!(
+        read,
+        json!([
+            u64::MAX,
+            i64::MIN,
+            "123456789012345678901",
+            "1.2.3",
+            "12e34567",
+            1e3
+        ])
+    );
+}
+
 #[test]
 fn each_part_is_found_and_a_missing_field_is_shown_at_its_object() {
     let text = "skill_id: a.b\nsteps:\n  - step_id: one\n    tool/id: t\n";
@@ -48,6 +66,11 @@ fn what_is_not_one_plain_document_is_refused_with_its_place() {
         ("a: 1\na: 2\n", "2:1", "the key `a` stands twice"),
         ("a: 1\n---\nb: 2\n", "3:1", "a second document starts here"),
         ("[a]: 1\n", "1:1", "a key must be text"),
+        (
+            "a: 1\nb: [-12345678901234567890]\n",
+            "2:5",
+            "the integer has more than 64 bits, so it would be rounded",
+        ),
         ("", "1:1", "the text holds no document"),
     ];
     for (text, place, message) in cases {

@@ -2,14 +2,10 @@
 //! Must not know what is done with the connection, or when it is opened again.
 
 use std::collections::HashMap;
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use charter_contract::bounds::JSON_BYTES;
-use charter_contract::json::{Meter, Profile, TooMuch};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::ErrorData;
@@ -25,13 +21,14 @@ use rmcp::service::{
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::handshake::{KnowsNewest, Unhurried};
 use super::http::MeasuredHttp;
+use super::lines::Bounded;
 use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
 use crate::cause::chain;
@@ -338,67 +335,6 @@ async fn keep_tail(mut stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>
     }
 }
 
-/// Breaks off when one message is more than a message may be: what is more is no answer, and whoever
-/// waits for one is told at once.
-struct Bounded<R> {
-    inner: R,
-    /// Of the line that is being read.
-    meter: Box<Meter>,
-    fault: Arc<OnceLock<String>>,
-}
-
-impl<R> Bounded<R> {
-    fn new(inner: R, fault: Arc<OnceLock<String>>) -> Self {
-        Self {
-            inner,
-            meter: Box::new(Meter::new(Profile::MESSAGE)),
-            fault,
-        }
-    }
-
-    /// Measures what was read, line by line.
-    fn measure(&mut self, read: &[u8]) -> Result<(), TooMuch> {
-        for (lines, part) in read.split(|byte| *byte == b'\n').enumerate() {
-            if lines > 0 {
-                *self.meter = Meter::new(Profile::MESSAGE);
-            }
-            self.meter.feed(part)?;
-        }
-        Ok(())
-    }
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut this.inner).poll_read(context, buffer);
-        if let Poll::Ready(Ok(())) = &polled
-            && let Err(much) = this.measure(&buffer.filled()[before..])
-        {
-            let said = match much {
-                TooMuch::Bytes { limit, .. } => {
-                    format!("it sent a message of more than {limit} bytes")
-                }
-                TooMuch::Levels { .. } | TooMuch::Memory { .. } => {
-                    format!("it sent a message that {much}")
-                }
-            };
-            let error = io::Error::new(io::ErrorKind::FileTooLarge, said.clone());
-            // The first fault is the reason.
-            drop(this.fault.set(said));
-            // With an error nothing was read.
-            buffer.set_filled(before);
-            return Poll::Ready(Err(error));
-        }
-        polled
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -414,38 +350,5 @@ mod tests {
         // What is known of the end goes before what was said.
         traces.fault.set("it sent too much".to_owned()).unwrap();
         assert_eq!(traces.reason().as_deref(), Some("it sent too much"));
-    }
-
-    #[tokio::test]
-    async fn each_message_is_bounded_and_not_all_of_them_together() {
-        let line = [vec![b'x'; JSON_BYTES], vec![b'\n']].concat();
-        let deep = "[".repeat(80) + &"]".repeat(80) + "\n";
-        let heavy = "{\"\":0},".repeat(70_000);
-        for (sent, reason) in [
-            ([line.clone(), line.clone()].concat(), None),
-            (deep.repeat(3).into_bytes(), None),
-            (format!("{heavy}\n{heavy}\n").into_bytes(), None),
-            (
-                [vec![b'y'], line].concat(),
-                Some("it sent a message of more than 16777216 bytes"),
-            ),
-            (
-                format!("{deep}[{deep}").into_bytes(),
-                Some("it sent a message that nests more than 80 levels deep; flatten it"),
-            ),
-            (
-                format!("[{heavy}{heavy}\n").into_bytes(),
-                Some(
-                    "it sent a message that holds so many values that it takes more than 50331648 bytes of \
-                     memory; send fewer",
-                ),
-            ),
-        ] {
-            let fault = Arc::<OnceLock<String>>::default();
-            let mut bounded = Bounded::new(sent.as_slice(), Arc::clone(&fault));
-            let read = bounded.read_to_end(&mut Vec::new()).await;
-            assert_eq!(read.is_ok(), reason.is_none());
-            assert_eq!(fault.get().map(String::as_str), reason);
-        }
     }
 }

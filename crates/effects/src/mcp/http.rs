@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use charter_contract::bounds::JSON_BYTES;
-use charter_contract::json::{JsonFault, Profile, decode, extent};
+use charter_contract::json::{JsonFault, Profile, TooMuch, decode, decode_beside_numbers, extent};
 use futures_util::{Stream, StreamExt};
 use http_body_util::BodyExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
@@ -189,7 +189,7 @@ async fn answered(
     }
     let (body, end) = read_within(response, JSON_BYTES).await;
     let read = match end {
-        End::Whole => decode::<ServerJsonRpcMessage>(&body, Profile::MESSAGE),
+        End::Whole => message_of(&body),
         End::TooLong => {
             let error = StreamableHttpError::ResponseBodyTooLarge {
                 max_size: JSON_BYTES,
@@ -230,7 +230,23 @@ fn unusable(
     }
 }
 
-fn failure_of(request: RequestId, said: &str) -> ServerJsonRpcMessage {
+/// A message of a server. Only in what it lists may a number be rounded.
+fn message_of(body: &[u8]) -> Result<ServerJsonRpcMessage, JsonFault> {
+    match decode(body, Profile::MESSAGE) {
+        Err(JsonFault::TooMuch(much)) if is_of_listing(&much) => {
+            decode_beside_numbers(body, Profile::MESSAGE)
+        }
+        read => read,
+    }
+}
+
+/// Whether a number is one of a tool's definition: what is rounded there is the bound of a schema, and no value.
+pub(super) fn is_of_listing(much: &TooMuch) -> bool {
+    matches!(much, TooMuch::Number { pointer, .. } if pointer.starts_with("/result/tools/"))
+}
+
+/// The failure of a request whose answer cannot be used.
+pub(super) fn failure_of(request: RequestId, said: &str) -> ServerJsonRpcMessage {
     let error = ErrorData::new(UNUSABLE, said.to_owned(), None);
     ServerJsonRpcMessage::error(error, Some(request))
 }
@@ -314,7 +330,9 @@ fn events(response: Response, request: Option<RequestId>) -> Events {
 /// An event as the SDK may read it. What is too much becomes the failure of the request that it answers, or nothing.
 fn measured(mut event: Sse, request: Option<&RequestId>) -> Sse {
     let data = event.data.as_deref().unwrap_or_default();
-    if let Err(much) = extent(data.as_bytes(), Profile::MESSAGE) {
+    if let Err(much) = extent(data.as_bytes(), Profile::MESSAGE)
+        && !is_of_listing(&much)
+    {
         let said = format!("its answer {much}");
         tracing::warn!(said, "an MCP server's event is left out");
         event.data = request.and_then(|request| {

@@ -1,0 +1,250 @@
+//! Numbers that would not be kept as they are written. serde_json makes a double of an integer with more than 64 bits,
+//! which rounds it: identifiers, amounts and block numbers would come out as others. Such a text is refused, with the
+//! place of the number. Must not know what the number is for.
+
+use super::{Profile, TooMuch, decode_text};
+use crate::violation::pointer_segment;
+
+/// Characters of a number that an error shows.
+const SHOWN: usize = 40;
+
+/// Looks at every number of a text that was measured.
+///
+/// # Errors
+/// [`TooMuch::Number`] for the first integer of more than 64 bits, or number that is larger than every double.
+pub(super) fn check(text: &[u8]) -> Result<(), TooMuch> {
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => at = end_of_text(text, at),
+            b'-' | b'0'..=b'9' => {
+                let number = number_at(text, at);
+                if !is_kept(number) {
+                    return Err(TooMuch::Number {
+                        number: shown(number),
+                        pointer: pointer_to(text, at),
+                    });
+                }
+                at += number.len();
+            }
+            _ => at += 1,
+        }
+    }
+    Ok(())
+}
+
+/// The number that begins at a place.
+fn number_at(text: &[u8], at: usize) -> &[u8] {
+    let rest = text.get(at..).unwrap_or_default();
+    let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+    let length = rest.iter().take_while(|byte| is_part(byte)).count();
+    rest.get(..length).unwrap_or_default()
+}
+
+/// Whether a number is kept; what is no number is for the reader to refuse.
+fn is_kept(number: &[u8]) -> bool {
+    let Ok(number) = std::str::from_utf8(number) else {
+        return true;
+    };
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return digits.is_empty() || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
+    }
+    number.parse::<f64>().map_or(true, f64::is_finite)
+}
+
+fn shown(number: &[u8]) -> String {
+    let number = String::from_utf8_lossy(number);
+    match number.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", number.get(..end).unwrap_or_default()),
+        None => number.into_owned(),
+    }
+}
+
+/// Behind the end of the text that begins at a place.
+fn end_of_text(text: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while let Some(byte) = text.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    text.len()
+}
+
+/// Where within a container a reader is.
+enum Place<'t> {
+    Item(usize),
+    /// The field of this name, as it is written.
+    Field(&'t [u8]),
+}
+
+/// The JSON pointer to the value that begins at a place.
+fn pointer_to(text: &[u8], target: usize) -> String {
+    let mut open: Vec<Place<'_>> = Vec::new();
+    let mut naming = false;
+    let mut at = 0;
+    while at < target
+        && let Some(byte) = text.get(at)
+    {
+        let end = match byte {
+            b'"' => end_of_text(text, at),
+            _ => at + 1,
+        };
+        match byte {
+            b'"' if naming => {
+                let inside = text.get(at + 1..end.saturating_sub(1));
+                if let Some(place) = open.last_mut() {
+                    *place = Place::Field(inside.unwrap_or_default());
+                }
+            }
+            b'[' => open.push(Place::Item(0)),
+            b'{' => {
+                open.push(Place::Field(b""));
+                naming = true;
+            }
+            b']' | b'}' => {
+                open.pop();
+                naming = false;
+            }
+            b':' => naming = false,
+            b',' => match open.last_mut() {
+                Some(Place::Item(index)) => *index += 1,
+                Some(Place::Field(_)) => naming = true,
+                None => {}
+            },
+            _ => {}
+        }
+        at = end;
+    }
+    open.iter()
+        .fold(String::new(), |pointer, place| match place {
+            Place::Item(index) => format!("{pointer}/{index}"),
+            Place::Field(name) => format!("{pointer}/{}", pointer_segment(&unescaped(name))),
+        })
+}
+
+/// The name of a field, as it is meant.
+fn unescaped(name: &[u8]) -> String {
+    let written = String::from_utf8_lossy(name);
+    let read = decode_text::<String>(&format!("\"{written}\""), Profile::MESSAGE);
+    read.unwrap_or_else(|_| written.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::json::{JsonFault, decode};
+
+    fn refused(text: &str) -> Option<(String, String)> {
+        match decode::<Value>(text.as_bytes(), Profile::MESSAGE) {
+            Err(JsonFault::TooMuch(TooMuch::Number { number, pointer })) => Some((number, pointer)),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    #[test]
+    fn an_integer_keeps_its_digits_or_is_refused_with_its_place() {
+        for kept in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "9007199254740993",
+            "0",
+        ] {
+            let read: Value = decode(kept.as_bytes(), Profile::MESSAGE).unwrap();
+            assert_eq!(read.to_string(), kept);
+        }
+        let long = "9".repeat(60);
+        for (text, number, pointer) in [
+            ("18446744073709551616", "18446744073709551616", ""),
+            (
+                r#"{"a": [1, {"b/c": -9223372036854775809}]}"#,
+                "-9223372036854775809",
+                "/a/1/b~1c",
+            ),
+            (
+                r#"[{"x": {"y": [0, "1,\"]", {}]}, "\u007a": 73786976294838206464}]"#,
+                "73786976294838206464",
+                "/0/z",
+            ),
+            (
+                r#"[{}, "x", [99999999999999999999]]"#,
+                "99999999999999999999",
+                "/2/0",
+            ),
+            (r#"{"n": 1, "m": 1e400}"#, "1e400", "/m"),
+            (r#"{"n": [[], -2.5E+999]}"#, "-2.5E+999", "/n/1"),
+            (&format!("[{long}]"), &format!("{}…", &long[..40]), "/0"),
+        ] {
+            let expected = Some((number.to_owned(), pointer.to_owned()));
+            assert_eq!(refused(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_error_says_what_to_do() {
+        let error = decode::<Value>(br#"{"id": 123456789012345678901}"#, Profile::MESSAGE);
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "the document holds the number 123456789012345678901 at `/id`, which is not kept as it is: an integer has \
+             64 bits at most, another number is at most 1.8e308; send it as text"
+        );
+        let alone = decode::<Value>(b"-1e999", Profile::MESSAGE).unwrap_err();
+        let said = alone.to_string();
+        assert!(
+            said.starts_with("the document holds the number -1e999, which"),
+            "{said}"
+        );
+    }
+
+    /// Texts, and numbers that are written as ones of floating point, are what they were.
+    #[test]
+    fn what_only_looks_like_a_long_integer_is_read() {
+        for (text, value) in [
+            (r#""123456789012345678901""#, json!("123456789012345678901")),
+            (
+                r#"["\"123456789012345678901", true]"#,
+                json!(["\"123456789012345678901", true]),
+            ),
+            ("1e300", json!(1e300)),
+            (
+                "0.1234567890123456789012345",
+                json!(0.123_456_789_012_345_68),
+            ),
+            ("[1e-400]", json!([0.0])),
+        ] {
+            let read: Value = decode(text.as_bytes(), Profile::MESSAGE).unwrap();
+            assert_eq!(read, value, "{text}");
+        }
+        for text in ["12345678901234567890-1", "--12345678901234567890123", "-"] {
+            assert!(matches!(
+                decode::<Value>(text.as_bytes(), Profile::MESSAGE),
+                Err(JsonFault::Form(_))
+            ));
+        }
+    }
+
+    proptest! {
+        /// Whatever stands around it, an integer is read with its digits, or refused at its place.
+        #[test]
+        fn no_integer_is_rounded(digits in "[1-9][0-9]{0,24}", negative: bool, before in 0_usize..5) {
+            let number = format!("{}{digits}", if negative { "-" } else { "" });
+            let text = format!("{{\"a\": [{}{{\"n\": {number}}}]}}", "\"x\", ".repeat(before));
+            let pointer = format!("/a/{before}/n");
+            match decode::<Value>(text.as_bytes(), Profile::MESSAGE) {
+                Ok(read) => prop_assert_eq!(read.pointer(&pointer).unwrap().to_string(), number),
+                Err(JsonFault::TooMuch(TooMuch::Number { pointer: at, .. })) => {
+                    prop_assert_eq!(at, pointer);
+                    prop_assert!(number.parse::<i128>().unwrap() > i128::from(u64::MAX)
+                        || number.parse::<i128>().unwrap() < i128::from(i64::MIN));
+                }
+                Err(other) => prop_assert!(false, "{}", other),
+            }
+        }
+    }
+}

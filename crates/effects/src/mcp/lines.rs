@@ -1,0 +1,227 @@
+//! A server's standard output, as the SDK may read it: message by message, each measured first. Must not know what a
+//! message says.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use charter_contract::json::{Meter, Profile, TooMuch, decode_beside_numbers, extent};
+use rmcp::model::RequestId;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::http;
+
+/// How much is read at a time.
+const PIECE_BYTES: usize = 8 << 10;
+
+/// Hands a server's messages on line by line. It breaks off when one message is more than a message may be: what is
+/// more is no answer, and whoever waits for one is told at once. A message whose numbers would be rounded becomes the
+/// failure of the request that it answers, or nothing.
+pub(super) struct Bounded<R> {
+    inner: R,
+    /// Of the line that is being read.
+    meter: Box<Meter>,
+    line: Vec<u8>,
+    /// Lines that are complete, and how much of them was handed on.
+    ready: Vec<u8>,
+    given: usize,
+    fault: Arc<OnceLock<String>>,
+}
+
+impl<R> Bounded<R> {
+    pub(super) fn new(inner: R, fault: Arc<OnceLock<String>>) -> Self {
+        Self {
+            inner,
+            meter: Box::new(Meter::new(Profile::MESSAGE)),
+            line: Vec::new(),
+            ready: Vec::new(),
+            given: 0,
+            fault,
+        }
+    }
+
+    /// Takes in what was read, line by line.
+    fn take_in(&mut self, read: &[u8]) -> Result<(), TooMuch> {
+        for (lines, part) in read.split(|byte| *byte == b'\n').enumerate() {
+            if lines > 0 {
+                self.end_line();
+            }
+            self.meter.feed(part)?;
+            self.line.extend_from_slice(part);
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
+        line.push(b'\n');
+        if self.meter.may_hold_long_numbers() {
+            line = passable(line);
+        }
+        self.ready.append(&mut line);
+        *self.meter = Meter::new(Profile::MESSAGE);
+    }
+
+    /// Hands on what is complete; whether there was any.
+    fn give(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
+        let left = self.ready.get(self.given..).unwrap_or_default();
+        let (now, later) = left.split_at(left.len().min(buffer.remaining()));
+        buffer.put_slice(now);
+        self.given += now.len();
+        let (gave, all) = (!now.is_empty(), later.is_empty());
+        if all {
+            self.ready.clear();
+            self.given = 0;
+        }
+        gave
+    }
+
+    fn broken_off(&self, much: &TooMuch) -> io::Error {
+        let said = match much {
+            TooMuch::Bytes { limit, .. } => {
+                format!("it sent a message of more than {limit} bytes")
+            }
+            TooMuch::Levels { .. } | TooMuch::Memory { .. } | TooMuch::Number { .. } => {
+                format!("it sent a message that {much}")
+            }
+        };
+        let error = io::Error::new(io::ErrorKind::FileTooLarge, said.clone());
+        // The first fault is the reason.
+        drop(self.fault.set(said));
+        error
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            if buffer.remaining() == 0 || this.give(buffer) {
+                return Poll::Ready(Ok(()));
+            }
+            let mut piece = [0_u8; PIECE_BYTES];
+            let mut piece = ReadBuf::new(&mut piece);
+            ready!(Pin::new(&mut this.inner).poll_read(context, &mut piece))?;
+            if piece.filled().is_empty() {
+                // The end: what is left is no whole line.
+                this.ready.append(&mut this.line);
+                this.give(buffer);
+                return Poll::Ready(Ok(()));
+            }
+            if let Err(much) = this.take_in(piece.filled()) {
+                return Poll::Ready(Err(this.broken_off(&much)));
+            }
+        }
+    }
+}
+
+/// What of a message is read where one of its numbers is refused.
+#[derive(Deserialize)]
+struct Answering {
+    id: Option<RequestId>,
+    method: Option<IgnoredAny>,
+}
+
+/// A line as the SDK may read it.
+fn passable(line: Vec<u8>) -> Vec<u8> {
+    let much = match extent(&line, Profile::MESSAGE) {
+        Err(much) if !http::is_of_listing(&much) => much,
+        Ok(_) | Err(_) => return line,
+    };
+    let said = format!("its answer {much}");
+    tracing::warn!(said, "an MCP server's message is left out");
+    let answering = decode_beside_numbers::<Answering>(&line, Profile::MESSAGE).ok();
+    let asked = answering.filter(|message| message.method.is_none());
+    let failure = asked.and_then(|message| message.id).and_then(|id| {
+        let failure = http::failure_of(id, &said);
+        serde_json::to_vec(&failure).ok()
+    });
+    failure.map_or_else(Vec::new, |mut failure| {
+        failure.push(b'\n');
+        failure
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::bounds::JSON_BYTES;
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn each_message_is_bounded_and_not_all_of_them_together() {
+        let line = [vec![b'x'; JSON_BYTES], vec![b'\n']].concat();
+        let deep = "[".repeat(80) + &"]".repeat(80) + "\n";
+        let heavy = "{\"\":0},".repeat(70_000);
+        for (sent, reason) in [
+            ([line.clone(), line.clone()].concat(), None),
+            (deep.repeat(3).into_bytes(), None),
+            (format!("{heavy}\n{heavy}\n").into_bytes(), None),
+            (
+                [vec![b'y'], line].concat(),
+                Some("it sent a message of more than 16777216 bytes"),
+            ),
+            (
+                format!("{deep}[{deep}").into_bytes(),
+                Some("it sent a message that nests more than 80 levels deep; flatten it"),
+            ),
+            (
+                format!("[{heavy}{heavy}\n").into_bytes(),
+                Some(
+                    "it sent a message that holds so many values that it takes more than 50331648 bytes of \
+                     memory; send fewer",
+                ),
+            ),
+        ] {
+            let fault = Arc::<OnceLock<String>>::default();
+            let mut bounded = Bounded::new(sent.as_slice(), Arc::clone(&fault));
+            let read = bounded.read_to_end(&mut Vec::new()).await;
+            assert_eq!(read.is_ok(), reason.is_none());
+            assert_eq!(fault.get().map(String::as_str), reason);
+        }
+    }
+
+    /// One answer fails, and the server goes on.
+    #[tokio::test]
+    async fn an_answer_whose_number_would_be_rounded_becomes_the_failure_of_its_request() {
+        let long = "123456789012345678901";
+        let answer = |id: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"structuredContent":{{"n":{long}}}}}}}"#
+            )
+        };
+        let good = r#"{"jsonrpc":"2.0","id":2,"result":{"structuredContent":{"n":1e3}}}"#;
+        let listed = format!(
+            r#"{{"jsonrpc":"2.0","id":3,"result":{{"tools":[{{"inputSchema":{{"maximum":{long}}}}}]}}}}"#
+        );
+        let asks = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{{"n":{long}}}}}"#);
+        let (first, last) = (answer("1"), answer("\"x\""));
+        let sent = [&*first, good, &*listed, &*asks, &*last, "{\"cut"].join("\n");
+        let fault = Arc::<OnceLock<String>>::default();
+        let mut bounded = Bounded::new(sent.as_bytes(), Arc::clone(&fault));
+        let mut read = String::new();
+        bounded.read_to_string(&mut read).await.unwrap();
+        let lines: Vec<&str> = read.lines().collect();
+        let failure = |id: serde_json::Value| {
+            let message = format!(
+                "its answer holds the number {long} at `/result/structuredContent/n`, which is not kept as it is: an \
+                 integer has 64 bits at most, another number is at most 1.8e308; send it as text"
+            );
+            serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32_090, "message": message}})
+        };
+        let value = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        assert_eq!(value(lines[0]), failure(1.into()));
+        assert_eq!(lines[1..3], [good, listed.as_str()]);
+        assert_eq!(value(lines[3]), failure("x".into()));
+        assert_eq!(lines[4..], ["{\"cut"]);
+        assert_eq!(fault.get(), None);
+    }
+}
