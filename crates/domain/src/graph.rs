@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 use crate::expression::{Condition, Roots};
 
 pub use compile::{
-    CallableTools, Unreversible, from_pipeline, from_plan, from_playbook, from_skill, from_tree,
-    rolling_back,
+    CallableTools, Unreversible, from_call, from_pipeline, from_plan, from_playbook, from_skill,
+    from_tree, rolling_back, single_call,
 };
 pub use growth::{Growth, LateClaim};
 pub use source::Source;
-pub use step::{Action, AfterFailure, Branch, Edge, Entry, Join, On, Retry, Step};
+pub use step::{Action, AfterFailure, Arguments, Branch, Edge, Entry, Join, On, Retry, Step};
 
 /// Why steps do not make a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

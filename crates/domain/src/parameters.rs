@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 pub use mentions::from_request;
 pub use reply::from_reply;
-pub(crate) use written::{Misfit, misfits, misfits_with};
+pub(crate) use written::{Misfit, misfits, misfits_exactly, misfits_with};
 
 /// One thing wrong with given values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,15 +3,16 @@
 //! `${user.x}` is the declared parameter `x`; `${step.path}` is a part of an earlier step's output
 //! (ruling 12). A text that is exactly one reference takes the referred value with its type; a
 //! reference inside a longer text is written out: text as it is, anything else as JSON. What a
-//! reference brings in is never looked at again, so a value cannot refer.
+//! reference brings in is never looked at again, so a value cannot refer. `$${` is the text `${`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use charter_contract::bounds::PLACEHOLDERS;
+use charter_contract::bounds::{JSON_MEMORY, PLACEHOLDERS};
 use charter_contract::filling::{Filling, Overfull};
 use charter_contract::ids::StepId;
-use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, segments};
+use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, is_plain, segments};
 use serde_json::{Map, Value};
 
 /// What a reference points at.
@@ -101,6 +102,32 @@ fn collect(value: &Value, found: &mut Vec<Reference>) -> Result<(), ReferenceErr
         Value::Array(items) => items.iter().try_for_each(|item| collect(item, found)),
         Value::Object(fields) => fields.values().try_for_each(|field| collect(field, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+/// The value that a template stands for, where it refers to nothing; none where it refers or cannot be read.
+pub(crate) fn literal(template: &Value) -> Option<Cow<'_, Value>> {
+    if !references(template).is_ok_and(|found| found.is_empty()) {
+        return None;
+    }
+    if !has_escapes(template) {
+        return Some(Cow::Borrowed(template));
+    }
+    let bindings = Bindings {
+        parameters: &Map::new(),
+        outputs: &BTreeMap::new(),
+    };
+    let value = resolve(template, bindings, &mut Filling::of(JSON_MEMORY));
+    value.ok().map(Cow::Owned)
+}
+
+/// Whether a template that refers to nothing has a text that is other than it is written.
+fn has_escapes(template: &Value) -> bool {
+    match template {
+        Value::String(text) => !is_plain(text),
+        Value::Array(items) => items.iter().any(has_escapes),
+        Value::Object(fields) => fields.values().any(has_escapes),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -12,7 +12,7 @@ use charter_contract::agentic::pipeline_definition::PipelineDefinition;
 use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::RunId;
+use charter_contract::ids::{PlanId, RunId, ToolId};
 use charter_contract::json::{Profile, extent_of};
 use charter_contract::parameter::Parameter;
 use charter_contract::violation::Report;
@@ -45,6 +45,15 @@ pub enum SentPlan {
     },
     /// A decision tree.
     DecisionTree(Box<DecisionTree>),
+    /// An execution plan of one step that calls a tool with these values, in which nothing refers.
+    Call {
+        /// The plan's id.
+        plan: PlanId,
+        /// The tool.
+        tool: ToolId,
+        /// The values of its parameters.
+        values: Map<String, Value>,
+    },
 }
 
 impl SentPlan {
@@ -52,9 +61,19 @@ impl SentPlan {
     #[must_use]
     pub const fn kind(&self) -> RunKind {
         match self {
-            Self::ExecutionPlan { .. } => RunKind::ExecutionPlan,
+            Self::ExecutionPlan { .. } | Self::Call { .. } => RunKind::ExecutionPlan,
             Self::Pipeline { .. } => RunKind::Pipeline,
             Self::DecisionTree(_) => RunKind::DecisionTree,
+        }
+    }
+
+    /// What errors call it.
+    fn name(&self) -> String {
+        match self {
+            Self::ExecutionPlan { .. } | Self::Pipeline { .. } | Self::DecisionTree(_) => {
+                format!("{} that can be run", self.kind())
+            }
+            Self::Call { tool, .. } => format!("call of `{tool}`"),
         }
     }
 
@@ -90,6 +109,9 @@ impl SentPlan {
             Self::DecisionTree(tree) => {
                 let graph = graph::from_tree(tree, &tools)?;
                 Ok((graph, Some(tree.inputs.clone())))
+            }
+            Self::Call { plan, tool, values } => {
+                Ok((graph::from_call(plan, tool, values, &tools)?, None))
             }
         }
     }
@@ -128,10 +150,12 @@ impl Engine {
     ) -> Result<NewRun, EngineError> {
         check_depth(&given)?;
         let view = self.live().view(&caller.tenant);
-        let (graph, declared) = sent.compiled(&view, &given).map_err(|report| {
-            let name = format!("{} that can be run", sent.kind());
-            EngineError::violations(&name, &report.violations)
-        })?;
+        // `null` counts as not given.
+        let given = &given.iter().filter(|(_, value)| !value.is_null());
+        let given: Map<String, Value> = given.map(|(k, v)| (k.clone(), v.clone())).collect();
+        let (graph, declared) = sent
+            .compiled(&view, &given)
+            .map_err(|report| EngineError::violations(&sent.name(), &report.violations))?;
         let values = match declared {
             Some(declared) => parameters::bind(&declared, &given)
                 .map_err(|faults| EngineError::parameters("the plan's inputs", &faults))?,

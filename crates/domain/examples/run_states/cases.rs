@@ -6,7 +6,9 @@ use std::error::Error;
 
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{Label, RunId, StepId, ToolId, UserId};
-use charter_domain::graph::{Action, AfterFailure, Edge, GraphParts, On, Retry, Step, StepGraph};
+use charter_domain::graph::{
+    Action, AfterFailure, Arguments, Edge, GraphParts, On, Retry, Step, StepGraph,
+};
 use charter_domain::run::{Opening, RunEvent, Started};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -84,7 +86,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
             askers: BTreeSet::new(),
             role: Role::Operator,
             graph: StepGraph::new(parts)?,
-            parameters: Map::new(),
+            arguments: Arguments::exact(Map::new()),
             pins: Vec::new(),
             dry_run,
             opening,
@@ -146,7 +148,7 @@ fn step(name: &str, action: Action) -> Made<Step> {
 fn calling(name: &str, writes: bool) -> Made<Step> {
     let call = Action::Call {
         tool: ToolId::parse(TOOL)?,
-        parameters: Map::new(),
+        arguments: Arguments::exact(Map::new()),
         script: None,
         writes,
     };

@@ -1,10 +1,14 @@
 //! One step of a graph: what it does, when it may start, and what its failure does.
 
+use charter_contract::filling::Filling;
 use charter_contract::ids::{ScriptId, StepId, TaskId, ToolId};
 use charter_contract::json::{memory_of, memory_of_fields};
+use charter_contract::placeholder::is_plain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::reference::{Bindings, ReferenceError, resolve};
 
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,8 +19,9 @@ pub enum Action {
     Call {
         /// The tool.
         tool: ToolId,
-        /// Its parameters, with references still in them.
-        parameters: Map<String, Value>,
+        /// Its arguments.
+        #[serde(flatten)]
+        arguments: Arguments,
         /// A script of the pinned playbook that is run in place of the tool's own body.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         script: Option<ScriptId>,
@@ -41,10 +46,114 @@ impl Action {
     /// Bytes of memory that its values take, by estimate.
     pub(crate) fn memory(&self) -> usize {
         match self {
-            Self::Call { parameters, .. } => memory_of_fields(parameters),
+            Self::Call { arguments, .. } => memory_of_fields(arguments.written()),
             Self::Choose { .. } => 0,
             Self::Conclude { output } => memory_of(output),
         }
+    }
+}
+
+/// The arguments of a call, before it is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "WrittenArguments", into = "WrittenArguments")]
+pub enum Arguments {
+    /// As a document writes them: `${…}` in a text refers to a value.
+    Template(Map<String, Value>),
+    /// The values themselves: `${…}` in a text is text.
+    Exact(Map<String, Value>),
+}
+
+/// [`Arguments`] as a journal has them. Where no text of them has a `${`, both kinds are the same and are written alike.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StepArguments")]
+struct WrittenArguments {
+    /// The parameters of the tool.
+    parameters: Map<String, Value>,
+    /// Whether `${…}` in their texts is text, and refers to nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    exact: bool,
+}
+
+impl Arguments {
+    /// These values.
+    #[must_use]
+    pub fn exact(values: Map<String, Value>) -> Self {
+        if values.values().all(reads_alike) {
+            Self::Template(values)
+        } else {
+            Self::Exact(values)
+        }
+    }
+
+    /// As they are written.
+    #[must_use]
+    pub const fn written(&self) -> &Map<String, Value> {
+        match self {
+            Self::Template(written) | Self::Exact(written) => written,
+        }
+    }
+
+    /// The values themselves, with every reference replaced by what it points at. A reference to an optional parameter
+    /// without a value leaves the argument out.
+    ///
+    /// # Errors
+    /// The first reference that cannot be read or has no value, or whose value is too much.
+    pub fn resolve(
+        &self,
+        bindings: Bindings<'_>,
+        filling: &mut Filling,
+    ) -> Result<Map<String, Value>, ReferenceError> {
+        let written = match self {
+            Self::Exact(values) => return Ok(values.clone()),
+            Self::Template(written) => written,
+        };
+        let mut values = Map::new();
+        for (name, value) in written {
+            match resolve(value, bindings, filling) {
+                Ok(value) => {
+                    values.insert(name.clone(), value);
+                }
+                Err(ReferenceError::NoParameter { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(values)
+    }
+
+    /// The values that may refer to others.
+    pub fn templates(&self) -> impl Iterator<Item = &Value> {
+        let written = match self {
+            Self::Template(written) => Some(written),
+            Self::Exact(_) => None,
+        };
+        written.into_iter().flat_map(Map::values)
+    }
+}
+
+/// Whether a value is the same as a template.
+fn reads_alike(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_plain(text),
+        Value::Array(items) => items.iter().all(reads_alike),
+        Value::Object(fields) => fields.values().all(reads_alike),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+impl From<WrittenArguments> for Arguments {
+    fn from(written: WrittenArguments) -> Self {
+        match written.exact {
+            true => Self::Exact(written.parameters),
+            false => Self::Template(written.parameters),
+        }
+    }
+}
+
+impl From<Arguments> for WrittenArguments {
+    fn from(arguments: Arguments) -> Self {
+        let exact = matches!(arguments, Arguments::Exact(_));
+        let (Arguments::Template(parameters) | Arguments::Exact(parameters)) = arguments;
+        Self { parameters, exact }
     }
 }
 

@@ -16,7 +16,7 @@ fn step(name: &str, sources: &[&str]) -> Step {
         id: id(name),
         action: Action::Call {
             tool: ToolId::parse("t.x").unwrap(),
-            parameters: Map::new(),
+            arguments: Arguments::exact(Map::new()),
             script: None,
             writes: false,
         },

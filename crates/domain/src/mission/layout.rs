@@ -18,8 +18,8 @@ use serde_json::{Map, Value, json};
 
 use super::output::Wanted;
 use crate::graph::{
-    Action, AfterFailure, Edge, GraphError, GraphParts, Growth, LateClaim, On, Source, Step,
-    StepGraph,
+    Action, AfterFailure, Arguments, Edge, GraphError, GraphParts, Growth, LateClaim, On, Source,
+    Step, StepGraph,
 };
 
 /// Turns that a worker or researcher may take, the last without tools.
@@ -378,10 +378,11 @@ fn edge(from: StepId, on: On) -> Edge {
     Edge { from, on }
 }
 
+/// A call with these values: what a model or a proposal gives is data, and refers to nothing.
 fn calling(tool: ToolId, parameters: Map<String, Value>, writes: bool) -> Action {
     Action::Call {
         tool,
-        parameters,
+        arguments: Arguments::exact(parameters),
         script: None,
         writes,
     }

@@ -37,7 +37,7 @@ pub fn from_request(
     let text = prefix(text, MAX_TEXT);
     for parameter in declared {
         let name = parameter.name.as_ref();
-        if !values.contains_key(name)
+        if values.get(name).is_none_or(Value::is_null)
             && let Some(word) = mention(parameter, text)
         {
             values.insert(name.to_owned(), Value::String(word.to_owned()));

@@ -1,5 +1,6 @@
 //! Arguments as a document writes them: what of them can be judged before a run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use charter_contract::catalogue::tool::Tool;
@@ -8,13 +9,13 @@ use charter_contract::violation::{MAX_VIOLATIONS, pointer_segment};
 use serde_json::{Map, Value};
 
 use super::{ParameterFault, check};
-use crate::reference::references;
+use crate::reference::literal;
 
 /// Something that does not fit: the pointer to it, the keyword, the message.
 pub(crate) type Misfit = (String, &'static str, String);
 
 /// Unknown, missing and unfit arguments of a call, as many as a report shows, as far as they can be known before a run:
-/// what a reference brings is not. `here` leads to what has the field `parameters`.
+/// what a reference brings is not. `null` counts as not given. `here` leads to what has the field `parameters`.
 pub(crate) fn misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
     let whose = format!("the tool `{}`", tool.tool_id);
     misfits_with(&whose, &tool.parameters, given, here)
@@ -26,6 +27,25 @@ pub(crate) fn misfits_with(
     declared: &[Parameter],
     given: &Map<String, Value>,
     here: &str,
+) -> Vec<Misfit> {
+    look(whose, declared, given, here, literal)
+}
+
+/// The same for the values themselves, in which nothing refers.
+pub(crate) fn misfits_exactly(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
+    let whose = format!("the tool `{}`", tool.tool_id);
+    look(&whose, &tool.parameters, given, here, |value| {
+        Some(Cow::Borrowed(value))
+    })
+}
+
+/// `known` gives the value that an argument has, where it can be known.
+fn look(
+    whose: &str,
+    declared: &[Parameter],
+    given: &Map<String, Value>,
+    here: &str,
+    known: fn(&Value) -> Option<Cow<'_, Value>>,
 ) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     let mut by_name: BTreeMap<&str, &Parameter> = BTreeMap::new();
@@ -44,9 +64,11 @@ pub(crate) fn misfits_with(
                 let message = format!("{whose} has no parameter `{name}`");
                 misfits.push((pointer, "parameter", message));
             }
+            Some(_) if value.is_null() => {}
             Some(parameter) => {
-                let literal = references(value).is_ok_and(|found| found.is_empty());
-                if literal && let Err(fault) = check(parameter, value) {
+                if let Some(value) = known(value)
+                    && let Err(fault) = check(parameter, &value)
+                {
                     misfits.push((pointer, keyword(&fault), fault.to_string()));
                 }
             }
@@ -54,7 +76,8 @@ pub(crate) fn misfits_with(
     }
     for parameter in declared {
         let needed = parameter.required && parameter.default.is_none();
-        if needed && parameter.given_in(given).is_none() {
+        let value = parameter.given_in(given);
+        if needed && value.is_none_or(Value::is_null) {
             let message = format!("{whose} needs the parameter `{}`", parameter.called());
             misfits.push((format!("{here}/parameters"), "required", message));
         }
@@ -69,5 +92,77 @@ fn keyword(fault: &ParameterFault) -> &'static str {
         ParameterFault::Type { .. } => "type",
         ParameterFault::NotAllowed { .. } => "enum",
         ParameterFault::Pattern { .. } => "pattern",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool() -> Tool {
+        serde_json::from_value(json!({
+            "tool_id": "files.write", "name": "t", "provider": "p", "tool_class": "write", "domain": "d",
+            "description": "d", "language": "http", "parameters": [
+                {"name": "path", "type": "string", "required": true, "pattern": "^[a-z/${}.]+$"},
+                {"name": "mode", "type": "integer"},
+                {"name": "size", "type": "integer", "required": true, "default": 1},
+            ],
+        }))
+        .unwrap()
+    }
+
+    fn said(misfits: Vec<Misfit>) -> Vec<String> {
+        let said = |(pointer, keyword, message)| format!("{pointer} {keyword} {message}");
+        misfits.into_iter().map(said).collect()
+    }
+
+    fn both(given: &Value) -> [Vec<String>; 2] {
+        let given = given.as_object().unwrap();
+        [
+            said(misfits(&tool(), given, "/s")),
+            said(misfits_exactly(&tool(), given, "/s")),
+        ]
+    }
+
+    /// `null` is as good as nothing: an optional parameter may have it, and a required one is missing.
+    #[test]
+    fn null_counts_as_not_given() {
+        let none: [Vec<String>; 2] = Default::default();
+        assert_eq!(
+            both(&json!({"path": "a", "mode": null, "size": null})),
+            none
+        );
+        let missing = vec![
+            "/s/parameters required the tool `files.write` needs the parameter `path`".to_owned(),
+        ];
+        assert_eq!(both(&json!({"path": null})), [missing.clone(), missing]);
+        let unknown = vec![
+            "/s/parameters/x parameter the tool `files.write` has no parameter `x`".to_owned(),
+        ];
+        assert_eq!(
+            both(&json!({"path": "a", "x": null})),
+            [unknown.clone(), unknown]
+        );
+    }
+
+    /// What a template comes to is checked where it can be known; exact values are checked as they are.
+    #[test]
+    fn an_escape_is_checked_as_what_it_stands_for_and_an_exact_value_as_it_is() {
+        let fits: [Vec<String>; 2] = Default::default();
+        assert_eq!(both(&json!({"path": "a/b"})), fits);
+        let unfit =
+            |pattern: &str| format!("/s/parameters/path pattern `path` must match `{pattern}`");
+        let unfit = vec![unfit("^[a-z/${}.]+$")];
+        assert_eq!(both(&json!({"path": "A"})), [unfit.clone(), unfit.clone()]);
+        // The template comes to `${a}`, which fits; a reference is not known.
+        assert_eq!(both(&json!({"path": "$${a}"})), fits);
+        assert_eq!(both(&json!({"path": "${user.a}"})), fits);
+        assert_eq!(
+            both(&json!({"path": "${A:-b}"})),
+            [Vec::new(), unfit.clone()]
+        );
+        assert_eq!(both(&json!({"path": "$${A}"})), [unfit.clone(), unfit]);
     }
 }

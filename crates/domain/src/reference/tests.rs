@@ -30,6 +30,30 @@ fn a_lone_reference_keeps_its_type_and_one_in_a_text_is_written_out() {
     );
 }
 
+/// An escape is the text that it stands for, also beside a reference.
+#[test]
+fn two_dollar_signs_write_one_that_refers_to_nothing() {
+    let value = json!({
+        "shell": "echo $${HOME:-/root} in ${user.region}", "lone": "$${user.n}", "price": "$$${user.n}",
+        "deep": [{"ci": "$${{ github.sha }}"}]
+    });
+    assert_eq!(
+        resolve_with(&value).unwrap(),
+        json!({
+            "shell": "echo ${HOME:-/root} in us-east-1", "lone": "${user.n}", "price": "$3",
+            "deep": [{"ci": "${{ github.sha }}"}]
+        })
+    );
+    let written = json!(["$${a}", {"b": "$$$${c}"}]);
+    assert_eq!(
+        literal(&written).unwrap().into_owned(),
+        json!(["${a}", {"b": "$${c}"}])
+    );
+    for template in [json!("${user.n}"), json!(["${"])] {
+        assert_eq!(literal(&template), None, "{template}");
+    }
+}
+
 /// Ruling 13: values are data; quotes, newlines and references inside them stay what they are.
 #[test]
 fn a_value_is_never_read_again() {
@@ -55,7 +79,10 @@ fn what_has_no_value_is_named() {
             "${user.a.b}",
             "`${user.a.b}` is not a placeholder: write `${user.name}` or `${step.path}`, or `$${` for the text `${`",
         ),
-        ("${open", "`${` is not closed: write `$${` for these two characters"),
+        (
+            "${open",
+            "`${` is not closed: write `$${` for these two characters",
+        ),
     ];
     for (text, message) in cases {
         assert_eq!(resolve_with(&json!(text)).unwrap_err().to_string(), message);

@@ -45,10 +45,9 @@ impl Run {
             return Vec::new();
         };
         let found: Vec<Reference> = match &step.action {
-            Action::Call { parameters, .. } => {
-                let found = parameters
-                    .values()
-                    .filter_map(|value| references(value).ok());
+            Action::Call { arguments, .. } => {
+                let templates = arguments.templates();
+                let found = templates.filter_map(|value| references(value).ok());
                 found.flatten().collect()
             }
             Action::Conclude { output } => references(output).unwrap_or_default(),

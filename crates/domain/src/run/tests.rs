@@ -25,7 +25,9 @@ use serde_json::json;
 use super::*;
 use crate::approval::ExactCall;
 use crate::gate::Rule;
-use crate::graph::{Action, AfterFailure, Edge, Entry, GraphParts, On, Retry, Step, StepGraph};
+use crate::graph::{
+    Action, AfterFailure, Arguments, Edge, Entry, GraphParts, On, Retry, Step, StepGraph,
+};
 
 fn id(text: &str) -> StepId {
     StepId::parse(text).unwrap()
@@ -57,7 +59,7 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
         id: id(name),
         action: Action::Call {
             tool: ToolId::parse("t.x").unwrap(),
-            parameters: Map::new(),
+            arguments: Arguments::exact(Map::new()),
             script: None,
             writes: false,
         },
@@ -213,7 +215,7 @@ impl Driven {
             step: id(step),
             tool: ToolId::parse("t.x").unwrap(),
             tool_hash: "sha256:0".into(),
-            parameters: Map::new(),
+            arguments: Arguments::exact(Map::new()),
         }
     }
 

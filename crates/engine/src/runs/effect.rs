@@ -19,12 +19,11 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::{Digest, ExactCall};
 use charter_domain::catalogue::Entry;
 use charter_domain::gate::{Decision, Rule, RuleKind};
-use charter_domain::graph::{Action, Step};
+use charter_domain::graph::{Action, Arguments, Step};
 use charter_domain::guardrail::Resolved;
 use charter_domain::mission::TARGET_CHANGED;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
-use charter_domain::reference::{ReferenceError, resolve};
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, Tokens, Yield};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_against};
 use serde_json::{Map, Value, json};
@@ -193,11 +192,11 @@ impl Workspace {
             .graph()
             .step(step)
             .ok_or_else(|| missing(format!("the run has no step `{step}`")))?;
-        let Action::Call { parameters, .. } = &step.action else {
+        let Action::Call { arguments, .. } = &step.action else {
             return Err(missing(format!("the step `{}` calls nothing", step.id)));
         };
         let called = self.called(step).map_err(missing)?;
-        let given = resolved(run, parameters)?;
+        let given = resolved(run, arguments)?;
         let call = self
             .exact(run, step, called, given)
             .map_err(|error| failure(ErrorKind::InputError, error.code, error.to_string()))?;
@@ -373,25 +372,15 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
     }
 }
 
-/// A step's parameters with every reference replaced by its value.
-fn resolved(run: &Run, written: &Map<String, Value>) -> Result<Map<String, Value>, StepFailure> {
-    let mut given = Map::new();
+/// The values that a step's arguments come to.
+fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, StepFailure> {
     let left = RUN_MEMORY.saturating_sub(run.memory());
     let mut filling = Filling::of(left.min(JSON_MEMORY));
-    for (name, value) in written {
-        // A reference to an optional parameter without a value leaves the argument out.
-        match resolve(value, run.bindings(), &mut filling) {
-            Ok(value) => {
-                given.insert(name.clone(), value);
-            }
-            Err(ReferenceError::NoParameter { .. }) => {}
-            Err(error) => {
-                let code = ErrorCode::InvalidParameters;
-                return Err(failure(ErrorKind::InputError, code, error.to_string()));
-            }
-        }
-    }
-    Ok(given)
+    let values = arguments.resolve(run.bindings(), &mut filling);
+    values.map_err(|error| {
+        let code = ErrorCode::InvalidParameters;
+        failure(ErrorKind::InputError, code, error.to_string())
+    })
 }
 
 /// Parameters checked against the tool's declaration, defaults filled in.

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::catalogue::tool::{Tool, ToolClass};
+use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
 use charter_domain::gate::{Decision, Finding};
-use charter_domain::graph::{Action, AfterFailure, GraphParts, Source, Step, StepGraph};
+use charter_domain::graph::{self, Step};
 use charter_domain::run::{Opening, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,9 +25,6 @@ use super::{NewRun, pin};
 use crate::documents::unseen_active;
 use crate::plans::check_depth;
 use crate::{Caller, Engine, EngineError, Role};
-
-/// Id of the one step of a plan that is only thought of.
-const ALONE: &str = "call";
 
 /// The verdict on a write in a run that changes nothing, whose tool cannot say what it would do.
 const LEFT_OUT: &str = "left_out";
@@ -195,7 +192,9 @@ impl Engine {
                     unseen_active(&view, DocumentKind::Tool, tool.tool_id.as_ref())
                 })?;
                 let pin = pin(DocumentKind::Tool, tool.tool_id.as_ref(), &found.entry);
-                (alone(tool)?, vec![pin])
+                let graph = graph::single_call(&PlanId::from_uuid(Uuid::nil()), tool, Map::new());
+                let internal = |error| EngineError::internal("thinking of a plan", error);
+                (graph.map_err(internal)?, vec![pin])
             }
         };
         Ok(NewRun {
@@ -214,24 +213,6 @@ impl Engine {
             artifacts: Vec::new(),
         })
     }
-}
-
-/// A plan of one step that calls the tool. Its id is nobody's.
-fn alone(tool: &Tool) -> Result<StepGraph, EngineError> {
-    let internal = |error: String| EngineError::internal("thinking of a plan", error);
-    let id = StepId::parse(ALONE).map_err(|error| internal(error.to_string()))?;
-    let action = Action::Call {
-        tool: tool.tool_id.clone(),
-        parameters: Map::new(),
-        script: None,
-        writes: tool.tool_class == ToolClass::Write,
-    };
-    let parts = GraphParts {
-        steps: vec![Step::new(id, action, AfterFailure::Abort)],
-        source: Some(Source::ExecutionPlan(PlanId::from_uuid(Uuid::nil()))),
-        ..GraphParts::default()
-    };
-    StepGraph::new(parts).map_err(|error| internal(error.to_string()))
 }
 
 /// The step that is meant: the named one, or the one that calls the tool. Reversals have to be named.

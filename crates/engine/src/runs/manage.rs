@@ -169,8 +169,7 @@ impl Engine {
     ) -> Result<RunShown, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let not_now = |detail: String| EngineError::new(ErrorCode::IllegalTransition, detail);
-        let (graph, parameters) =
-            graph::rolling_back(&run).map_err(|error| not_now(error.to_string()))?;
+        let graph = graph::rolling_back(&run).map_err(|error| not_now(error.to_string()))?;
         let mut attempt = 1_u32;
         let id = loop {
             let name = format!("rollback/{attempt}");
@@ -198,7 +197,7 @@ impl Engine {
             role: caller.role,
             title: format!("rollback of {run_id}"),
             graph,
-            parameters,
+            parameters: Map::new(),
             pins: run.pins().to_vec(),
             dry_run: false,
             opening: Opening::default(),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{referred, successes};
 use crate::graph::size::Size;
 use crate::graph::{
-    Action, AfterFailure, Edge, Entry, GraphError, GraphParts, On, Step, StepGraph,
+    Action, AfterFailure, Arguments, Edge, Entry, GraphError, GraphParts, On, Step, StepGraph,
 };
 
 /// Milliseconds in the unit of `execution_timeout`.
@@ -78,7 +78,7 @@ fn forward(
             step.step_id.clone(),
             Action::Call {
                 tool: step.tool_id.clone(),
-                parameters,
+                arguments: Arguments::Template(parameters),
                 script: script.map(name_of).transpose()?,
                 writes: step.step_type == StepType::Write,
             },
@@ -105,7 +105,7 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
     let action = match (&rollback.tool_id, &rollback.script_id) {
         (Some(tool), _) => Action::Call {
             tool: tool.clone(),
-            parameters: rollback.parameters.clone(),
+            arguments: Arguments::Template(rollback.parameters.clone()),
             script: None,
             writes: true,
         },
@@ -126,7 +126,7 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
             parameters.entry("output").or_insert(output);
             Action::Call {
                 tool: reversed.tool_id.clone(),
-                parameters,
+                arguments: Arguments::Template(parameters),
                 script: Some(wanted.clone()),
                 writes: true,
             }

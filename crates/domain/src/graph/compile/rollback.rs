@@ -3,11 +3,10 @@
 use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::filling::Filling;
 use charter_contract::ids::StepId;
-use serde_json::{Map, Value};
 
 use super::successes;
-use crate::graph::{Action, Entry, GraphError, GraphParts, Step, StepGraph};
-use crate::reference::{ReferenceError, resolve};
+use crate::graph::{Action, Arguments, Entry, GraphError, GraphParts, Step, StepGraph};
+use crate::reference::ReferenceError;
 use crate::run::Run;
 
 /// Why a run cannot be rolled back.
@@ -42,16 +41,15 @@ pub enum Unreversible {
     Graph(#[from] GraphError),
 }
 
-/// The graph that reverses what stands of a run's writes, and the values that its steps refer to.
+/// The graph that reverses what stands of a run's writes.
 ///
 /// # Errors
 /// An [`Unreversible`]; what is known to stand is reversed as a whole or not at all, and what is in
 /// doubt is left to people.
-pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreversible> {
+pub fn rolling_back(run: &Run) -> Result<StepGraph, Unreversible> {
     if run.outcome().is_none() {
         return Err(Unreversible::Running);
     }
-    let mut values = Map::new();
     let mut filling = Filling::of(JSON_MEMORY);
     let mut steps: Vec<Step> = Vec::new();
     for written in run
@@ -64,7 +62,7 @@ pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreve
             .ok_or_else(|| Unreversible::NoReversal(written.id.clone()))?;
         let before = steps.last().map(|step| step.id.clone());
         steps.push(Step {
-            action: with_values(run, reversal, &mut values, &mut filling)?,
+            action: with_values(run, reversal, &mut filling)?,
             entry: Entry {
                 edges: successes(before),
                 ..Entry::default()
@@ -83,11 +81,10 @@ pub fn rolling_back(run: &Run) -> Result<(StepGraph, Map<String, Value>), Unreve
             false => Unreversible::InDoubt(doubtful),
         });
     }
-    let graph = StepGraph::new(GraphParts {
+    Ok(StepGraph::new(GraphParts {
         steps,
         ..GraphParts::default()
-    })?;
-    Ok((graph, values))
+    })?)
 }
 
 fn names(steps: &[StepId]) -> String {
@@ -95,42 +92,25 @@ fn names(steps: &[StepId]) -> String {
     names.join(", ")
 }
 
-/// The reversal's action with each argument a reference to a value of the new run: what an argument
-/// holds is data, and is not read for references again.
-fn with_values(
-    run: &Run,
-    reversal: &Step,
-    values: &mut Map<String, Value>,
-    filling: &mut Filling,
-) -> Result<Action, Unreversible> {
+/// The reversal's action with the values that its arguments come to.
+fn with_values(run: &Run, reversal: &Step, filling: &mut Filling) -> Result<Action, Unreversible> {
     let Action::Call {
         tool,
-        parameters,
+        arguments,
         script,
         writes,
     } = &reversal.action
     else {
         return Ok(reversal.action.clone());
     };
-    let mut references = Map::new();
-    for (name, written) in parameters {
-        let value = match resolve(written, run.bindings(), filling) {
-            Ok(value) => value,
-            Err(ReferenceError::NoParameter { .. }) => continue,
-            Err(cause) => {
-                return Err(Unreversible::Reference {
-                    step: reversal.id.clone(),
-                    cause,
-                });
-            }
-        };
-        let key = format!("{}__{name}", reversal.id.as_ref().replace('.', "_"));
-        references.insert(name.clone(), Value::String(format!("${{user.{key}}}")));
-        values.insert(key, value);
-    }
+    let values = arguments.resolve(run.bindings(), filling);
+    let values = values.map_err(|cause| Unreversible::Reference {
+        step: reversal.id.clone(),
+        cause,
+    })?;
     Ok(Action::Call {
         tool: tool.clone(),
-        parameters: references,
+        arguments: Arguments::exact(values),
         script: script.clone(),
         writes: *writes,
     })

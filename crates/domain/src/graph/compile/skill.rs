@@ -5,7 +5,9 @@ use charter_contract::catalogue::vocabulary::OnFailure;
 
 use super::{referred, successes};
 use crate::graph::size::Size;
-use crate::graph::{Action, AfterFailure, Entry, GraphError, GraphParts, Step, StepGraph};
+use crate::graph::{
+    Action, AfterFailure, Arguments, Entry, GraphError, GraphParts, Step, StepGraph,
+};
 
 /// The plan of a skill.
 ///
@@ -31,7 +33,7 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
                     step.step_id.clone(),
                     Action::Call {
                         tool: step.tool_id.clone(),
-                        parameters: step.parameters.clone(),
+                        arguments: Arguments::Template(step.parameters.clone()),
                         script: None,
                         writes: false,
                     },

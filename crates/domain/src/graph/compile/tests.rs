@@ -49,7 +49,7 @@ fn tool(id: &str, class: &str, more: Value) -> (Document, String) {
 }
 
 /// A view with a tool of each class.
-fn view() -> View {
+pub(super) fn view() -> View {
     let origin = Arc::new(Origin {
         scope: Scope::Global,
         package: PackageName::parse("p").unwrap(),

@@ -13,7 +13,7 @@ use charter_contract::violation::{Report, pointer_segment};
 use serde_json::{Map, Value};
 
 use crate::catalogue::{Entry, View};
-use crate::graph::Action;
+use crate::graph::{Action, Arguments};
 use crate::parameters::misfits;
 use crate::reference::{Reference, references};
 
@@ -35,7 +35,7 @@ impl<'v> CallableTools<'v> {
     }
 
     /// The tool of a catalogue's id, or of the id that the agent contracts make of it (ruling 25).
-    fn named(&self, name: &str) -> Result<Arc<Entry<Tool>>, String> {
+    pub(super) fn named(&self, name: &str) -> Result<Arc<Entry<Tool>>, String> {
         if let Some(found) = self.view.tool(name) {
             if callable(found.document()) {
                 return Ok(found.entry);
@@ -115,7 +115,7 @@ impl Calls<'_> {
         Some(Call {
             action: Action::Call {
                 tool: document.tool_id.clone(),
-                parameters: parameters.clone(),
+                arguments: Arguments::Template(parameters.clone()),
                 script: None,
                 writes: document.tool_class == ToolClass::Write,
             },

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::graph::{Action, AfterFailure, GraphParts, On};
+use crate::graph::{Action, AfterFailure, Arguments, GraphParts, On};
 
 fn id(text: &str) -> StepId {
     StepId::parse(text).unwrap()
@@ -20,7 +20,7 @@ fn on(from: &str) -> Edge {
 fn step(name: &str, sources: &[&str]) -> Step {
     let action = Action::Call {
         tool: ToolId::parse("t.x").unwrap(),
-        parameters: Map::new(),
+        arguments: Arguments::exact(Map::new()),
         script: None,
         writes: false,
     };

@@ -78,12 +78,11 @@ fn ruling_33_a_run_that_follows_from_another_has_its_askers() {
 /// A write whose arguments refer to these steps, after another one.
 fn referring(name: &str, after: &str, to: &[&str]) -> Step {
     let mut step = write(name, &[after]);
-    let Action::Call { parameters, .. } = &mut step.action else {
+    let Action::Call { arguments, .. } = &mut step.action else {
         unreachable!("a writing step calls");
     };
-    for to in to {
-        parameters.insert((*to).to_owned(), json!(format!("${{{to}.of}}")));
-    }
+    let refers = |to: &&str| ((*to).to_owned(), json!(format!("${{{to}.of}}")));
+    *arguments = Arguments::Template(to.iter().map(refers).collect());
     step
 }
 

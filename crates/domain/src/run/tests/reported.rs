@@ -40,7 +40,7 @@ fn b000_18_an_interrupted_write_that_happened_succeeds_on_a_persons_word() {
     assert_eq!(run.next(), Next::Start(vec![id("r")]));
     run.done("r");
     assert_eq!(run.outcome(), "completed");
-    let (graph, _) = rolling_back(&run.run).unwrap();
+    let graph = rolling_back(&run.run).unwrap();
     assert_eq!(graph.steps()[0].id, id("undo"));
     let (_, divergence) = Run::replay_strictly(run.journal).unwrap();
     assert_eq!(divergence, None);

@@ -1,14 +1,12 @@
 //! `call`: one tool, by way of a plan of one step, so that the gate is asked, the journal is written and
-//! evidence is kept as for everything else.
+//! evidence is kept as for everything else. Its arguments are values: `${…}` in them is text.
 
-use charter_contract::agentic::plan::ExecutionPlan;
-use charter_contract::ids::RequestId;
-use charter_contract::validate::{Contract, read_value};
+use charter_contract::ids::PlanId;
 use charter_engine::{EngineError, SentPlan};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::mcp::call::Call;
@@ -23,7 +21,7 @@ pub(in crate::mcp) struct CallOne;
 pub(in crate::mcp) struct Input {
     /// The tool's exact id, as `find` gives it.
     tool_id: String,
-    /// Values for its parameters, as `open` describes them.
+    /// Values for its parameters, as `open` describes them. They are passed on as they are.
     #[serde(default)]
     parameters: Map<String, Value>,
     /// Show what a change would do, and change nothing.
@@ -54,9 +52,10 @@ impl McpTool for CallOne {
         if !call.engine().may_call(&call.caller, tool.document()) {
             return Err(EngineError::not_found("tool", &input.tool_id));
         }
-        let plan = SentPlan::ExecutionPlan {
-            plan: Box::new(plan(&input)?),
-            fallbacks: Vec::new(),
+        let plan = SentPlan::Call {
+            plan: PlanId::from_uuid(Uuid::now_v7()),
+            tool: tool.document().tool_id.clone(),
+            values: input.parameters,
         };
         let run = call
             .engine()
@@ -65,17 +64,4 @@ impl McpTool for CallOne {
         let subject = Subject::Run(run.run().summary.run_id);
         subject.go_on(call, &Applied::Acted).await
     }
-}
-
-/// The plan of one step.
-fn plan(input: &Input) -> Result<ExecutionPlan, EngineError> {
-    let id = Uuid::now_v7();
-    let plan = json!({
-        "id": format!("plan-{id}"),
-        "request_id": RequestId::from_uuid(id),
-        "steps": [{"id": "step-001", "name": "call", "tool": input.tool_id, "parameters": input.parameters}],
-    });
-    let read = read_value::<ExecutionPlan>(&plan);
-    read.map(|(plan, _)| plan)
-        .map_err(|violations| EngineError::violations(ExecutionPlan::NAME.as_str(), &violations))
 }

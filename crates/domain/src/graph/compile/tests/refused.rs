@@ -174,7 +174,11 @@ fn b003_5_unknown_references_are_refused() {
     );
     assert_eq!(
         refers("${open"),
-        one(here, "reference", "`${` is not closed: write `$${` for these two characters")
+        one(
+            here,
+            "reference",
+            "`${` is not closed: write `$${` for these two characters"
+        )
     );
     let condition = json!({"type": "step_failure", "step_id": "step-001"});
     let steps = json!([
