@@ -181,6 +181,20 @@ fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
+/// What is given: `null` for a declared parameter is nothing. Names that are not declared stay, for [`bind`] to refuse.
+#[must_use]
+pub fn present(declared: &[Parameter], given: &Map<String, Value>) -> Map<String, Value> {
+    let mut present = given.clone();
+    for parameter in declared {
+        for name in [parameter.name.as_str(), parameter.called()] {
+            if present.get(name).is_some_and(Value::is_null) {
+                present.remove(name);
+            }
+        }
+    }
+    present
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -6,6 +6,8 @@ use charter_contract::parameter::{Parameter, ParameterType};
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::present;
+
 /// Longest text that is searched for mentions, in bytes.
 const MAX_TEXT: usize = 16_384;
 
@@ -25,7 +27,7 @@ const ORDINARY: &str = "a i an at be by do go if in is it me my no of on or so t
 /// The values for a skill's parameters: what is given, and for the rest what the text mentions.
 ///
 /// Only text parameters with allowed values or a pattern are looked for, word by word; the first word that fits is
-/// taken. A pattern that ordinary words fit finds nothing: the first of them would be taken for the value. Anything
+/// taken. `null` counts as not given. A pattern that ordinary words fit finds nothing: the first of them would be taken for the value. Anything
 /// given under another name is kept, for [`super::bind`] to refuse.
 #[must_use]
 pub fn from_request(
@@ -33,11 +35,11 @@ pub fn from_request(
     given: &Map<String, Value>,
     text: &str,
 ) -> Map<String, Value> {
-    let mut values = given.clone();
+    let mut values = present(declared, given);
     let text = prefix(text, MAX_TEXT);
     for parameter in declared {
         let name = parameter.name.as_ref();
-        if values.get(name).is_none_or(Value::is_null)
+        if !values.contains_key(name)
             && let Some(word) = mention(parameter, text)
         {
             values.insert(name.to_owned(), Value::String(word.to_owned()));

@@ -5,7 +5,7 @@
 use charter_contract::parameter::Parameter;
 use serde_json::{Map, Value};
 
-use super::{bind_so_far, check, from_request};
+use super::{bind_so_far, check, from_request, present};
 
 /// The values that a reply gives, beside those that are `known`: what is given outright, what its text
 /// mentions as [`from_request`] finds it, and the whole text where it mentions nothing, exactly one
@@ -22,8 +22,9 @@ pub fn from_reply(
         .filter(|parameter| !known.contains_key(parameter.name.as_ref()))
         .cloned()
         .collect();
-    let mut values = from_request(&open, given, text);
-    if values != *given {
+    let given = present(declared, given);
+    let mut values = from_request(&open, &given, text);
+    if values != given {
         return values;
     }
     let mut all = known.clone();
@@ -112,6 +113,12 @@ mod tests {
                 json!({"days": "x"}),
             ),
             (json!({"region": "eu-1"}), json!({}), " ", json!({})),
+            (
+                json!({"region": "eu-1"}),
+                json!({"vault": null, "days": null}),
+                "main",
+                json!({"vault": "main"}),
+            ),
         ] {
             assert_eq!(reply(known, given, text), gives, "{text}");
         }

@@ -41,7 +41,7 @@ impl Engine {
         let declared = self.declared_by(&run).await?;
         let person = caller.person();
         let mut values = run.parameters().clone();
-        values.extend(given.clone());
+        values.extend(parameters::present(&declared, given));
         let bound = parameters::bind_so_far(&declared, &values)
             .map_err(|faults| EngineError::parameters("the run's parameters", &faults))?;
         let command = RunOrder::Give {

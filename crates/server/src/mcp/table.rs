@@ -146,3 +146,21 @@ async fn carry_out<T: McpTool>(
         Reply::Task(task) => task.into(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Models fill in every field of a schema, also those that they have nothing for.
+    #[test]
+    fn null_for_an_argument_counts_as_not_given() {
+        let arguments = json!({"tool_id": "a.b", "dry_run": null, "parameters": {"x": null}});
+        let kept = json!({"tool_id": "a.b", "parameters": {"x": null}});
+        assert_eq!(given(arguments), kept);
+        assert!(serde_json::from_value::<call::Input>(kept).is_ok());
+        let nothing = serde_json::from_value::<call::Input>(given(json!({"tool_id": null})));
+        assert_eq!(nothing.unwrap_err().to_string(), "missing field `tool_id`");
+    }
+}
