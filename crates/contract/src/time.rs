@@ -28,9 +28,7 @@ impl Timestamp {
     /// # Errors
     /// [`TimeError`] for any other form, also those that ISO 8601 allows beyond RFC 3339.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        if !has_rfc3339_shape(text.as_bytes()) {
-            return Err(TimeError);
-        }
+        rfc3339_parts(text).ok_or(TimeError)?;
         let parsed: jiff::Timestamp = text.parse().map_err(|_| TimeError)?;
         Self::from_micros(parsed.as_microsecond())
     }
@@ -66,37 +64,45 @@ const YEAR_0000: i64 = -62_167_219_200;
 /// Seconds of 10000-01-01T00:00:00Z, which RFC 3339 can no longer write.
 const YEAR_10000: i64 = 253_402_300_800;
 
-/// `YYYY-MM-DDThh:mm:ss[.f+](Z|±hh:mm)`; the ranges of the parts are jiff's to judge,
-/// but for the offset, where jiff allows more hours than RFC 3339.
-fn has_rfc3339_shape(text: &[u8]) -> bool {
+/// The parts of `YYYY-MM-DDThh:mm:ss[.f+](Z|±hh:mm)`: date and time as they are written, and the seconds by which they
+/// are ahead of UTC. None for text of another form. The ranges of date and time are jiff's to judge.
+#[must_use]
+pub fn rfc3339_parts(text: &str) -> Option<(&str, i32)> {
     const FORM: &[u8; 19] = b"dddd-dd-ddTdd:dd:dd";
-    let Some((head, mut rest)) = text.split_at_checked(FORM.len()) else {
-        return false;
-    };
+    let (head, mut rest) = text.as_bytes().split_at_checked(FORM.len())?;
     let shaped = head.iter().zip(FORM).all(|(byte, form)| match form {
         b'd' => byte.is_ascii_digit(),
         b'T' => matches!(byte, b'T' | b't'),
         other => byte == other,
     });
+    if !shaped {
+        return None;
+    }
     if let [b'.', fraction @ ..] = rest {
         let digits = fraction
             .iter()
             .take_while(|byte| byte.is_ascii_digit())
             .count();
         if !(1..=MAX_FRACTION_DIGITS).contains(&digits) {
-            return false;
+            return None;
         }
-        rest = &fraction[digits..];
+        rest = fraction.get(digits..)?;
     }
-    shaped
-        && match rest {
-            [b'Z' | b'z'] => true,
-            [b'+' | b'-', h1, h2, b':', m1, m2] => {
-                [h1, h2, m1, m2].iter().all(|byte| byte.is_ascii_digit())
-                    && (*h1 - b'0') * 10 + (*h2 - b'0') <= 23
-            }
-            _ => false,
+    let written = text.get(..text.len() - rest.len())?;
+    match rest {
+        [b'Z' | b'z'] => Some((written, 0)),
+        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
+            let ahead = two_digits(*h1, *h2, 23)? * 3_600 + two_digits(*m1, *m2, 59)? * 60;
+            Some((written, if *sign == b'-' { -ahead } else { ahead }))
         }
+        _ => None,
+    }
+}
+
+fn two_digits(tens: u8, ones: u8, most: i32) -> Option<i32> {
+    let both = [tens, ones].iter().all(u8::is_ascii_digit);
+    let number = i32::from(tens) * 10 + i32::from(ones) - i32::from(b'0') * 11;
+    (both && number <= most).then_some(number)
 }
 
 /// Fractions finer than a nanosecond mean nothing to any clock.

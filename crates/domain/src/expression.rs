@@ -1,24 +1,35 @@
 //! CEL expressions of guardrails and of steps: compiled before they are needed, bounded and total when run.
 //!
 //! Google's Common Expression Language has no loops beyond its collections and no I/O, so an expression over a bounded
-//! context ends. How soon is known beforehand: a [`Condition`] has no loop within a loop and builds no lists, and is
-//! evaluated only where a [`Budget`] covers its work on the values at hand. Errors are values: an exception whose condition
-//! fails grants nothing (B000-12).
+//! context ends. How soon is known beforehand: a [`Condition`] is evaluated only where a [`Budget`] covers its work on the
+//! values at hand. Errors are values: an exception whose condition fails grants nothing (B000-12).
+//!
+//! An expression is what the CEL specification has it be, but for two things: arithmetic may mix `int` and `double`
+//! (`arithmetic`), and there is no present time (`calls`).
 
+mod arithmetic;
+mod calls;
 mod facts;
+mod loops;
 mod patterns;
 mod reads;
+mod texts;
+mod time;
 mod work;
 
 use std::fmt::{self, Write};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
+use cel::common::ast::IdedExpr;
+use cel::common::types::CelBool;
 use cel::extractors::This;
-use cel::{Context, Env, ExecutionError, Program};
+use cel::parser::Parser;
+use cel::{Context, ExecutionError, Value};
 use charter_contract::bounds::{CEL_BYTES, CEL_OPERATORS};
 use charter_contract::deeply::deeply;
 
-pub use facts::{Fact, Facts};
+pub use calls::CallFault;
+pub use facts::{Fact, Facts, Numbers};
 use patterns::Patterns;
 pub use reads::{Reads, Roots};
 pub use work::Budget;
@@ -58,9 +69,9 @@ pub enum ExpressionError {
     /// It takes all steps or parameters at once, so what it waits for is not known.
     #[error("the expression takes `{0}` as a whole; name a member: `{0}[\"name\"]`")]
     Whole(&'static str),
-    /// It has a loop within a loop, or builds a list.
-    #[error("the expression has a loop within a loop, or a `map`: its work has no bound")]
-    Loops,
+    /// It calls what is not there, or not in this way.
+    #[error(transparent)]
+    Call(#[from] CallFault),
     /// A regular expression of it cannot be used.
     #[error("the regular expression `{pattern}`: {reason}")]
     Pattern {
@@ -77,7 +88,7 @@ pub enum ExpressionError {
 /// An expression that answers true or false, compiled, and known to be bounded.
 #[derive(Debug)]
 pub struct Condition {
-    program: Program,
+    expression: IdedExpr,
     reads: Reads,
     patterns: Arc<Patterns>,
 }
@@ -86,8 +97,8 @@ impl Condition {
     /// Compiles an expression over `roots`.
     ///
     /// # Errors
-    /// Each [`ExpressionError`] but those of an answer: [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`],
-    /// [`ExpressionError::Costly`].
+    /// Each [`ExpressionError`] but those of an answer: [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`].
+    /// [`ExpressionError::Costly`] is one that is too much work whatever it is asked about.
     pub fn compile(source: &str, roots: Roots) -> Result<Self, ExpressionError> {
         if source.len() > CEL_BYTES {
             return Err(ExpressionError::TooLong);
@@ -96,15 +107,20 @@ impl Condition {
             return Err(ExpressionError::TooDeep);
         }
         deeply(|| {
-            let program = Program::compile(source)
+            let mut expression = Parser::new()
+                .parse(source)
                 .map_err(|errors| ExpressionError::Syntax(shortened(&errors)))?;
-            let reads = Reads::of(program.expression(), roots)?;
-            let patterns = Arc::new(Patterns::of(program.expression())?);
-            Ok(Self {
-                program,
+            calls::check(&expression)?;
+            let reads = Reads::of(&expression, roots)?;
+            let patterns = Arc::new(Patterns::of(&expression)?);
+            arithmetic::rewrite(&mut expression);
+            let condition = Self {
+                expression,
                 reads,
                 patterns,
-            })
+            };
+            Budget::default().cover(&condition, &Facts::default())?;
+            Ok(condition)
         })
     }
 
@@ -126,8 +142,7 @@ impl Condition {
     }
 
     fn answer(&self, facts: &Facts<'_>) -> Result<bool, ExpressionError> {
-        static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
-        let mut context = Context::with_env(Arc::clone(&ENV));
+        let mut context = Context::with_env(calls::environment());
         let patterns = Arc::clone(&self.patterns);
         let matches = move |This(text): This<Arc<String>>,
                             pattern: Arc<String>|
@@ -143,10 +158,13 @@ impl Condition {
                 context.add_variable_as_val(name, fact.lent(taken));
             }
         }
-        match self.program.execute(&context) {
-            Ok(cel::Value::Bool(answer)) => Ok(answer),
-            Ok(other) => Err(ExpressionError::NotBoolean(other.type_of().to_string())),
-            Err(error) => Err(ExpressionError::Failed(shortened(&error))),
+        let answer = Value::resolve_val(&self.expression, &context)
+            .map_err(|error| ExpressionError::Failed(shortened(&error)))?;
+        match answer.downcast_ref::<CelBool>() {
+            Some(answer) => Ok(*answer.inner()),
+            None => Err(ExpressionError::NotBoolean(
+                answer.get_type().name().to_owned(),
+            )),
         }
     }
 }

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::expression::{Fact, Facts};
+use crate::expression::{Fact, Facts, Numbers};
 use crate::guardrail::{EffectClass, Resolved};
 
 pub use considered::{Considered, Says, Why, rate_limit};
@@ -328,11 +328,12 @@ fn described(tool: &Tool) -> Value {
 
 /// What guardrail expressions are about, by the names of [`Roots::Gate`](crate::expression::Roots::Gate); `tool` is
 /// described.
-fn facts<'v>(tool: &'v Value, parameters: &'v Map<String, Value>, dry_run: bool) -> Facts<'v> {
+fn facts<'v>(tool: &'v Value, question: &'v Question<'_>) -> Facts<'v> {
+    let numbers = Numbers::among(&question.tool.parameters);
     [
         ("tool", Fact::Value(tool)),
-        ("parameters", Fact::Object(parameters)),
-        ("dry_run", Fact::Flag(dry_run)),
+        ("parameters", Fact::Parameters(question.parameters, numbers)),
+        ("dry_run", Fact::Flag(question.dry_run)),
     ]
     .into_iter()
     .collect()

@@ -10,10 +10,11 @@ mod size;
 mod source;
 mod step;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use charter_contract::dependency::{self, Node};
 use charter_contract::ids::{Label, StepId};
+use charter_contract::parameter::ParameterType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +111,9 @@ pub struct GraphParts {
     /// Tokens that models may use for it; 0 sets no limit (B002-17).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub token_budget: u64,
+    /// Parameters that are declared to be numbers, of which expressions ask.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numbers: BTreeMap<Label, ParameterType>,
     /// What is run once instead when a step fails that the run cannot do without (B003-8).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<Box<StepGraph>>,
@@ -143,6 +147,14 @@ impl StepGraph {
     /// # Errors
     /// The first [`GraphError`] in the order empty, duplicate, unknown, reversal, cycle, expression.
     pub fn new(parts: GraphParts) -> Result<Self, GraphError> {
+        let graph = Self::linked(parts)?;
+        graph.steps().iter().try_for_each(check_expressions)?;
+        Ok(graph)
+    }
+
+    /// The same but for expressions: those of a journal were accepted when it was opened. One that has no answer any more
+    /// fails its step, and the run can be shown, aborted and exported.
+    fn linked(parts: GraphParts) -> Result<Self, GraphError> {
         let steps = &parts.steps;
         if steps.iter().all(|step| step.reverses.is_some()) {
             return Err(GraphError::Empty);
@@ -170,7 +182,6 @@ impl StepGraph {
         if let Some(cycle) = find_cycle(steps) {
             return Err(GraphError::Cycle(cycle));
         }
-        steps.iter().try_for_each(check_expressions)?;
         Ok(Self {
             parts,
             places,
@@ -215,6 +226,12 @@ impl StepGraph {
         self.parts.token_budget
     }
 
+    /// Parameters that are declared to be numbers, of which expressions ask.
+    #[must_use]
+    pub fn numbers(&self) -> &BTreeMap<Label, ParameterType> {
+        &self.parts.numbers
+    }
+
     /// What is run once instead when a step fails that the run cannot do without.
     #[must_use]
     pub fn fallback(&self) -> Option<&StepGraph> {
@@ -251,7 +268,7 @@ impl TryFrom<GraphParts> for StepGraph {
     type Error = GraphError;
 
     fn try_from(parts: GraphParts) -> Result<Self, GraphError> {
-        Self::new(parts)
+        Self::linked(parts)
     }
 }
 

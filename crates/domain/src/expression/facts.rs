@@ -7,6 +7,7 @@ use cel::common::types::{
     CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt,
 };
 use cel::common::value::Val;
+use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::{Map, Number, Value};
 
 use super::reads::Taken;
@@ -20,14 +21,37 @@ pub struct Facts<'v>(BTreeMap<&'v str, Fact<'v>>);
 pub enum Fact<'v> {
     /// A value.
     Value(&'v Value),
-    /// An object, by its fields.
-    Object(&'v Map<String, Value>),
+    /// Parameters, of which some are declared to be numbers.
+    Parameters(&'v Map<String, Value>, Numbers<'v>),
     /// A text.
     Text(&'v str),
     /// True or false.
     Flag(bool),
     /// Fields that are put together for the question.
     Fields(BTreeMap<&'v str, Fact<'v>>),
+}
+
+/// Which parameters are numbers by their declaration. A `number` is a `double`, also where it is written without a
+/// fraction, and an `integer` is an `int`, also where it is written `3.0`: what an expression answers must not depend on it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Numbers<'v>(BTreeMap<&'v str, ParameterType>);
+
+impl<'v> Numbers<'v> {
+    /// The numbers among declared parameters.
+    #[must_use]
+    pub fn among(declared: &'v [Parameter]) -> Self {
+        let kinds = declared.iter();
+        kinds.map(|one| (one.name.as_str(), one.kind)).collect()
+    }
+}
+
+impl<'v> FromIterator<(&'v str, ParameterType)> for Numbers<'v> {
+    fn from_iter<I: IntoIterator<Item = (&'v str, ParameterType)>>(kinds: I) -> Self {
+        let is_number =
+            |kind: &ParameterType| matches!(kind, ParameterType::Number | ParameterType::Integer);
+        let numbers = kinds.into_iter().filter(|(_, kind)| is_number(kind));
+        Self(numbers.collect())
+    }
 }
 
 impl<'v> FromIterator<(&'v str, Fact<'v>)> for Facts<'v> {
@@ -56,7 +80,7 @@ impl<'v> Fact<'v> {
     pub(super) fn field(&self, name: &str) -> Option<Self> {
         match self {
             Self::Fields(fields) => fields.get(name).cloned(),
-            Self::Value(_) | Self::Object(_) | Self::Text(_) | Self::Flag(_) => {
+            Self::Value(_) | Self::Parameters(..) | Self::Text(_) | Self::Flag(_) => {
                 self.object()?.get(name).map(Self::Value)
             }
         }
@@ -65,7 +89,7 @@ impl<'v> Fact<'v> {
     fn object(&self) -> Option<&'v Map<String, Value>> {
         match self {
             Self::Value(value) => value.as_object(),
-            Self::Object(fields) => Some(fields),
+            Self::Parameters(fields, _) => Some(fields),
             Self::Fields(_) | Self::Text(_) | Self::Flag(_) => None,
         }
     }
@@ -77,7 +101,7 @@ impl<'v> Fact<'v> {
                 let at = usize::try_from(at).ok()?;
                 value.as_array()?.get(at).map(Self::Value)
             }
-            Self::Object(_) | Self::Fields(_) | Self::Text(_) | Self::Flag(_) => None,
+            Self::Parameters(..) | Self::Fields(_) | Self::Text(_) | Self::Flag(_) => None,
         }
     }
 
@@ -86,17 +110,21 @@ impl<'v> Fact<'v> {
     }
 
     pub(super) fn is_text(&self) -> bool {
+        self.text().is_some()
+    }
+
+    pub(super) fn text(&self) -> Option<&'v str> {
         match self {
-            Self::Text(_) => true,
-            Self::Value(value) => value.is_string(),
-            Self::Object(_) | Self::Fields(_) | Self::Flag(_) => false,
+            Self::Text(text) => Some(text),
+            Self::Value(value) => value.as_str(),
+            Self::Parameters(..) | Self::Fields(_) | Self::Flag(_) => None,
         }
     }
 
     pub(super) fn size(&self) -> Size {
         match self {
             Self::Value(value) => Size::of(value),
-            Self::Object(fields) => Size::of_fields(fields),
+            Self::Parameters(fields, _) => Size::of_fields(fields),
             Self::Text(text) => Size::of_text(text),
             Self::Flag(_) => Size::SCALAR,
             Self::Fields(fields) => {
@@ -118,16 +146,31 @@ impl<'v> Fact<'v> {
         match self.object() {
             Some(fields) => {
                 let named = fields.iter().filter(|(name, _)| names.contains(*name));
-                map(named.map(|(name, value)| (name.as_str(), lent(value))))
+                map(named.map(|(name, value)| (name.as_str(), self.lent_field(name, value))))
             }
             None => self.whole(),
+        }
+    }
+
+    /// A field as it is declared.
+    fn lent_field(&self, name: &str, value: &'v Value) -> Box<dyn Val + 'v> {
+        let kind = match self {
+            Self::Parameters(_, Numbers(kinds)) => kinds.get(name),
+            Self::Value(_) | Self::Text(_) | Self::Flag(_) | Self::Fields(_) => None,
+        };
+        match (kind, value) {
+            (Some(kind), Value::Number(number)) => declared(*kind, number),
+            (Some(_) | None, _) => lent(value),
         }
     }
 
     fn whole(&self) -> Box<dyn Val + 'v> {
         match self {
             Self::Value(value) => lent(value),
-            Self::Object(fields) => object(fields),
+            Self::Parameters(fields, _) => {
+                let fields = fields.iter();
+                map(fields.map(|(name, value)| (name.as_str(), self.lent_field(name, value))))
+            }
             Self::Text(text) => Box::new(CelString::from(*text)),
             Self::Flag(flag) => Box::new(CelBool::from(*flag)),
             Self::Fields(fields) => map(fields.iter().map(|(name, fact)| (*name, fact.whole()))),
@@ -161,13 +204,35 @@ fn map<'v>(fields: impl Iterator<Item = (&'v str, Box<dyn Val + 'v>)>) -> Box<dy
     Box::new(CelMap::from(fields))
 }
 
+/// A number of JSON: whole ones are `int`, so that they may be reckoned with like those of an expression. One that an
+/// `int` has no room for keeps its digits as a `uint`.
 fn number(number: &Number) -> Box<dyn Val> {
-    if let Some(whole) = number.as_u64() {
-        Box::new(CelUInt::from(whole))
-    } else if let Some(whole) = number.as_i64() {
+    if let Some(whole) = number.as_i64() {
         Box::new(CelInt::from(whole))
+    } else if let Some(whole) = number.as_u64() {
+        Box::new(CelUInt::from(whole))
     } else {
         Box::new(CelDouble::from(number.as_f64().unwrap_or(f64::NAN)))
+    }
+}
+
+/// A number of a parameter that is declared as one.
+fn declared(kind: ParameterType, number: &Number) -> Box<dyn Val> {
+    /// From here on a `double` has no place for every whole number.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let double = number.as_f64().unwrap_or(f64::NAN);
+    match kind {
+        ParameterType::Number => Box::new(CelDouble::from(double)),
+        ParameterType::Integer
+            if number.is_f64() && double.fract() == 0.0 && double.abs() < EXACT =>
+        {
+            Box::new(CelInt::from(double as i64))
+        }
+        ParameterType::Integer
+        | ParameterType::String
+        | ParameterType::Boolean
+        | ParameterType::Array
+        | ParameterType::Object => self::number(number),
     }
 }
 
@@ -259,6 +324,18 @@ impl Size {
             items: size.items.saturating_add(1),
             item: size.item.or(item),
         })
+    }
+
+    /// A list of so many items of this size.
+    pub(super) fn of_times(item: Amount, times: u64) -> Self {
+        Self {
+            whole: Amount {
+                values: item.values.saturating_mul(times).saturating_add(1),
+                bytes: item.bytes.saturating_mul(times),
+            },
+            items: times,
+            item,
+        }
     }
 
     /// Any part of a value of this size.

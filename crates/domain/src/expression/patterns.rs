@@ -137,7 +137,8 @@ fn collect(
     parts.try_for_each(|part| collect(part, patterns))
 }
 
-fn parts(expression: &IdedExpr) -> Vec<&IdedExpr> {
+/// The expressions that an expression is made of.
+pub(super) fn parts(expression: &IdedExpr) -> Vec<&IdedExpr> {
     match &expression.expr {
         Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => Vec::new(),
         Expr::Select(select) => vec![&*select.operand],

@@ -1,8 +1,7 @@
 //! What an expression reads, known before it is evaluated.
 //!
 //! A step waits for every step that its expression names, so an expression has to name them: one that takes `steps` as a
-//! whole is refused. So is a loop within a loop, and `map`, which builds lists: what is left is work that a bound can be
-//! set to (B003-9).
+//! whole is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +10,7 @@ use cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, SelectExpr, operators,
 };
 
-use super::ExpressionError;
+use super::{CallFault, ExpressionError, calls};
 
 const PARAMETERS: &str = "parameters";
 const STEPS: &str = "steps";
@@ -64,13 +63,12 @@ impl Reads {
     /// What the expression reads.
     ///
     /// # Errors
-    /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Loops`].
+    /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Call`] for the present time.
     pub(super) fn of(expression: &IdedExpr, roots: Roots) -> Result<Self, ExpressionError> {
         let mut reader = Reader {
             roots,
             reads: Self::default(),
             bound: Vec::new(),
-            looping: false,
         };
         reader.read(expression)?;
         Ok(reader.reads)
@@ -86,13 +84,15 @@ impl Reads {
 struct Reader<'e> {
     roots: Roots,
     reads: Reads,
-    /// Names that a loop around this place brings.
+    /// Names that the loops around this place bring.
     bound: Vec<&'e str>,
-    looping: bool,
 }
 
 impl<'e> Reader<'e> {
     fn read(&mut self, expression: &'e IdedExpr) -> Result<(), ExpressionError> {
+        if self.is_type(expression) {
+            return Ok(());
+        }
         match &expression.expr {
             Expr::Unspecified | Expr::Literal(_) => Ok(()),
             Expr::Ident(name) => self.ident(name),
@@ -121,6 +121,7 @@ impl<'e> Reader<'e> {
         }
         match self.roots.find(name) {
             Some(root) => self.whole(root),
+            None if calls::is_clock(name) => Err(CallFault::Clock(name.to_owned()).into()),
             None => Err(ExpressionError::Unknown {
                 name: name.to_owned(),
                 roots: self.roots,
@@ -164,29 +165,34 @@ impl<'e> Reader<'e> {
                 }
             };
         }
-        let mut parts = call.target.iter().map(AsRef::as_ref).chain(&call.args);
+        // What a namespace is called is no value.
+        let target = call
+            .target
+            .iter()
+            .filter(|_| calls::qualified(call).is_none());
+        let mut parts = target.map(AsRef::as_ref).chain(&call.args);
         parts.try_for_each(|part| self.read(part))
     }
 
     fn comprehension(&mut self, looped: &'e ComprehensionExpr) -> Result<(), ExpressionError> {
         self.read(&looped.iter_range)?;
-        if self.looping || matches!(Loop::of(looped), Loop::Builds) {
-            return Err(ExpressionError::Loops);
-        }
-        self.looping = true;
+        self.read(&looped.accu_init)?;
+        let around = self.bound.len();
         self.bound
             .extend([looped.iter_var.as_str(), looped.accu_var.as_str()]);
         self.bound.extend(looped.iter_var2.as_deref());
-        let body = [
-            &looped.accu_init,
-            &looped.loop_cond,
-            &looped.loop_step,
-            &looped.result,
-        ];
+        let body = [&looped.loop_cond, &looped.loop_step, &looped.result];
         body.into_iter().try_for_each(|part| self.read(part))?;
-        self.looping = false;
-        self.bound.clear();
+        self.bound.truncate(around);
         Ok(())
+    }
+
+    /// Whether an expression names a type, which no loop and no fact has the name of.
+    fn is_type(&self, expression: &IdedExpr) -> bool {
+        match &expression.expr {
+            Expr::Ident(name) if self.bound.contains(&name.as_str()) => false,
+            _ => calls::is_type(expression),
+        }
     }
 
     fn root(&self, expression: &IdedExpr) -> Option<&'static str> {
@@ -221,50 +227,6 @@ pub(super) fn index(call: &CallExpr) -> Option<(&IdedExpr, &IdedExpr)> {
         [of, key] if indexes.contains(&call.func_name.as_str()) => Some((of, key)),
         _ => None,
     }
-}
-
-/// What becomes of the items that a loop goes over.
-pub(super) enum Loop<'e> {
-    /// They are looked at: `all`, `exists`, `exists_one`.
-    Looks,
-    /// Those for which this holds are kept, in a list: `filter`.
-    Keeps(&'e IdedExpr),
-    /// Something else is put into a list: `map`.
-    Builds,
-}
-
-impl<'e> Loop<'e> {
-    pub(super) fn of(looped: &'e ComprehensionExpr) -> Self {
-        if !matches!(looped.accu_init.expr, Expr::List(_)) {
-            return Self::Looks;
-        }
-        match kept(looped) {
-            Some(condition) => Self::Keeps(condition),
-            None => Self::Builds,
-        }
-    }
-}
-
-/// The condition of `condition ? @result + [item] : @result`.
-fn kept(looped: &ComprehensionExpr) -> Option<&IdedExpr> {
-    let Expr::Call(chosen) = &looped.loop_step.expr else {
-        return None;
-    };
-    let [condition, kept, _] = chosen.args.as_slice() else {
-        return None;
-    };
-    let Expr::Call(grown) = &kept.expr else {
-        return None;
-    };
-    let [_, added] = grown.args.as_slice() else {
-        return None;
-    };
-    let Expr::List(added) = &added.expr else {
-        return None;
-    };
-    let is_item =
-        |item: &IdedExpr| matches!(&item.expr, Expr::Ident(name) if *name == looped.iter_var);
-    matches!(added.elements.as_slice(), [item] if is_item(item)).then_some(condition)
 }
 
 #[cfg(test)]

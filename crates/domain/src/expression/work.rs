@@ -11,9 +11,10 @@ use cel::common::ast::{
 use charter_contract::bounds::CEL_STEPS;
 
 use super::facts::{Amount, Fact, Facts, Size};
-use super::patterns;
-use super::reads::{Loop, Taken, index};
-use super::{Condition, ExpressionError};
+use super::loops::Built;
+use super::reads::{Taken, index};
+use super::texts::{self, Made};
+use super::{Condition, ExpressionError, arithmetic, patterns};
 
 /// Work of compiling a byte of an expression.
 const COMPILED_BYTE: u64 = 5;
@@ -106,7 +107,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
                 self.lending(fact, taken)?;
             }
         }
-        self.read(condition.program.expression()).map(drop)
+        self.read(&condition.expression).map(drop)
     }
 
     /// Making CEL's values of what the expression takes. Texts are not copied.
@@ -250,12 +251,21 @@ impl<'e, 'v> Estimate<'e, 'v> {
             ("size", [Shape::Known(fact)]) if !fact.is_text() => Ok(Shape::SCALAR),
             ("matches", [text, _]) => {
                 let text = self.size(text).whole;
-                let literal = call.args.last().is_some_and(is_text);
+                let literal = call.args.last().is_some_and(|part| literal(part).is_some());
                 self.add(patterns::work_on(text.bytes, literal))?;
                 Ok(Shape::SCALAR)
             }
+            ("split", [text, ..]) => {
+                let size = self.split(text, call);
+                self.add(size.whole.work())?;
+                Ok(Shape::Made(size))
+            }
             (name, shapes) => {
                 let sizes: Vec<Size> = shapes.iter().map(|shape| self.size(shape)).collect();
+                if let Some(Made { work, size }) = texts::made(name, &sizes, call) {
+                    self.add(work)?;
+                    return Ok(Shape::Made(size));
+                }
                 let all = sizes.into_iter().reduce(Size::and).unwrap_or(Size::SCALAR);
                 self.add(all.whole.work())?;
                 Ok(Shape::Made(if makes_scalar(name) {
@@ -263,6 +273,34 @@ impl<'e, 'v> Estimate<'e, 'v> {
                 } else {
                     all
                 }))
+            }
+        }
+    }
+
+    /// The parts of a text that is split: what they are, where text and separator are known, and at most that otherwise.
+    fn split(&mut self, text: &Shape<'v>, call: &'e CallExpr) -> Size {
+        let whole = self.size(text).whole;
+        let separator = call.args.first().and_then(literal);
+        match (text, separator) {
+            (Shape::Known(fact), Some(separator)) if !separator.is_empty() => {
+                let text = fact.text().unwrap_or_default();
+                self.effort = self.effort.saturating_add(whole.work());
+                Size::of_items(text.split(separator).map(|part| Size::of_text(part).whole))
+            }
+            (Shape::Known(_) | Shape::Made(_), _) => {
+                let most = separator.map_or(0, str::len).max(1) as u64;
+                let items = (whole.bytes / most).saturating_add(1);
+                Size {
+                    whole: Amount {
+                        values: items.saturating_add(1),
+                        bytes: whole.bytes,
+                    },
+                    items,
+                    item: Amount {
+                        values: 1,
+                        bytes: whole.bytes,
+                    },
+                }
             }
         }
     }
@@ -297,34 +335,38 @@ impl<'e, 'v> Estimate<'e, 'v> {
         let range = self.size(&range);
         // Each item is copied into the loop's variable.
         self.add(range.whole.work())?;
-        self.read(&looped.accu_init)?;
+        let begun = self.read(&looped.accu_init)?;
+        let begun = self.size(&begun);
         let item = Size {
             whole: range.item,
             items: range.item.values,
             item: range.item,
         };
-        let kind = Loop::of(looped);
-        let kept = match kind {
-            Loop::Keeps(_) => range,
-            Loop::Looks | Loop::Builds => Size::SCALAR,
-        };
         let around = self.bound.len();
         self.bound.push((looped.iter_var.as_str(), item));
-        self.bound.push((looped.accu_var.as_str(), kept));
+        self.bound.push((looped.accu_var.as_str(), begun));
         let before = std::mem::take(&mut self.work);
-        self.read(&looped.loop_cond)?;
-        match kind {
-            Loop::Keeps(condition) => {
-                self.read(condition)?;
-                self.add(item.whole.work())?;
+        let built = match Built::of(looped) {
+            Some(Built { condition, item }) => {
+                if let Some(condition) = condition {
+                    self.read(condition)?;
+                }
+                Some(self.copied(item)?)
             }
-            Loop::Looks | Loop::Builds => {
+            None => {
+                self.read(&looped.loop_cond)?;
                 self.read(&looped.loop_step)?;
+                None
             }
-        }
+        };
         let turn = std::mem::replace(&mut self.work, before);
         self.add(turn.saturating_add(2).saturating_mul(range.items))?;
-        let result = self.read(&looped.result)?;
+        let result = match built {
+            // What is kept is no more than what was there.
+            Some(_) if Built::keeps(looped) => Shape::Made(range),
+            Some(item) => Shape::Made(Size::of_times(item, range.items)),
+            None => self.read(&looped.result)?,
+        };
         self.bound.truncate(around);
         Ok(result)
     }
@@ -356,8 +398,12 @@ fn field<'v>(of: &Shape<'v>, name: &str) -> Shape<'v> {
     }
 }
 
-fn is_text(expression: &IdedExpr) -> bool {
-    matches!(&expression.expr, Expr::Literal(LiteralValue::String(_)))
+/// The text that an expression is, where it is written out.
+pub(super) fn literal(expression: &IdedExpr) -> Option<&str> {
+    match &expression.expr {
+        Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),
+        _ => None,
+    }
 }
 
 /// Whether a function or operator has no list, map or text for an answer.
@@ -369,11 +415,11 @@ fn makes_scalar(name: &str) -> bool {
         operators::LESS_EQUALS,
         operators::GREATER,
         operators::GREATER_EQUALS,
-        operators::SUBSTRACT,
-        operators::MULTIPLY,
-        operators::DIVIDE,
-        operators::MODULO,
         operators::NEGATE,
+        arithmetic::SUBTRACT,
+        arithmetic::MULTIPLY,
+        arithmetic::DIVIDE,
+        arithmetic::REMAINDER,
         "size",
         "contains",
         "startsWith",
@@ -383,6 +429,8 @@ fn makes_scalar(name: &str) -> bool {
         "double",
         "bool",
         "type",
+        "timestamp",
+        "duration",
     ];
-    scalar.contains(&name)
+    scalar.contains(&name) || name.starts_with("get")
 }

@@ -154,7 +154,7 @@ fn guardrails<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)
         return;
     }
     let tool = described(question.tool);
-    let facts = facts(&tool, question.parameters, question.dry_run);
+    let facts = facts(&tool, question);
     let budget = &mut Budget::default();
     for resolved in guardrail::strictest_first(question.guardrails) {
         let word = guardrail::word(resolved, question.class(), &facts, budget);

@@ -11,9 +11,10 @@ mod skill;
 mod tools;
 mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use charter_contract::ids::StepId;
+use charter_contract::ids::{Label, StepId};
+use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::{Map, Value};
 
 use super::{Edge, GraphError, On};
@@ -46,6 +47,14 @@ fn referred(
         }));
     }
     Ok(steps)
+}
+
+/// The numbers among declared parameters, as a graph keeps them for its expressions.
+fn numbers(declared: &[Parameter]) -> BTreeMap<Label, ParameterType> {
+    let is_number =
+        |one: &&Parameter| matches!(one.kind, ParameterType::Number | ParameterType::Integer);
+    let numbers = declared.iter().filter(is_number);
+    numbers.map(|one| (one.name.clone(), one.kind)).collect()
 }
 
 /// An edge on the success of each, once.

@@ -209,12 +209,19 @@ fn b000_12_what_does_not_compile_is_refused() {
         problems(&[("guardrails/g.yaml", &unknown)]),
         ["guardrails/g.yaml:7:1 `tol` is no name here: use tool, parameters, dry_run"]
     );
-    let nested = guardrail.replace("'tool.id =='", "'[1].all(a, [1].all(b, a == b))'");
+    let called = guardrail.replace("'tool.id =='", "'tool.name.lowercase() == \"x\"'");
     assert_eq!(
-        problems(&[("guardrails/g.yaml", &nested)]),
-        [
-            "guardrails/g.yaml:7:1 the expression has a loop within a loop, or a `map`: its work has no bound"
-        ]
+        problems(&[("guardrails/g.yaml", &called)]),
+        ["guardrails/g.yaml:7:1 there is no function `lowercase`; did you mean `lowerAscii`?"]
+    );
+    let excepted = guardrail.replace(
+        "when: 'tool.id =='\n",
+        "exceptions:\n  - {condition: 'dry_run && now() > timestamp(0)', allow: true}\n",
+    );
+    let found = problems(&[("guardrails/g.yaml", &excepted)]);
+    assert!(
+        found[0].starts_with("guardrails/g.yaml:8:6 there is no `now`: an expression is answered from its facts alone"),
+        "{found:?}"
     );
     let loops = guardrail.replace(
         "'tool.id =='",

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::event::{ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, Tokens};
 use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
-use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Roots};
+use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Numbers, Roots};
 use crate::graph::{Action, Edge, Join, On, Step};
 use crate::reference::{ReferenceError, resolve};
 
@@ -175,8 +175,10 @@ impl Run {
             ];
             (id.as_ref() as &str, Fact::Fields(BTreeMap::from(known)))
         });
+        let numbers = self.graph.numbers().iter();
+        let numbers: Numbers<'_> = numbers.map(|(name, kind)| (name.as_str(), *kind)).collect();
         let facts: Facts<'_> = [
-            ("parameters", Fact::Object(self.parameters())),
+            ("parameters", Fact::Parameters(self.parameters(), numbers)),
             ("steps", Fact::Fields(steps.collect())),
         ]
         .into_iter()

@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::agentic::plan::OnStepFailure;
 use charter_contract::ids::StepId;
+use charter_contract::parameter::Parameter;
 use charter_contract::violation::Report;
 use serde_json::{Map, Value};
 
+use super::numbers;
 use super::tools::{Call, Calls};
 use crate::expression::{Condition, Roots};
 use crate::graph::size::Size;
@@ -58,11 +60,15 @@ pub(super) enum Claim<'d> {
     Expression(&'d str),
 }
 
-/// Compiles the first flow with the chain of fallbacks among the others.
+/// Compiles the first flow with the chain of fallbacks among the others, over parameters of which these are declared.
 ///
 /// # Errors
 /// Everything that is wrong with any of them.
-pub(super) fn compile(flows: &[Flow<'_>], calls: &Calls<'_>) -> Result<StepGraph, Report> {
+pub(super) fn compile(
+    flows: &[Flow<'_>],
+    declared: &[Parameter],
+    calls: &Calls<'_>,
+) -> Result<StepGraph, Report> {
     let mut report = Report::new();
     let chain = chain(flows, &mut report);
     let mut size = Size::of_plan();
@@ -97,6 +103,7 @@ pub(super) fn compile(flows: &[Flow<'_>], calls: &Calls<'_>) -> Result<StepGraph
         }
         let made = StepGraph::new(GraphParts {
             steps,
+            numbers: numbers(declared),
             fallback: graph.take(),
             source: source.clone(),
             ..GraphParts::default()

@@ -51,7 +51,7 @@ pub fn from_pipeline(
     let others = fallbacks.iter().enumerate();
     let others = others.map(|(at, pipeline)| flow(pipeline, format!("/fallbacks/{at}")));
     let flows: Vec<Flow<'_>> = [first].into_iter().chain(others).collect();
-    match compile(&flows, &calls) {
+    match compile(&flows, &inputs, &calls) {
         Ok(graph) if report.violations.is_empty() => Ok((graph, inputs)),
         Ok(_) => Err(report),
         Err(more) => {

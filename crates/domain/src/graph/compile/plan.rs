@@ -27,7 +27,7 @@ pub fn from_plan(
     let others = fallbacks.iter().enumerate();
     let others = others.map(|(at, plan)| flow(plan, format!("/fallbacks/{at}")));
     let flows: Vec<Flow<'_>> = [first].into_iter().chain(others).collect();
-    compile(&flows, &calls)
+    compile(&flows, &[], &calls)
 }
 
 fn flow(plan: &ExecutionPlan, here: String) -> Flow<'_> {

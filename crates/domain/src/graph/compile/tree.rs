@@ -11,6 +11,7 @@ use charter_contract::violation::Report;
 use serde_json::{Map, Value, json};
 
 use super::flow::{read, refuse};
+use super::numbers;
 use super::tools::{CallableTools, Calls};
 use crate::graph::size::Size;
 use crate::graph::{
@@ -63,6 +64,7 @@ pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepG
     }
     let parts = GraphParts {
         steps,
+        numbers: numbers(&tree.inputs),
         source: Some(Source::DecisionTree(tree.id.clone())),
         ..GraphParts::default()
     };

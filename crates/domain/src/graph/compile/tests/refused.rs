@@ -242,6 +242,8 @@ fn b003_9_expressions_are_checked_before_the_first_step() {
     assert_eq!(with("1 +"), "expression");
     assert_eq!(with("tool.id == 1"), "expression");
     assert_eq!(with("size(steps) == 1"), "expression");
+    assert_eq!(with("now() == 1"), "expression");
+    assert_eq!(with("'a'.lowr() == 'a'"), "expression");
     assert_eq!(with("parameters.unwanted == 1"), "reference");
     assert_eq!(with(r#"steps["step-009"].state == "failed""#), "reference");
     assert_eq!(with(r#"steps["not an id"].state == "failed""#), "reference");
