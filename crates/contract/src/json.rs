@@ -3,8 +3,9 @@
 //!
 //! serde_json reads 127 levels on the caller's stack and turns seven bytes of text into half a KiB. A [`Profile`] names
 //! what a source may send; [`decode`] measures the text in one pass without recursion and reads it only within the
-//! profile. [`Meter`] measures a text that arrives in pieces, [`extent_of`] a value that was made here.
+//! profile. [`Lines`] measures messages that arrive in pieces, [`extent_of`] a value that was made here.
 
+mod lines;
 mod meter;
 mod numbers;
 mod weight;
@@ -17,12 +18,13 @@ use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::de::{Deserializer, Read};
 use serde_json::{Map, Value, map};
 
+use self::meter::Meter;
 use self::weight::{TEXT, VALUE, of_fields, of_items};
 use crate::bounds;
 use crate::charset;
 use crate::deeply::deeply;
 
-pub use meter::Meter;
+pub use lines::{Line, Lines};
 
 /// What a source of JSON may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ const PLAIN_DIGITS: u32 = 18;
 
 /// Measures one text that arrives in pieces.
 #[derive(Debug)]
-pub struct Meter {
+pub(super) struct Meter {
     profile: Profile,
     bytes: usize,
     extent: Extent,
@@ -47,7 +47,7 @@ enum Container {
 impl Meter {
     /// Before the first byte.
     #[must_use]
-    pub fn new(profile: Profile) -> Self {
+    pub(super) fn new(profile: Profile) -> Self {
         Self {
             profile,
             bytes: 0,
@@ -64,7 +64,7 @@ impl Meter {
     ///
     /// # Errors
     /// [`TooMuch`] once all pieces together are more than the profile allows.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
+    pub(super) fn feed(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > self.profile.bytes {
             return Err(TooMuch::Bytes {
@@ -92,7 +92,7 @@ impl Meter {
 
     /// How much all pieces so far are.
     #[must_use]
-    pub fn extent(&self) -> Extent {
+    pub(super) fn extent(&self) -> Extent {
         self.extent
     }
 
@@ -115,8 +115,7 @@ impl Meter {
     }
 
     /// Whether a number has so many digits, or an exponent, that it may not be kept as it is written.
-    #[must_use]
-    pub fn may_hold_long_numbers(&self) -> bool {
+    pub(super) fn may_hold_long_numbers(&self) -> bool {
         self.long_numbers
     }
 

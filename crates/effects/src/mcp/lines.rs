@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
-use charter_contract::json::{Meter, Profile, TooMuch, decode_beside_numbers, extent};
+use charter_contract::json::{Line, Lines, Profile, TooMuch, decode_beside_numbers};
 use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -22,9 +22,7 @@ const PIECE_BYTES: usize = 8 << 10;
 /// failure of the request that it answers, or nothing.
 pub(super) struct Bounded<R> {
     inner: R,
-    /// Of the line that is being read.
-    meter: Box<Meter>,
-    line: Vec<u8>,
+    lines: Lines,
     /// Lines that are complete, and how much of them was handed on.
     ready: Vec<u8>,
     given: usize,
@@ -35,8 +33,7 @@ impl<R> Bounded<R> {
     pub(super) fn new(inner: R, fault: Arc<OnceLock<String>>) -> Self {
         Self {
             inner,
-            meter: Box::new(Meter::new(Profile::MESSAGE)),
-            line: Vec::new(),
+            lines: Lines::new(Profile::MESSAGE),
             ready: Vec::new(),
             given: 0,
             fault,
@@ -45,24 +42,14 @@ impl<R> Bounded<R> {
 
     /// Takes in what was read, line by line.
     fn take_in(&mut self, read: &[u8]) -> Result<(), TooMuch> {
-        for (lines, part) in read.split(|byte| *byte == b'\n').enumerate() {
-            if lines > 0 {
-                self.end_line();
+        let (ready, mut first) = (&mut self.ready, None);
+        self.lines.feed(read, |line| match passable(line) {
+            Ok(mut bytes) => ready.append(&mut bytes),
+            Err(much) => {
+                first.get_or_insert(much);
             }
-            self.meter.feed(part)?;
-            self.line.extend_from_slice(part);
-        }
-        Ok(())
-    }
-
-    fn end_line(&mut self) {
-        let mut line = std::mem::take(&mut self.line);
-        line.push(b'\n');
-        if self.meter.may_hold_long_numbers() {
-            line = passable(line);
-        }
-        self.ready.append(&mut line);
-        *self.meter = Meter::new(Profile::MESSAGE);
+        });
+        first.map_or(Ok(()), Err)
     }
 
     /// Hands on what is complete; whether there was any.
@@ -111,7 +98,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
             ready!(Pin::new(&mut this.inner).poll_read(context, &mut piece))?;
             if piece.filled().is_empty() {
                 // The end: what is left is no whole line.
-                this.ready.append(&mut this.line);
+                this.ready.append(&mut this.lines.rest());
                 this.give(buffer);
                 return Poll::Ready(Ok(()));
             }
@@ -130,23 +117,24 @@ struct Answering {
 }
 
 /// A line as the SDK may read it.
-fn passable(line: Vec<u8>) -> Vec<u8> {
-    let much = match extent(&line, Profile::MESSAGE) {
-        Err(much) if !http::is_of_listing(&much) => much,
-        Ok(_) | Err(_) => return line,
+fn passable(line: Line) -> Result<Vec<u8>, TooMuch> {
+    let much = match line.refused {
+        Some(much @ TooMuch::Number { .. }) if !http::is_of_listing(&much) => much,
+        Some(TooMuch::Number { .. }) | None => return Ok(line.bytes),
+        Some(much) => return Err(much),
     };
     let said = format!("its answer {much}");
     tracing::warn!(said, "an MCP server's message is left out");
-    let answering = decode_beside_numbers::<Answering>(&line, Profile::MESSAGE).ok();
+    let answering = decode_beside_numbers::<Answering>(&line.bytes, Profile::MESSAGE).ok();
     let asked = answering.filter(|message| message.method.is_none());
     let failure = asked.and_then(|message| message.id).and_then(|id| {
         let failure = http::failure_of(id, &said);
         serde_json::to_vec(&failure).ok()
     });
-    failure.map_or_else(Vec::new, |mut failure| {
+    Ok(failure.map_or_else(Vec::new, |mut failure| {
         failure.push(b'\n');
         failure
-    })
+    }))
 }
 
 #[cfg(test)]

@@ -1,0 +1,155 @@
+//! Messages that arrive in pieces, one on each line. Must not know what a message says.
+
+use super::{Meter, Profile, TooMuch, numbers};
+
+/// A line that was measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// With its line break; empty where the line is larger than its profile allows.
+    pub bytes: Vec<u8>,
+    /// Why it is refused. Beside a number that is refused, [`super::decode_beside_numbers`] reads the line.
+    pub refused: Option<TooMuch>,
+}
+
+/// Measures lines, and keeps no more of one than its profile allows.
+#[derive(Debug)]
+pub struct Lines {
+    profile: Profile,
+    /// Of the line that is being read.
+    meter: Box<Meter>,
+    line: Vec<u8>,
+    /// Whether what is left of the line is left out.
+    skips: bool,
+}
+
+impl Lines {
+    /// Before the first line.
+    #[must_use]
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            meter: Box::new(Meter::new(profile)),
+            line: Vec::new(),
+            skips: false,
+        }
+    }
+
+    /// Takes in the next piece. `take` gets each line that ends in it, and a line that is larger than its profile allows
+    /// as soon as that is known.
+    pub fn feed(&mut self, piece: &[u8], mut take: impl FnMut(Line)) {
+        for (breaks, part) in piece.split(|byte| *byte == b'\n').enumerate() {
+            if breaks > 0
+                && let Some(line) = self.end()
+            {
+                take(line);
+            }
+            if self.skips {
+                continue;
+            }
+            match self.meter.feed(part) {
+                Ok(()) => self.line.extend_from_slice(part),
+                Err(much) => {
+                    self.skips = true;
+                    self.line = Vec::new();
+                    take(Line {
+                        bytes: Vec::new(),
+                        refused: Some(much),
+                    });
+                }
+            }
+        }
+    }
+
+    /// What came behind the last line break.
+    #[must_use]
+    pub fn rest(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.line)
+    }
+
+    /// The line that ends here, unless it is refused already.
+    fn end(&mut self) -> Option<Line> {
+        let long_numbers = self.meter.may_hold_long_numbers();
+        *self.meter = Meter::new(self.profile);
+        if std::mem::take(&mut self.skips) {
+            return None;
+        }
+        let mut bytes = std::mem::take(&mut self.line);
+        let refused = long_numbers.then(|| numbers::check(&bytes).err());
+        bytes.push(b'\n');
+        Some(Line {
+            bytes,
+            refused: refused.flatten(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(pieces: &[&[u8]], profile: Profile) -> (Vec<Line>, Vec<u8>) {
+        let (mut lines, mut taken) = (Lines::new(profile), Vec::new());
+        for piece in pieces {
+            lines.feed(piece, |line| taken.push(line));
+        }
+        (taken, lines.rest())
+    }
+
+    #[test]
+    fn a_line_that_is_refused_leaves_the_others_as_they_are() {
+        let long = "[1e400]";
+        let large = "x".repeat(40);
+        let sent = format!("{{}}\n{long}\n\n{large}\n{large}{large}\n[1]\n{{\"cut\"");
+        let (taken, rest) = lines(&[sent.as_bytes()], Profile::MESSAGE.of_bytes(20));
+        let read: Vec<_> = taken
+            .iter()
+            .map(|line| {
+                (
+                    std::str::from_utf8(&line.bytes).unwrap(),
+                    line.refused.as_ref(),
+                )
+            })
+            .collect();
+        let too_long = |bytes| TooMuch::Bytes { bytes, limit: 20 };
+        let number = TooMuch::Number {
+            number: "1e400".into(),
+            pointer: "/0".into(),
+        };
+        assert_eq!(
+            read,
+            [
+                ("{}\n", None),
+                ("[1e400]\n", Some(&number)),
+                ("\n", None),
+                ("", Some(&too_long(40))),
+                ("", Some(&too_long(80))),
+                ("[1]\n", None),
+            ]
+        );
+        assert_eq!(rest, b"{\"cut\"");
+    }
+
+    proptest! {
+        /// Where a text is cut into pieces makes no difference.
+        #[test]
+        fn lines_are_the_same_whatever_pieces_they_come_in(
+            parts in prop::collection::vec("[\\[\\]0-9\n,]{0,24}", 0..6)
+        ) {
+            let whole = parts.concat();
+            let profile = Profile::MESSAGE.of_bytes(60);
+            let pieces: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+            let (cut, cut_rest) = lines(&pieces, profile);
+            let (uncut, rest) = lines(&[whole.as_bytes()], profile);
+            // How much of a line was seen when it was refused depends on the pieces.
+            let said = |lines: &[Line]| {
+                let lines = lines.iter();
+                let said = lines.map(|line| (line.bytes.clone(), line.refused.is_some()));
+                said.collect::<Vec<_>>()
+            };
+            prop_assert_eq!(said(&cut), said(&uncut));
+            prop_assert_eq!(cut_rest, rest);
+        }
+    }
+}
