@@ -28,7 +28,7 @@ mod transfer;
 pub use a2a::A2aIdentity;
 pub use auth::{Access, AccessError, ApiKey};
 pub use limits::Limits;
-pub use mcp::{EngineLoader, LocalMcp, McpError, only_reads};
+pub use mcp::{EngineLoader, LineTransport, LocalMcp, McpError, only_reads};
 pub use openapi::document as openapi_document;
 pub use serve::serve;
 pub use state::{AppState, probes, router};

@@ -9,6 +9,7 @@
 
 mod call;
 mod failure;
+mod lines;
 mod loading;
 mod local;
 mod message;
@@ -52,6 +53,7 @@ use uuid::Uuid;
 use crate::operations;
 use crate::shares::Use;
 
+pub use lines::LineTransport;
 pub use loading::EngineLoader;
 pub use local::{LocalMcp, McpError};
 pub(crate) use mount::{PATH, mounted};

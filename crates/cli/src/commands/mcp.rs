@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
+use charter_server::LineTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::transport::streamable_http_client::{
@@ -35,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-type Stdio = AsyncRwTransport<RoleServer, StdioReader, StdioWriter>;
+type Stdio = LineTransport<StdioReader, StdioWriter>;
 
 pub(crate) async fn run(config: &Config) -> anyhow::Result<u8> {
     let (input, output) = stdio_pipes();

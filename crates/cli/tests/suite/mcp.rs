@@ -618,4 +618,14 @@ fn hostile_input_is_refused_with_a_public_error() {
             .status_of("/mcp", &MCP_HEADERS, vec![b' '; 200_000]),
         413
     );
+    let long = br#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"status","arguments":{"id":-92233720368547758099}}}"#;
+    let answer = server
+        .api
+        .call_plainly("POST", "/mcp", &MCP_HEADERS, long.to_vec());
+    assert_eq!((answer.status, &answer.body["id"]), (200, &json!(9)));
+    let told = answer.body["error"]["message"].as_str().unwrap();
+    assert!(
+        told.contains("-92233720368547758099 at `/params/arguments/id`"),
+        "{told}"
+    );
 }

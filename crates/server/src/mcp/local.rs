@@ -9,6 +9,7 @@ use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
+use super::lines::LineTransport;
 use super::loading::{EngineLoader, LoadingEngine};
 use super::{Mcp, Shared, Who};
 
@@ -52,7 +53,7 @@ impl LocalMcp {
             shared: Arc::clone(&self.shared),
             who: Who::Always(self.caller.clone()),
         };
-        let serving = mcp.serve_with_ct((reading, writing), stop.child_token());
+        let serving = mcp.serve_with_ct(LineTransport::new(reading, writing), stop.child_token());
         let running = match serving.await {
             Ok(running) => running,
             // A client may leave before its first message.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
@@ -10,14 +9,16 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on_service};
+use axum::{Json, Router};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::json::Profile;
 use charter_engine::{Caller, EngineError, Share};
 use futures_util::StreamExt;
-use rmcp::model::ProtocolVersion;
+use rmcp::model::{ProtocolVersion, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tracing::Span;
 
+use super::lines::Refusal;
 use super::message;
 use super::sessions::Sessions;
 use super::{LoadingEngine, Mcp, Shared, Who};
@@ -164,15 +165,41 @@ impl RequestFacts {
     }
 }
 
+/// A request that is not handed to the SDK.
+enum Refused {
+    /// Its body is no message that could be answered.
+    Body(ApiError),
+    /// The answer to its message.
+    Message(Box<ServerJsonRpcMessage>),
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Body(error) => error.into_response(),
+            Self::Message(answer) => Json(answer).into_response(),
+        }
+    }
+}
+
 impl Gate {
     /// The request with its body read and measured: the SDK reads it twice over, and bounds its bytes only.
-    async fn measured(&self, request: Request) -> Result<(Request, Bytes), ApiError> {
+    async fn measured(&self, request: Request) -> Result<(Request, Bytes), Refused> {
         let (head, body) = request.into_parts();
-        let read = ReadBody::read(&head, body, &self.state).await?;
+        let read = ReadBody::read(&head, body, &self.state).await;
+        let mut read = read.map_err(Refused::Body)?;
         let profile = Profile::MESSAGE.of_bytes(usize::MAX);
-        if let Some(much) = read.set_aside(&head, &self.state, profile).await? {
-            let error = EngineError::new(ErrorCode::InvalidRequest, format!("the body {much}"));
-            return Err(ApiError::new(&self.state, error));
+        let much = read.set_aside(&head, &self.state, profile).await;
+        if let Some(much) = much.map_err(Refused::Body)? {
+            read.bytes = match Refusal::of(&read.bytes, &much) {
+                Refusal::Answer(answer) => return Err(Refused::Message(answer)),
+                Refusal::Instead(failure) => serde_json::to_vec(&failure).unwrap_or_default(),
+                Refusal::Silent | Refusal::Unknown => {
+                    let message = format!("the body {much}");
+                    let error = EngineError::new(ErrorCode::InvalidRequest, message);
+                    return Err(Refused::Body(ApiError::new(&self.state, error)));
+                }
+            };
         }
         let bytes = Bytes::from(read.bytes);
         let body = HeldBody::new(Body::from(bytes.clone()), read.share);
