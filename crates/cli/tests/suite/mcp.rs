@@ -13,7 +13,7 @@ use std::io::Read;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, MCP_HEADERS, eventually, ids, status_on};
-use crate::packages::{QUESTION, SKILL, backups};
+use crate::packages::{QUESTION, SCRIPT_FILE, SKILL, TOOL_FILE, backups};
 use crate::playbooks::{KEYS, PLAYBOOK, purge};
 use crate::service::{Service, served_tenant};
 use crate::shared::Tenants;
@@ -383,6 +383,39 @@ fn without_a_provider_a_refusal_names_none() {
     keyless
         .get("/.well-known/oauth-protected-resource/mcp")
         .fails(404, "not_found");
+}
+
+/// Arguments are values: what looks like a reference is text, null is no value, and whole numbers keep their digits.
+#[test]
+fn a_call_passes_its_arguments_as_they_are() {
+    let server = Tenants::with_keys(&KEYS);
+    let declared = "description: the vault}\n  - {name: most, type: integer, required: false, description: how many}";
+    let package = backups()
+        .edit(TOOL_FILE, "description: the vault}", declared)
+        .edit(
+            SCRIPT_FILE,
+            r#""vault": call["parameters"]["vault"]"#,
+            r#""given": call["parameters"]"#,
+        );
+    server.key("ann").register(&package);
+    let uma = server.key("uma");
+    for (parameters, given) in [
+        (
+            json!({"vault": "${LOG_DIR:-/tmp}", "most": null}),
+            json!({"vault": "${LOG_DIR:-/tmp}"}),
+        ),
+        (
+            json!({"vault": "$${user.vault}", "most": 9_007_199_254_740_993_i64}),
+            json!({"vault": "$${user.vault}", "most": 9_007_199_254_740_993_i64}),
+        ),
+    ] {
+        let arguments =
+            json!({"tool_id": "vault.list_backups", "parameters": parameters, "dry_run": null});
+        let params = json!({"name": "call", "arguments": arguments});
+        let answer = uma.mcp(&json!({}), "tools/call", Some("call"), params);
+        let output = &answer["result"]["structuredContent"]["output"];
+        assert_eq!(output["given"], given, "{answer:#}");
+    }
 }
 
 /// A session belongs to whoever opened it, and pages of other sites are turned away.

@@ -130,6 +130,29 @@ fn a_turn_goes_on_after_its_tools() {
     );
 }
 
+/// The words of a model are values: what looks like a reference in them is text.
+#[test]
+fn a_turn_calls_with_exactly_what_it_wants() {
+    let plan = plan(&json!([task("weigh", "worker", &[], &["crm.search"])]));
+    let mut graph = grown(&plan);
+    let text = json!("${LOG_DIR:-/tmp}/${work.weigh.1} costs $$5");
+    let parameters = Map::from_iter([("path".to_owned(), text)]);
+    let wanted = Wanted {
+        tool: ToolId::parse("crm.search").unwrap(),
+        parameters: parameters.clone(),
+    };
+    let growth = after_turn(&plan.tasks[0], 1, &[wanted]).unwrap();
+    graph.grow(&growth).unwrap();
+    let journal = serde_json::to_value(&graph).unwrap();
+    for graph in [graph, serde_json::from_value(journal).unwrap()] {
+        let call = graph.step(&StepId::parse("call.weigh.1.1").unwrap());
+        let Action::Call { arguments, .. } = &call.unwrap().action else {
+            panic!("{call:?}");
+        };
+        assert_eq!(arguments, &Arguments::Exact(parameters.clone()));
+    }
+}
+
 /// B002-13: a proposal is carried out once its target was looked at, by a person's word where it asks
 /// for that, and only if the target is still the same.
 #[test]
