@@ -3,7 +3,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
-use charter_contract::json::{JsonFault, Profile, decode_stored, extent};
+use charter_contract::json::{JsonFault, Profile, TooMuch, decode_stored, extent};
 use charter_contract::mission::{Artifact, MissionState};
 use charter_domain::graph::Source;
 use charter_domain::mission::bundle::{Bundle, verify};
@@ -221,8 +221,15 @@ impl Engine {
         bytes: Vec<u8>,
     ) -> Result<MissionImported, EngineError> {
         caller.must_be(Role::Operator, "missions are imported by operators")?;
-        extent(&bytes, Profile::BUNDLE)
-            .map_err(|much| EngineError::new(ErrorCode::TooLarge, format!("the bundle {much}")))?;
+        extent(&bytes, Profile::BUNDLE).map_err(|much| {
+            let code = match much {
+                TooMuch::Number { .. } => ErrorCode::InvalidRequest,
+                TooMuch::Bytes { .. } | TooMuch::Levels { .. } | TooMuch::Memory { .. } => {
+                    ErrorCode::TooLarge
+                }
+            };
+            EngineError::new(code, format!("the bundle {much}"))
+        })?;
         let checking = tokio::task::spawn_blocking(move || checked(&bytes));
         let checked = checking
             .await
