@@ -216,19 +216,22 @@ fn number(number: &Number) -> Box<dyn Val> {
     }
 }
 
-/// A number of a parameter that is declared as one.
+/// A number of a parameter that is declared as one. A whole one that a `double` has no place for keeps its digits.
 fn declared(kind: ParameterType, number: &Number) -> Box<dyn Val> {
     /// From here on a `double` has no place for every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let double = number.as_f64().unwrap_or(f64::NAN);
     match kind {
-        ParameterType::Number => Box::new(CelDouble::from(double)),
+        ParameterType::Number if number.is_f64() || double.abs() <= EXACT => {
+            Box::new(CelDouble::from(double))
+        }
         ParameterType::Integer
             if number.is_f64() && double.fract() == 0.0 && double.abs() < EXACT =>
         {
             Box::new(CelInt::from(double as i64))
         }
-        ParameterType::Integer
+        ParameterType::Number
+        | ParameterType::Integer
         | ParameterType::String
         | ParameterType::Boolean
         | ParameterType::Array

@@ -430,6 +430,10 @@ fn a_declared_number_is_one_of_its_kind_however_it_is_written() {
             json!({"rate": 3}),
         ),
         ("parameters.rate % 2 == 1.0", json!({"rate": 3})),
+        (
+            "parameters.rate == 9007199254740993 && parameters.rate - 1 == 9007199254740992",
+            json!({"rate": 9_007_199_254_740_993_i64}),
+        ),
         ("type(parameters.count) == int", json!({"count": 3})),
         (
             "type(parameters.count) == int && parameters.count / 2 == 1",
