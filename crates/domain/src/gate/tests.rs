@@ -179,6 +179,40 @@ fn b000_12_a_condition_is_about_the_exact_call() {
     }
 }
 
+/// A guardrail that reckons with a parameter bears by the value: the sign does not matter, nor whether a number is
+/// written with a fraction.
+#[test]
+fn b000_12_a_condition_reckons_with_numbers_as_they_are_declared() {
+    let sells = tool(
+        "write",
+        &json!({"parameters": [
+            {"name": "items", "type": "integer", "description": "d"},
+            {"name": "price", "type": "number", "description": "d"},
+            {"name": "limits", "type": "object", "description": "d"},
+        ]}),
+    );
+    for (condition, parameters, word) in [
+        ("parameters.items * 2 > 30", json!({"items": 20}), "deny"),
+        ("parameters.items * 2 > 30", json!({"items": 12}), "allow"),
+        ("parameters.items * 2 > 30", json!({"items": -12}), "allow"),
+        ("parameters.items - 5 < 0", json!({"items": 4}), "deny"),
+        ("parameters.items % 4 != 0", json!({"items": -12}), "allow"),
+        ("parameters.price / 2 > 1.4", json!({"price": 3}), "deny"),
+        ("parameters.price / 2 > 1.4", json!({"price": 2.5}), "allow"),
+        ("parameters.price * 1.1 > 3", json!({"price": 2}), "allow"),
+        (
+            "parameters.price * parameters.items > parameters.limits.total",
+            json!({"price": 2.5, "items": 3, "limits": {"total": 7}}),
+            "deny",
+        ),
+    ] {
+        let guardrails = [guardrail_with("hard_block", &json!({"when": condition}))];
+        let given = parameters.as_object().unwrap();
+        let found = asked_with(&sells, given, &guardrails, |_| {});
+        assert_eq!(found.word(), word, "{condition} of {parameters}");
+    }
+}
+
 #[test]
 fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
     let rule = || vec![Rule::new(RuleKind::Policy, "p.x", "policy")];
