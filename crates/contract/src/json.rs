@@ -134,7 +134,8 @@ impl Extent {
     }
 }
 
-/// A document that is more than its profile allows, or than can be kept; what is said follows on the document's name.
+/// Why a document exceeds its profile, or would be changed by reading it. The message continues a sentence that names the
+/// document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
     /// It is too long.
@@ -157,21 +158,21 @@ pub enum TooMuch {
         /// The limit.
         limit: usize,
     },
-    /// It holds a number that would be rounded.
+    /// It has a number that a 64-bit integer or a double cannot represent.
     #[error(
-        "holds the number {number}{}, which is not kept as it is: an integer has 64 bits at most, another number is at \
+        "holds the number {number}{}, which would be rounded: an integer has at most 64 bits, any other number is at \
          most 1.8e308; send it as text",
         placed(.pointer)
     )]
     Number {
-        /// The number as it is written, shortened.
+        /// The number's text, truncated.
         number: String,
         /// JSON pointer to it.
         pointer: String,
     },
 }
 
-/// Where something is, unless it is the whole document.
+/// A pointer as a part of a message; empty for the root.
 fn placed(pointer: &str) -> String {
     match pointer {
         "" => String::new(),
@@ -341,10 +342,11 @@ pub fn decode_text<T: DeserializeOwned>(text: &str, profile: Profile) -> Result<
     read(Deserializer::from_str(text), extent)
 }
 
-/// Reads a part of a document that is refused for a number of it, which the part must not hold.
+/// Reads fields of a document without checking the range of its numbers, such as the id of a message that was refused for a
+/// number elsewhere in it.
 ///
 /// # Errors
-/// [`JsonFault`], but for [`TooMuch::Number`].
+/// [`JsonFault`], except [`TooMuch::Number`].
 pub fn decode_beside_numbers<T: DeserializeOwned>(
     bytes: &[u8],
     profile: Profile,

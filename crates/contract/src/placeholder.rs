@@ -2,8 +2,8 @@
 //! parameter, `${step.path}` an earlier step's output. This file reads them; the
 //! values are put in later, as data, and never read again.
 //!
-//! Before a `{`, two dollar signs stand for one: `$${` is the text `${`, and `$$${user.x}` a dollar sign and a
-//! parameter. Elsewhere a dollar sign is itself.
+//! Directly before a `{`, `$$` is an escaped dollar sign: `$${` is the text `${`, and `$$${user.x}` is a dollar sign
+//! followed by a parameter. Elsewhere, dollar signs need no escape.
 
 use serde_json::Value;
 
@@ -51,17 +51,17 @@ pub enum PlaceholderError {
     TooMany,
 }
 
-/// Whether a text has anything that a template reads.
+/// Whether a text has no placeholder and no escape.
 #[must_use]
 pub fn is_plain(text: &str) -> bool {
     !text.contains(OPENING)
 }
 
-/// Splits a text at its placeholders. What an escape stands for is plain text.
+/// Splits a text at its placeholders, and resolves escapes.
 ///
 /// # Errors
 /// The first `${` that is not closed, or holds something other than a dotted name; more than
-/// [`PLACEHOLDERS`], escapes counted as well.
+/// [`PLACEHOLDERS`], including escapes.
 pub fn segments(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(segments("$5 {x} $"), Ok(vec![Segment::Text("$5 {x} $")]));
     }
 
-    /// A run of dollar signs before a brace is halved, and an odd one opens a placeholder.
+    /// Each `$$` before a brace is one dollar sign; a remaining `$` opens a placeholder.
     #[test]
     fn two_dollar_signs_before_a_brace_are_one_that_opens_nothing() {
         let text = |texts: &[&'static str]| -> Result<Vec<Segment<'static>>, PlaceholderError> {

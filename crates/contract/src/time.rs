@@ -64,8 +64,8 @@ const YEAR_0000: i64 = -62_167_219_200;
 /// Seconds of 10000-01-01T00:00:00Z, which RFC 3339 can no longer write.
 const YEAR_10000: i64 = 253_402_300_800;
 
-/// The parts of `YYYY-MM-DDThh:mm:ss[.f+](Z|±hh:mm)`: date and time as they are written, and the seconds by which they
-/// are ahead of UTC. None for text of another form. The ranges of date and time are jiff's to judge.
+/// Splits `YYYY-MM-DDThh:mm:ss[.f+](Z|±hh:mm)` into the local date and time, and the offset from UTC in seconds. `None`
+/// for another format. The caller checks the ranges of the date and time.
 #[must_use]
 pub fn rfc3339_parts(text: &str) -> Option<(&str, i32)> {
     const FORM: &[u8; 19] = b"dddd-dd-ddTdd:dd:dd";

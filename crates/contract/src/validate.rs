@@ -165,7 +165,7 @@ pub(crate) fn violations_of(
     report.violations
 }
 
-/// The violation of a text that is not read: at the number that is refused, else at the root.
+/// The violation for a document that could not be read, with a pointer to the number if a number is the cause.
 fn unread(fault: &JsonFault) -> Violation {
     let pointer = match fault {
         JsonFault::TooMuch(TooMuch::Number { pointer, .. }) => pointer.clone(),

@@ -4,8 +4,8 @@
 //! context ends. How soon is known beforehand: a [`Condition`] is evaluated only where a [`Budget`] covers its work on the
 //! values at hand. Errors are values: an exception whose condition fails grants nothing (B000-12).
 //!
-//! An expression is what the CEL specification has it be, but for two things: arithmetic may mix `int` and `double`
-//! (`arithmetic`), and there is no present time (`calls`).
+//! There are two differences from the CEL specification: arithmetic may mix `int` and `double` (`arithmetic`), and the
+//! current time is not available (`calls`).
 
 mod arithmetic;
 mod calls;
@@ -69,7 +69,7 @@ pub enum ExpressionError {
     /// It takes all steps or parameters at once, so what it waits for is not known.
     #[error("the expression takes `{0}` as a whole; name a member: `{0}[\"name\"]`")]
     Whole(&'static str),
-    /// It calls what is not there, or not in this way.
+    /// It calls an unknown function, or a function with the wrong arguments.
     #[error(transparent)]
     Call(#[from] CallFault),
     /// A regular expression of it cannot be used.
@@ -97,8 +97,8 @@ impl Condition {
     /// Compiles an expression over `roots`.
     ///
     /// # Errors
-    /// Each [`ExpressionError`] but those of an answer: [`ExpressionError::Failed`], [`ExpressionError::NotBoolean`].
-    /// [`ExpressionError::Costly`] is one that is too much work whatever it is asked about.
+    /// Each [`ExpressionError`] except those of evaluation, [`ExpressionError::Failed`] and [`ExpressionError::NotBoolean`].
+    /// [`ExpressionError::Costly`] here means that the work exceeds the budget for every input.
     pub fn compile(source: &str, roots: Roots) -> Result<Self, ExpressionError> {
         if source.len() > CEL_BYTES {
             return Err(ExpressionError::TooLong);

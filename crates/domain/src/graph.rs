@@ -111,7 +111,7 @@ pub struct GraphParts {
     /// Tokens that models may use for it; 0 sets no limit (B002-17).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub token_budget: u64,
-    /// Parameters that are declared to be numbers, of which expressions ask.
+    /// The declared types of numeric parameters, for expressions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub numbers: BTreeMap<Label, ParameterType>,
     /// What is run once instead when a step fails that the run cannot do without (B003-8).
@@ -152,8 +152,8 @@ impl StepGraph {
         Ok(graph)
     }
 
-    /// The same but for expressions: those of a journal were accepted when it was opened. One that has no answer any more
-    /// fails its step, and the run can be shown, aborted and exported.
+    /// Makes a graph without compiling its expressions, for journals: an expression that no longer compiles fails its step,
+    /// and the run can still be shown, aborted and exported.
     fn linked(parts: GraphParts) -> Result<Self, GraphError> {
         let steps = &parts.steps;
         if steps.iter().all(|step| step.reverses.is_some()) {
@@ -226,7 +226,7 @@ impl StepGraph {
         self.parts.token_budget
     }
 
-    /// Parameters that are declared to be numbers, of which expressions ask.
+    /// The declared types of numeric parameters, for expressions.
     #[must_use]
     pub fn numbers(&self) -> &BTreeMap<Label, ParameterType> {
         &self.parts.numbers

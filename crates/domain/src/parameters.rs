@@ -181,7 +181,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
-/// What is given: `null` for a declared parameter is nothing. Names that are not declared stay, for [`bind`] to refuse.
+/// Removes declared parameters that are `null`, because they count as absent. [`bind`] refuses undeclared parameters.
 #[must_use]
 pub fn present(declared: &[Parameter], given: &Map<String, Value>) -> Map<String, Value> {
     let mut present = given.clone();

@@ -105,7 +105,7 @@ fn collect(value: &Value, found: &mut Vec<Reference>) -> Result<(), ReferenceErr
     }
 }
 
-/// The value that a template stands for, where it refers to nothing; none where it refers or cannot be read.
+/// The value of a template without references; `None` if it has references or is malformed.
 pub(crate) fn literal(template: &Value) -> Option<Cow<'_, Value>> {
     if !references(template).is_ok_and(|found| found.is_empty()) {
         return None;
@@ -121,7 +121,7 @@ pub(crate) fn literal(template: &Value) -> Option<Cow<'_, Value>> {
     value.ok().map(Cow::Owned)
 }
 
-/// Whether a template that refers to nothing has a text that is other than it is written.
+/// Whether a template has a text with `${`, so that its value may differ from its text.
 fn has_escapes(template: &Value) -> bool {
     match template {
         Value::String(text) => !is_plain(text),

@@ -45,7 +45,7 @@ pub enum SentPlan {
     },
     /// A decision tree.
     DecisionTree(Box<DecisionTree>),
-    /// An execution plan of one step that calls a tool with these values, in which nothing refers.
+    /// An execution plan of one step that calls a tool with exact arguments.
     Call {
         /// The plan's id.
         plan: PlanId,
@@ -67,7 +67,7 @@ impl SentPlan {
         }
     }
 
-    /// What errors call it.
+    /// The name in errors.
     fn name(&self) -> String {
         match self {
             Self::ExecutionPlan { .. } | Self::Pipeline { .. } | Self::DecisionTree(_) => {
@@ -150,7 +150,7 @@ impl Engine {
     ) -> Result<NewRun, EngineError> {
         check_depth(&given)?;
         let view = self.live().view(&caller.tenant);
-        // `null` counts as not given.
+        // `null` counts as absent.
         let given = &given.iter().filter(|(_, value)| !value.is_null());
         let given: Map<String, Value> = given.map(|(k, v)| (k.clone(), v.clone())).collect();
         let (graph, declared) = sent

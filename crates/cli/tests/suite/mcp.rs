@@ -385,7 +385,7 @@ fn without_a_provider_a_refusal_names_none() {
         .fails(404, "not_found");
 }
 
-/// Arguments are values: what looks like a reference is text, null is no value, and whole numbers keep their digits.
+/// The tool `call` passes texts with `${…}` and large integers on unchanged, and omits arguments that are null.
 #[test]
 fn a_call_passes_its_arguments_as_they_are() {
     let server = Tenants::with_keys(&KEYS);

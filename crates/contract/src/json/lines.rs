@@ -1,29 +1,29 @@
-//! Messages that arrive in pieces, one on each line. Must not know what a message says.
+//! Splits a stream of messages, one per line, and measures each. Must not know the fields of a message.
 
 use super::{Meter, Profile, TooMuch, numbers};
 
-/// A line that was measured.
+/// A measured line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// With its line break; empty where the line is larger than its profile allows.
+    /// The line with its line break; empty if the line exceeds its profile.
     pub bytes: Vec<u8>,
-    /// Why it is refused. Beside a number that is refused, [`super::decode_beside_numbers`] reads the line.
+    /// Why the line is refused. A line that is refused for a number can be read by [`super::decode_beside_numbers`].
     pub refused: Option<TooMuch>,
 }
 
-/// Measures lines, and keeps no more of one than its profile allows.
+/// Buffers and measures lines. A line that exceeds the profile is discarded up to its end.
 #[derive(Debug)]
 pub struct Lines {
     profile: Profile,
-    /// Of the line that is being read.
+    /// Measures the current line.
     meter: Box<Meter>,
     line: Vec<u8>,
-    /// Whether what is left of the line is left out.
+    /// Whether the rest of the current line is discarded.
     skips: bool,
 }
 
 impl Lines {
-    /// Before the first line.
+    /// A reader of lines that each fit the profile.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
         Self {
@@ -34,8 +34,8 @@ impl Lines {
         }
     }
 
-    /// Takes in the next piece. `take` gets each line that ends in it, and a line that is larger than its profile allows
-    /// as soon as that is known.
+    /// Reads the next piece. `take` gets each line that ends in it, and a line that exceeds the profile at the first byte
+    /// too many.
     pub fn feed(&mut self, piece: &[u8], mut take: impl FnMut(Line)) {
         for (breaks, part) in piece.split(|byte| *byte == b'\n').enumerate() {
             if breaks > 0
@@ -60,13 +60,13 @@ impl Lines {
         }
     }
 
-    /// What came behind the last line break.
+    /// The bytes after the last line break.
     #[must_use]
     pub fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.line)
     }
 
-    /// The line that ends here, unless it is refused already.
+    /// Ends the current line; `None` if it was already refused.
     fn end(&mut self) -> Option<Line> {
         let long_numbers = self.meter.may_hold_long_numbers();
         *self.meter = Meter::new(self.profile);
@@ -132,9 +132,9 @@ mod tests {
     }
 
     proptest! {
-        /// Where a text is cut into pieces makes no difference.
+        /// The lines do not depend on the boundaries between pieces.
         #[test]
-        fn lines_are_the_same_whatever_pieces_they_come_in(
+        fn lines_do_not_depend_on_the_pieces(
             parts in prop::collection::vec("[\\[\\]0-9\n,]{0,24}", 0..6)
         ) {
             let whole = parts.concat();
@@ -142,7 +142,7 @@ mod tests {
             let pieces: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
             let (cut, cut_rest) = lines(&pieces, profile);
             let (uncut, rest) = lines(&[whole.as_bytes()], profile);
-            // How much of a line was seen when it was refused depends on the pieces.
+            // The number of bytes in an error depends on the pieces.
             let said = |lines: &[Line]| {
                 let lines = lines.iter();
                 let said = lines.map(|line| (line.bytes.clone(), line.refused.is_some()));

@@ -6,7 +6,7 @@ use super::weight::{TEXT, of_fields, of_items};
 use super::{Extent, Profile, TooMuch};
 use crate::bounds;
 
-/// Digits that every number of 64 bits has room for.
+/// Every integer with this many digits fits 64 bits.
 const PLAIN_DIGITS: u32 = 18;
 
 /// Measures one text that arrives in pieces.
@@ -17,7 +17,7 @@ pub(super) struct Meter {
     extent: Extent,
     place: Place,
     depth: usize,
-    /// Digits of the number that is being read.
+    /// Digits of the current number so far.
     digits: u32,
     long_numbers: bool,
     /// The lists and objects that are open, outermost first.
@@ -114,7 +114,7 @@ impl Meter {
         }
     }
 
-    /// Whether a number has so many digits, or an exponent, that it may not be kept as it is written.
+    /// Whether a number has so many digits, or an exponent, that its range must be checked.
     pub(super) fn may_hold_long_numbers(&self) -> bool {
         self.long_numbers
     }
@@ -150,7 +150,7 @@ impl Meter {
         self.extent.within(self.profile)
     }
 
-    /// Follows the number that a byte may belong to.
+    /// Counts the digits of numbers.
     fn number(&mut self, byte: u8) {
         match byte {
             b'0'..=b'9' => self.digits = self.digits.saturating_add(1),

@@ -1,17 +1,16 @@
-//! Numbers that would not be kept as they are written. serde_json makes a double of an integer with more than 64 bits,
-//! which rounds it: identifiers, amounts and block numbers would come out as others. Such a text is refused, with the
-//! place of the number. Must not know what the number is for.
+//! Finds numbers that reading would change. serde_json reads an integer with more than 64 bits as a double, which rounds
+//! identifiers, amounts and block numbers. A document with such a number is refused, with a pointer to the number.
 
 use super::{Profile, TooMuch, decode_text};
 use crate::violation::pointer_segment;
 
-/// Characters of a number that an error shows.
+/// Maximum length of a number in an error.
 const SHOWN: usize = 40;
 
-/// Looks at every number of a text that was measured.
+/// Checks the range of every number of a document.
 ///
 /// # Errors
-/// [`TooMuch::Number`] for the first integer of more than 64 bits, or number that is larger than every double.
+/// [`TooMuch::Number`] for the first integer with more than 64 bits, and the first number beyond the range of a double.
 pub(super) fn check(text: &[u8]) -> Result<(), TooMuch> {
     let mut at = 0;
     while let Some(byte) = text.get(at) {
@@ -33,7 +32,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), TooMuch> {
     Ok(())
 }
 
-/// The number that begins at a place.
+/// The number at an offset.
 fn number_at(text: &[u8], at: usize) -> &[u8] {
     let rest = text.get(at..).unwrap_or_default();
     let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
@@ -41,7 +40,7 @@ fn number_at(text: &[u8], at: usize) -> &[u8] {
     rest.get(..length).unwrap_or_default()
 }
 
-/// Whether a number is kept; what is no number is for the reader to refuse.
+/// Whether a number is in range. Malformed numbers pass: the parser refuses them.
 fn is_kept(number: &[u8]) -> bool {
     let Ok(number) = std::str::from_utf8(number) else {
         return true;
@@ -61,7 +60,7 @@ fn shown(number: &[u8]) -> String {
     }
 }
 
-/// Behind the end of the text that begins at a place.
+/// The offset after the string that starts at an offset.
 fn end_of_text(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = text.get(at) {
@@ -74,14 +73,14 @@ fn end_of_text(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-/// Where within a container a reader is.
+/// The position in a list or an object.
 enum Place<'t> {
     Item(usize),
-    /// The field of this name, as it is written.
+    /// A field, by its name with its escapes.
     Field(&'t [u8]),
 }
 
-/// The JSON pointer to the value that begins at a place.
+/// The JSON pointer to the value at an offset.
 fn pointer_to(text: &[u8], target: usize) -> String {
     let mut open: Vec<Place<'_>> = Vec::new();
     let mut naming = false;
@@ -126,7 +125,7 @@ fn pointer_to(text: &[u8], target: usize) -> String {
         })
 }
 
-/// The name of a field, as it is meant.
+/// The name of a field without its escapes.
 fn unescaped(name: &[u8]) -> String {
     let written = String::from_utf8_lossy(name);
     let read = decode_text::<String>(&format!("\"{written}\""), Profile::MESSAGE);
@@ -191,8 +190,8 @@ mod tests {
         let error = decode::<Value>(br#"{"id": 123456789012345678901}"#, Profile::MESSAGE);
         assert_eq!(
             error.unwrap_err().to_string(),
-            "the document holds the number 123456789012345678901 at `/id`, which is not kept as it is: an integer has \
-             64 bits at most, another number is at most 1.8e308; send it as text"
+            "the document holds the number 123456789012345678901 at `/id`, which would be rounded: an integer has at \
+             most 64 bits, any other number is at most 1.8e308; send it as text"
         );
         let alone = decode::<Value>(b"-1e999", Profile::MESSAGE).unwrap_err();
         let said = alone.to_string();
@@ -202,7 +201,7 @@ mod tests {
         );
     }
 
-    /// Texts, and numbers that are written as ones of floating point, are what they were.
+    /// Strings, and numbers with a fraction or an exponent, are read as before.
     #[test]
     fn what_only_looks_like_a_long_integer_is_read() {
         for (text, value) in [
@@ -230,7 +229,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands around it, an integer is read with its digits, or refused at its place.
+        /// An integer anywhere in a document keeps its digits, or is refused with a pointer to it.
         #[test]
         fn no_integer_is_rounded(digits in "[1-9][0-9]{0,24}", negative: bool, before in 0_usize..5) {
             let number = format!("{}{digits}", if negative { "-" } else { "" });

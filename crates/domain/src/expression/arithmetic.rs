@@ -1,8 +1,8 @@
-//! Arithmetic over numbers of different kinds. CEL has none: `1 + 1.0` is an error there, because a checker knows the types
-//! beforehand. Here JSON decides whether a number is whole, so an expression would have an answer for 1.5 and none for 2.
+//! Arithmetic over operands of different numeric types. The CEL specification has no such overloads: in it, `1 + 1.0` is an
+//! error. Here the inputs are JSON, in which the number 2.0 may be written `2`, so `x * 1.5` would fail for some values only.
 //!
-//! Each arithmetic operator of an expression becomes a function that makes a `double` of both numbers where one of them is,
-//! and leaves everything else to CEL. Must not know where numbers come from.
+//! [`rewrite`] replaces each arithmetic operator by a function. If one operand is a `double`, the function converts the other
+//! operand to `double`. All other combinations keep their CEL semantics.
 
 use cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, operators};
 use cel::common::types::{CelDouble, CelInt, CelUInt, DYN_TYPE};
@@ -17,7 +17,7 @@ pub(super) const MULTIPLY: &str = "@multiply";
 pub(super) const DIVIDE: &str = "@divide";
 pub(super) const REMAINDER: &str = "@remainder";
 
-/// Arithmetic operators and the functions that they become.
+/// Arithmetic operators and the functions that replace them.
 const FUNCTIONS: [(&str, &str); 5] = [
     (operators::ADD, ADD),
     (operators::SUBSTRACT, SUBTRACT),
@@ -26,7 +26,7 @@ const FUNCTIONS: [(&str, &str); 5] = [
     (operators::MODULO, REMAINDER),
 ];
 
-/// Adds the functions that the operators become.
+/// Adds the functions that replace operators.
 pub(super) fn library(env: &mut Env) -> Result<(), DeclarationError> {
     let both = || vec![DYN_TYPE, DYN_TYPE];
     env.add_overload(ADD, "add_dyn", both(), |args| apply(Operator::Add, &args))?;
@@ -44,7 +44,8 @@ pub(super) fn library(env: &mut Env) -> Result<(), DeclarationError> {
     })
 }
 
-/// Replaces the operators of an expression, and shows timestamps and durations to `format`, which knows CEL's own only.
+/// Replaces the arithmetic operators of an expression. Timestamps and durations in the arguments of `format` become text
+/// first, because the crate's `format` only supports its own types.
 pub(super) fn rewrite(expression: &mut IdedExpr) {
     match &mut expression.expr {
         Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => {}
@@ -103,7 +104,7 @@ fn replace(call: &mut CallExpr) {
             }),
         };
     }
-    // What a macro adds to its result is CEL's, which recognises it.
+    // The crate optimises the list concatenation that its macros generate, and recognises it by this operator.
     let of_macro = call
         .args
         .first()
@@ -180,7 +181,7 @@ fn apply<'b, 'v>(
         (_, Some((Number::Uint(left), Number::Int(right)))) => {
             whole(operator, i128::from(left), i128::from(right))
         }
-        // CEL has no remainder of doubles; here a whole number may be one.
+        // CEL has no remainder of doubles. A declared `number` is a double even if its value is whole.
         (
             Operator::Remainder,
             Some((left @ Number::Double(_), right) | (left, right @ Number::Double(_))),
@@ -196,7 +197,7 @@ fn apply<'b, 'v>(
     }
 }
 
-/// Arithmetic as CEL has it.
+/// Applies the operator with CEL's own semantics.
 fn own<'b, 'v>(
     operator: Operator,
     left: &CowVal<'b, 'v>,

@@ -1,5 +1,5 @@
-//! Which functions there are, and whether an expression calls them as they are called. It is looked at before an
-//! expression is asked for the first time: one that calls what is not there would have no answer, whatever it is about.
+//! The functions of expressions, and the check of calls to them. The check runs when an expression is compiled, because a
+//! call to an unknown function fails for every input.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,19 +10,19 @@ use charter_contract::validate::nearest;
 use super::patterns::parts;
 use super::{arithmetic, time};
 
-/// How something is called.
+/// The syntax of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// `f(x)`.
     Function,
-    /// `x.f()`; what it is called on is no argument.
+    /// `x.f()`; `x` is not counted as an argument.
     Method,
 }
 
-/// One way to call something, with the fewest and the most arguments.
+/// A signature: name, syntax, and the minimum and maximum number of arguments.
 type Call = (&'static str, Style, usize, usize);
 
-/// Every function: the standard definitions of the CEL specification, and cel-go's strings extension.
+/// The standard functions of the CEL specification, and cel-go's strings extension.
 const CALLS: [Call; 40] = {
     use Style::{Function, Method};
     [
@@ -69,7 +69,7 @@ const CALLS: [Call; 40] = {
     ]
 };
 
-/// The macros, which the parser has replaced unless they are written in another form than this.
+/// The macros, with an example of each. The parser expands a macro only if its arguments have this form.
 const MACROS: [(&str, &str); 7] = [
     ("all", "list.all(item, item > 0)"),
     ("exists", "list.exists(item, item > 0)"),
@@ -80,7 +80,7 @@ const MACROS: [(&str, &str); 7] = [
     ("map", "list.map(item, item * 2)"),
 ];
 
-/// What other languages call functions that are there.
+/// Names of the same functions in other languages.
 const ELSEWHERE: [(&str, &str); 10] = [
     ("len", "size"),
     ("length", "size"),
@@ -94,10 +94,10 @@ const ELSEWHERE: [(&str, &str); 10] = [
     ("year", "getFullYear"),
 ];
 
-/// What other languages call the present time.
+/// Names of the current time in other languages.
 const CLOCKS: [&str; 4] = ["currentTime", "current_time", "now", "today"];
 
-/// Types that an expression may name.
+/// Names of types.
 const TYPES: [&str; 12] = [
     "bool",
     "bytes",
@@ -113,7 +113,7 @@ const TYPES: [&str; 12] = [
     "uint",
 ];
 
-/// Why a call cannot be made.
+/// Why a call is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallFault {
     /// There is no such function.
@@ -121,34 +121,34 @@ pub enum CallFault {
     Unknown {
         /// The name.
         name: String,
-        /// What may be meant.
+        /// A similar function.
         suggestion: Option<String>,
     },
-    /// It is called in another way than it is made for.
-    #[error("`{name}` is called as in `{form}`")]
+    /// The function has another syntax.
+    #[error("call `{name}` as in `{form}`")]
     Form {
         /// The name.
         name: String,
-        /// An example.
+        /// An example of its syntax.
         form: String,
     },
-    /// It takes fewer or more arguments.
+    /// The number of arguments is wrong.
     #[error("`{name}` takes {takes}, not {given}")]
     Count {
         /// The name.
         name: String,
-        /// How many it takes.
+        /// The expected number of arguments.
         takes: String,
-        /// How many it was given.
+        /// The number of arguments of the call.
         given: usize,
     },
-    /// A message of protocol buffers, of which there are none.
+    /// A message of protocol buffers, which are not supported.
     #[error("there is no type `{0}`: write a map, as in `{{\"key\": 1}}`")]
     Message(String),
-    /// The present time.
+    /// The current time.
     #[error(
-        "there is no `{0}`: an expression is answered from its facts alone, so that a decision can be explained and \
-         repeated; pass the time as a parameter, and read it by `timestamp(…)`"
+        "there is no `{0}`: an expression depends on its inputs only, so that its decision can be explained and repeated \
+         later; pass the time as a parameter, and read it with `timestamp(…)`"
     )]
     Clock(String),
 }
@@ -156,13 +156,11 @@ pub enum CallFault {
 fn suggested(suggestion: Option<&str>) -> String {
     match suggestion {
         Some(suggestion) => format!("; {suggestion}"),
-        None => {
-            ": there are the standard functions of CEL and those of its strings extension".into()
-        }
+        None => ": use the standard functions of CEL and of its strings extension".into(),
     }
 }
 
-/// The functions that an expression calls.
+/// The environment with all functions.
 pub(super) fn environment() -> Arc<Env> {
     static ENV: LazyLock<Arc<Env>> = LazyLock::new(|| {
         let mut env = Env::stdlib();
@@ -179,10 +177,10 @@ fn extend(env: &mut Env) -> Result<(), DeclarationError> {
     time::library(env)
 }
 
-/// Looks at every call of an expression.
+/// Checks every call of an expression.
 ///
 /// # Errors
-/// [`CallFault`], for the first one that cannot be made.
+/// [`CallFault`] for the first call that is refused.
 pub(super) fn check(expression: &IdedExpr) -> Result<(), CallFault> {
     match &expression.expr {
         Expr::Call(call) => check_call(call)?,
@@ -200,7 +198,7 @@ pub(super) fn check(expression: &IdedExpr) -> Result<(), CallFault> {
 
 fn check_call(call: &CallExpr) -> Result<(), CallFault> {
     let written = call.func_name.trim_start_matches('.');
-    // What an operator becomes has signs in its name.
+    // Names of operators have characters that no function name has.
     if written.contains(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
         return Ok(());
     }
@@ -227,7 +225,7 @@ fn check_call(call: &CallExpr) -> Result<(), CallFault> {
     Err(unknown(name))
 }
 
-/// What is wrong with a call that is none of [`CALLS`].
+/// The fault of a call that matches no signature.
 fn unknown(name: &str) -> CallFault {
     let form = |form: String| CallFault::Form {
         name: name.to_owned(),
@@ -265,7 +263,7 @@ fn counted(fewest: usize, most: usize) -> String {
     }
 }
 
-/// The name of a function that is called by its namespace: `strings.quote(x)`.
+/// The full name of a function with a namespace: `strings.quote(x)`.
 pub(super) fn qualified(call: &CallExpr) -> Option<String> {
     let namespace = dotted(call.target.as_deref()?)?;
     let name = format!("{namespace}.{}", call.func_name);
@@ -280,12 +278,12 @@ pub(super) fn is_type(expression: &IdedExpr) -> bool {
     dotted(expression).is_some_and(|name| TYPES.contains(&&*name))
 }
 
-/// Whether a name is that of the present time.
+/// Whether a name means the current time.
 pub(super) fn is_clock(name: &str) -> bool {
     CLOCKS.contains(&name)
 }
 
-/// A name, or names with dots between them.
+/// An identifier, or identifiers joined by dots.
 fn dotted(expression: &IdedExpr) -> Option<String> {
     match &expression.expr {
         Expr::Ident(name) => Some(name.clone()),

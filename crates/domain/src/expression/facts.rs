@@ -21,7 +21,7 @@ pub struct Facts<'v>(BTreeMap<&'v str, Fact<'v>>);
 pub enum Fact<'v> {
     /// A value.
     Value(&'v Value),
-    /// Parameters, of which some are declared to be numbers.
+    /// Parameters, and the declared types of the numeric ones.
     Parameters(&'v Map<String, Value>, Numbers<'v>),
     /// A text.
     Text(&'v str),
@@ -31,13 +31,13 @@ pub enum Fact<'v> {
     Fields(BTreeMap<&'v str, Fact<'v>>),
 }
 
-/// Which parameters are numbers by their declaration. A `number` is a `double`, also where it is written without a
-/// fraction, and an `integer` is an `int`, also where it is written `3.0`: what an expression answers must not depend on it.
+/// The parameters that are declared `number` or `integer`. A `number` becomes a `double` even if it is written `3`, and an
+/// `integer` becomes an `int` even if it is written `3.0`, so that the result does not depend on the notation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbers<'v>(BTreeMap<&'v str, ParameterType>);
 
 impl<'v> Numbers<'v> {
-    /// The numbers among declared parameters.
+    /// The numeric parameters of a declaration.
     #[must_use]
     pub fn among(declared: &'v [Parameter]) -> Self {
         let kinds = declared.iter();
@@ -152,7 +152,7 @@ impl<'v> Fact<'v> {
         }
     }
 
-    /// A field as it is declared.
+    /// A field, with its declared type.
     fn lent_field(&self, name: &str, value: &'v Value) -> Box<dyn Val + 'v> {
         let kind = match self {
             Self::Parameters(_, Numbers(kinds)) => kinds.get(name),
@@ -204,8 +204,8 @@ fn map<'v>(fields: impl Iterator<Item = (&'v str, Box<dyn Val + 'v>)>) -> Box<dy
     Box::new(CelMap::from(fields))
 }
 
-/// A number of JSON: whole ones are `int`, so that they may be reckoned with like those of an expression. One that an
-/// `int` has no room for keeps its digits as a `uint`.
+/// A JSON number without a declared type. An integer becomes an `int`, like the literals of an expression; one beyond the
+/// range of `int` becomes a `uint`.
 fn number(number: &Number) -> Box<dyn Val> {
     if let Some(whole) = number.as_i64() {
         Box::new(CelInt::from(whole))
@@ -216,9 +216,9 @@ fn number(number: &Number) -> Box<dyn Val> {
     }
 }
 
-/// A number of a parameter that is declared as one. A whole one that a `double` has no place for keeps its digits.
+/// A number with a declared type. An integer that a `double` would round keeps its digits.
 fn declared(kind: ParameterType, number: &Number) -> Box<dyn Val> {
-    /// From here on a `double` has no place for every whole number.
+    /// Up to here, a `double` represents every integer.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let double = number.as_f64().unwrap_or(f64::NAN);
     match kind {
@@ -329,7 +329,7 @@ impl Size {
         })
     }
 
-    /// A list of so many items of this size.
+    /// The size of a list of equal items.
     pub(super) fn of_times(item: Amount, times: u64) -> Self {
         Self {
             whole: Amount {

@@ -1,8 +1,8 @@
-//! Loops that build lists, as CEL's macros write them.
+//! Recognises the loops that CEL's macros `filter` and `map` expand to.
 
 use cel::common::ast::{ComprehensionExpr, Expr, IdedExpr, operators};
 
-/// What a loop puts into a list for each item, and under which condition: `filter` and `map`.
+/// A loop that builds a list: the value that it appends for each item, and the condition.
 pub(super) struct Built<'e> {
     pub(super) condition: Option<&'e IdedExpr>,
     pub(super) item: &'e IdedExpr,
@@ -35,7 +35,7 @@ impl<'e> Built<'e> {
         }
     }
 
-    /// Whether a loop puts its items into a list as they are: `filter`.
+    /// Whether the loop appends its items unchanged, as `filter` does.
     pub(super) fn keeps(looped: &ComprehensionExpr) -> bool {
         Built::of(looped).is_some_and(
             |built| matches!(&built.item.expr, Expr::Ident(name) if *name == looped.iter_var),

@@ -137,7 +137,7 @@ fn collect(
     parts.try_for_each(|part| collect(part, patterns))
 }
 
-/// The expressions that an expression is made of.
+/// The direct subexpressions.
 pub(super) fn parts(expression: &IdedExpr) -> Vec<&IdedExpr> {
     match &expression.expr {
         Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => Vec::new(),

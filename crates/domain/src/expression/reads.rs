@@ -63,7 +63,7 @@ impl Reads {
     /// What the expression reads.
     ///
     /// # Errors
-    /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Call`] for the present time.
+    /// [`ExpressionError::Unknown`], [`ExpressionError::Whole`], [`ExpressionError::Call`] for the current time.
     pub(super) fn of(expression: &IdedExpr, roots: Roots) -> Result<Self, ExpressionError> {
         let mut reader = Reader {
             roots,
@@ -84,7 +84,7 @@ impl Reads {
 struct Reader<'e> {
     roots: Roots,
     reads: Reads,
-    /// Names that the loops around this place bring.
+    /// Variables of the enclosing loops.
     bound: Vec<&'e str>,
 }
 
@@ -165,7 +165,7 @@ impl<'e> Reader<'e> {
                 }
             };
         }
-        // What a namespace is called is no value.
+        // The namespace is not a variable.
         let target = call
             .target
             .iter()
@@ -187,7 +187,7 @@ impl<'e> Reader<'e> {
         Ok(())
     }
 
-    /// Whether an expression names a type, which no loop and no fact has the name of.
+    /// Whether an expression names a type that no variable shadows.
     fn is_type(&self, expression: &IdedExpr) -> bool {
         match &expression.expr {
             Expr::Ident(name) if self.bound.contains(&name.as_str()) => false,

@@ -1,5 +1,5 @@
-//! How much the functions of texts do and make, by what they are given. Some make more than they are given: a replacement
-//! may stand behind every character. A loop cannot let texts grow from turn to turn, so what one call makes is all.
+//! Estimates of the work and the result size of string functions. A result can be larger than the arguments: `replace` can
+//! insert text after every character. Loops cannot accumulate strings, so the estimate of a single call is enough.
 
 use cel::common::ast::CallExpr;
 
@@ -7,28 +7,28 @@ use super::facts::{Amount, Size};
 use super::time;
 use super::work::literal;
 
-/// Bytes of a number as text: a `double` has no exponent there.
+/// Maximum bytes of a number as text: a `double` is written without an exponent.
 const NUMBER: u64 = 330;
 
-/// Bytes of a number that `format` writes with all the decimal places that it may have.
+/// Maximum bytes of a number that `format` writes with all decimal places.
 const FORMATTED: u64 = 420;
 
-/// Bytes of text that are looked at, character by character, in a step.
+/// Bytes of text per step, if a function decodes characters.
 const LOOKED_AT: u64 = 16;
 
-/// Characters that are compared in a step, where a text is looked for at every place of another.
+/// Comparisons of characters per step, in a search.
 const COMPARED: u64 = 256;
 
-/// Steps of looking up a time zone and the offset that it has.
+/// Steps for finding a time zone and its offset.
 const TIME_ZONE: u64 = 100;
 
-/// What a call does and makes.
+/// The estimate for a call.
 pub(super) struct Made {
     pub(super) work: u64,
     pub(super) size: Size,
 }
 
-/// What a function of texts does and makes, by the sizes of what it is called on and of its arguments; none for others.
+/// The estimate for a string function, from the sizes of the receiver and the arguments. `None` for other functions.
 pub(super) fn made(name: &str, sizes: &[Size], call: &CallExpr) -> Option<Made> {
     let bytes = |at: usize| sizes.get(at).map_or(0, |size| size.whole.bytes);
     let text = bytes(0);
@@ -48,7 +48,7 @@ pub(super) fn made(name: &str, sizes: &[Size], call: &CallExpr) -> Option<Made> 
         "charAt" | "lowerAscii" | "reverse" | "substring" | "trim" | "upperAscii" => {
             of_text(walked, text)
         }
-        // Its namespace stands before its argument.
+        // The parser makes the namespace the receiver.
         "quote" => of_text(walked, bytes(1).saturating_mul(2).saturating_add(2)),
         "bytes" | "string" => of_text(walked, text.saturating_add(NUMBER)),
         "indexOf" | "lastIndexOf" => {
@@ -56,7 +56,7 @@ pub(super) fn made(name: &str, sizes: &[Size], call: &CallExpr) -> Option<Made> 
         }
         "replace" => {
             let known = call.args.first().and_then(literal).map_or(0, str::len);
-            // Nothing is found before, between and behind all characters.
+            // The empty text matches before, between and after all characters.
             let places = (text / (known.max(1) as u64)).saturating_add(1);
             of_text(walked, text.saturating_add(places.saturating_mul(bytes(2))))
         }

@@ -1,7 +1,7 @@
-//! Timestamps and durations, as the CEL specification has them. The crate's own answer other than it says: they take
-//! hours from the offset that a text has and not from UTC, read `1h x` as an hour, and have no milliseconds of a duration.
+//! Timestamps and durations of the CEL specification. The crate's own types deviate from it: `getHours` uses the offset of
+//! the text instead of UTC, `1h x` is read as an hour, and durations have no `getMilliseconds`.
 //!
-//! Time zones are those compiled into the program. There is no present time: an expression is about its facts alone.
+//! The time zone database is compiled into the program, so results do not depend on the machine.
 
 mod functions;
 mod read;
@@ -21,7 +21,7 @@ pub(super) use functions::{SHOWN, library};
 /// 0001-01-01T00:00:00Z, the first timestamp.
 const FIRST: SignedDuration = SignedDuration::from_secs(-62_135_596_800);
 
-/// 9999-12-31T23:59:59.999999999Z, the last one.
+/// 9999-12-31T23:59:59.999999999Z, the last timestamp.
 const LAST: SignedDuration = SignedDuration::new(253_402_300_799, 999_999_999);
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
@@ -29,11 +29,11 @@ const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 static TIMESTAMP: Type = TIMESTAMP_TYPE;
 static DURATION: Type = DURATION_TYPE;
 
-/// A point in time, by the time since 1970-01-01T00:00:00Z.
+/// A point in time: the duration since 1970-01-01T00:00:00Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Timestamp(SignedDuration);
 
-/// A length of time. It has as many nanoseconds as an `int` has room for.
+/// A duration of at most `int` nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Duration(SignedDuration);
 
@@ -46,7 +46,7 @@ impl Timestamp {
             .ok_or_else(|| ExecutionError::function_error("timestamp", message))
     }
 
-    /// Date and time in a place whose clocks are so many seconds ahead of UTC.
+    /// The date and time at an offset from UTC in seconds.
     fn civil(self, ahead: i32) -> DateTime {
         EPOCH.saturating_add(
             self.0
@@ -68,7 +68,7 @@ impl Duration {
             .ok_or_else(|| ExecutionError::function_error("duration", message))
     }
 
-    /// Seconds with as many places as there are, and `s`.
+    /// Seconds with all decimal places, and the unit `s`.
     fn text(self) -> String {
         let (seconds, nanos) = (self.0.as_secs(), self.0.subsec_nanos());
         let sign = if self.0.is_negative() { "-" } else { "" };

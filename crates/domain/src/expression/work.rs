@@ -277,7 +277,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
         }
     }
 
-    /// The parts of a text that is split: what they are, where text and separator are known, and at most that otherwise.
+    /// The parts of a split text: exact if the text and the separator are literals, else an upper bound.
     fn split(&mut self, text: &Shape<'v>, call: &'e CallExpr) -> Size {
         let whole = self.size(text).whole;
         let separator = call.args.first().and_then(literal);
@@ -362,7 +362,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
         let turn = std::mem::replace(&mut self.work, before);
         self.add(turn.saturating_add(2).saturating_mul(range.items))?;
         let result = match built {
-            // What is kept is no more than what was there.
+            // A filtered list is at most as large as the original.
             Some(_) if Built::keeps(looped) => Shape::Made(range),
             Some(item) => Shape::Made(Size::of_times(item, range.items)),
             None => self.read(&looped.result)?,
@@ -398,7 +398,7 @@ fn field<'v>(of: &Shape<'v>, name: &str) -> Shape<'v> {
     }
 }
 
-/// The text that an expression is, where it is written out.
+/// The value of a string literal.
 pub(super) fn literal(expression: &IdedExpr) -> Option<&str> {
     match &expression.expr {
         Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),

@@ -179,10 +179,10 @@ fn b000_12_a_condition_is_about_the_exact_call() {
     }
 }
 
-/// A guardrail that reckons with a parameter bears by the value: the sign does not matter, nor whether a number is
-/// written with a fraction.
+/// Arithmetic in a guardrail works for negative and positive numbers, and for `number` parameters with and without a
+/// fraction.
 #[test]
-fn b000_12_a_condition_reckons_with_numbers_as_they_are_declared() {
+fn b000_12_a_condition_calculates_with_declared_numbers() {
     let sells = tool(
         "write",
         &json!({"parameters": [

@@ -49,7 +49,7 @@ fn referred(
     Ok(steps)
 }
 
-/// The numbers among declared parameters, as a graph keeps them for its expressions.
+/// The declared types of numeric parameters, for [`GraphParts::numbers`].
 fn numbers(declared: &[Parameter]) -> BTreeMap<Label, ParameterType> {
     let is_number =
         |one: &&Parameter| matches!(one.kind, ParameterType::Number | ParameterType::Integer);

@@ -53,29 +53,29 @@ impl Action {
     }
 }
 
-/// The arguments of a call, before it is made.
+/// The arguments of a step that calls a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "WrittenArguments", into = "WrittenArguments")]
 pub enum Arguments {
-    /// As a document writes them: `${…}` in a text refers to a value.
+    /// Templates of a document: `${…}` in a text is a reference.
     Template(Map<String, Value>),
-    /// The values themselves: `${…}` in a text is text.
+    /// Values of a caller: `${…}` in a text is plain text.
     Exact(Map<String, Value>),
 }
 
-/// [`Arguments`] as a journal has them. Where no text of them has a `${`, both kinds are the same and are written alike.
+/// The journal format of [`Arguments`].
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepArguments")]
 struct WrittenArguments {
     /// The parameters of the tool.
     parameters: Map<String, Value>,
-    /// Whether `${…}` in their texts is text, and refers to nothing.
+    /// Whether `${…}` in the parameters is plain text instead of a reference.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     exact: bool,
 }
 
 impl Arguments {
-    /// These values.
+    /// Exact values. If no text has `${`, the values are equal to their template, and the journal omits `exact`.
     #[must_use]
     pub fn exact(values: Map<String, Value>) -> Self {
         if values.values().all(reads_alike) {
@@ -85,7 +85,7 @@ impl Arguments {
         }
     }
 
-    /// As they are written.
+    /// The unresolved arguments.
     #[must_use]
     pub const fn written(&self) -> &Map<String, Value> {
         match self {
@@ -93,11 +93,10 @@ impl Arguments {
         }
     }
 
-    /// The values themselves, with every reference replaced by what it points at. A reference to an optional parameter
-    /// without a value leaves the argument out.
+    /// Resolves all references. An argument that refers to an optional parameter without a value is omitted.
     ///
     /// # Errors
-    /// The first reference that cannot be read or has no value, or whose value is too much.
+    /// The first reference that is malformed, has no value, or exceeds a limit.
     pub fn resolve(
         &self,
         bindings: Bindings<'_>,
@@ -120,7 +119,7 @@ impl Arguments {
         Ok(values)
     }
 
-    /// The values that may refer to others.
+    /// The arguments that may have references.
     pub fn templates(&self) -> impl Iterator<Item = &Value> {
         let written = match self {
             Self::Template(written) => Some(written),
@@ -130,7 +129,7 @@ impl Arguments {
     }
 }
 
-/// Whether a value is the same as a template.
+/// Whether a value equals its own template, because no text has `${`.
 fn reads_alike(value: &Value) -> bool {
     match value {
         Value::String(text) => is_plain(text),

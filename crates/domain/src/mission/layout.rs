@@ -378,7 +378,7 @@ fn edge(from: StepId, on: On) -> Edge {
     Edge { from, on }
 }
 
-/// A call with these values: what a model or a proposal gives is data, and refers to nothing.
+/// A call with exact arguments: values of a model or a proposal never contain references.
 fn calling(tool: ToolId, parameters: Map<String, Value>, writes: bool) -> Action {
     Action::Call {
         tool,

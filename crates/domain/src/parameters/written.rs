@@ -31,7 +31,7 @@ pub(crate) fn misfits_with(
     look(whose, declared, given, here, literal)
 }
 
-/// The same for the values themselves, in which nothing refers.
+/// The violations of exact values.
 pub(crate) fn misfits_exactly(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
     let whose = format!("the tool `{}`", tool.tool_id);
     look(&whose, &tool.parameters, given, here, |value| {
@@ -39,7 +39,7 @@ pub(crate) fn misfits_exactly(tool: &Tool, given: &Map<String, Value>, here: &st
     })
 }
 
-/// `known` gives the value that an argument has, where it can be known.
+/// `known` returns the value of an argument, if it does not depend on the run.
 fn look(
     whose: &str,
     declared: &[Parameter],
@@ -126,7 +126,7 @@ mod tests {
         ]
     }
 
-    /// `null` is as good as nothing: an optional parameter may have it, and a required one is missing.
+    /// `null` counts as absent: it is accepted for an optional parameter, and a required parameter is missing.
     #[test]
     fn null_counts_as_not_given() {
         let none: [Vec<String>; 2] = Default::default();
@@ -147,7 +147,7 @@ mod tests {
         );
     }
 
-    /// What a template comes to is checked where it can be known; exact values are checked as they are.
+    /// A template without references is checked after its escapes are resolved; an exact value is checked unchanged.
     #[test]
     fn an_escape_is_checked_as_what_it_stands_for_and_an_exact_value_as_it_is() {
         let fits: [Vec<String>; 2] = Default::default();
@@ -156,7 +156,7 @@ mod tests {
             |pattern: &str| format!("/s/parameters/path pattern `path` must match `{pattern}`");
         let unfit = vec![unfit("^[a-z/${}.]+$")];
         assert_eq!(both(&json!({"path": "A"})), [unfit.clone(), unfit.clone()]);
-        // The template comes to `${a}`, which fits; a reference is not known.
+        // The template resolves to `${a}`, which fits; the value of a reference is unknown.
         assert_eq!(both(&json!({"path": "$${a}"})), fits);
         assert_eq!(both(&json!({"path": "${user.a}"})), fits);
         assert_eq!(

@@ -30,7 +30,7 @@ fn a_lone_reference_keeps_its_type_and_one_in_a_text_is_written_out() {
     );
 }
 
-/// An escape is the text that it stands for, also beside a reference.
+/// Escapes are resolved, also in a text with references.
 #[test]
 fn two_dollar_signs_write_one_that_refers_to_nothing() {
     let value = json!({

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-/// An integer of more than 64 bits, which would be rounded.
+/// An integer with more than 64 bits, which would be rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TooLong;
 

@@ -22,7 +22,7 @@ fn yaml_and_json_read_alike() {
     assert_eq!(read(yaml).unwrap().value, read(json).unwrap().value);
 }
 
-/// An integer is read with its digits; a long one in quotes is text, as is what only begins like a number.
+/// Integers keep their digits. Quoted integers, and scalars that only start like a number, are text.
 #[test]
 fn integers_keep_their_digits() {
     let yaml = "[18446744073709551615, -9223372036854775808, '123456789012345678901', 1.2.3, 12e34567, 1e3]";

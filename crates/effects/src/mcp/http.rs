@@ -230,7 +230,7 @@ fn unusable(
     }
 }
 
-/// A message of a server. Only in what it lists may a number be rounded.
+/// Parses a message of a server. Numbers in a list of tools may be rounded.
 fn message_of(body: &[u8]) -> Result<ServerJsonRpcMessage, JsonFault> {
     match decode(body, Profile::MESSAGE) {
         Err(JsonFault::TooMuch(much)) if is_of_listing(&much) => {
@@ -240,12 +240,12 @@ fn message_of(body: &[u8]) -> Result<ServerJsonRpcMessage, JsonFault> {
     }
 }
 
-/// Whether a number is one of a tool's definition: what is rounded there is the bound of a schema, and no value.
+/// Whether a number is part of a tool's definition, where it is a bound in a schema and never an argument or an output.
 pub(super) fn is_of_listing(much: &TooMuch) -> bool {
     matches!(much, TooMuch::Number { pointer, .. } if pointer.starts_with("/result/tools/"))
 }
 
-/// The failure of a request whose answer cannot be used.
+/// An error response, in place of a response that cannot be used.
 pub(super) fn failure_of(request: RequestId, said: &str) -> ServerJsonRpcMessage {
     let error = ErrorData::new(UNUSABLE, said.to_owned(), None);
     ServerJsonRpcMessage::error(error, Some(request))

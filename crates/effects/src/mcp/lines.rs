@@ -1,5 +1,4 @@
-//! A server's standard output, as the SDK may read it: message by message, each measured first. Must not know what a
-//! message says.
+//! Measures the messages on a server's standard output before the SDK parses them.
 
 use std::io;
 use std::pin::Pin;
@@ -14,16 +13,15 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use super::http;
 
-/// How much is read at a time.
+/// Size of the read buffer.
 const PIECE_BYTES: usize = 8 << 10;
 
-/// Hands a server's messages on line by line. It breaks off when one message is more than a message may be: what is
-/// more is no answer, and whoever waits for one is told at once. A message whose numbers would be rounded becomes the
-/// failure of the request that it answers, or nothing.
+/// Passes a server's messages on line by line. A message that exceeds a limit ends the connection, so that its request fails
+/// at once. A response whose numbers would be rounded is replaced by an error response; other such messages are dropped.
 pub(super) struct Bounded<R> {
     inner: R,
     lines: Lines,
-    /// Lines that are complete, and how much of them was handed on.
+    /// Complete lines; the first `given` bytes were passed on.
     ready: Vec<u8>,
     given: usize,
     fault: Arc<OnceLock<String>>,
@@ -40,7 +38,7 @@ impl<R> Bounded<R> {
         }
     }
 
-    /// Takes in what was read, line by line.
+    /// Adds bytes, and completes lines.
     fn take_in(&mut self, read: &[u8]) -> Result<(), TooMuch> {
         let (ready, mut first) = (&mut self.ready, None);
         self.lines.feed(read, |line| match passable(line) {
@@ -52,7 +50,7 @@ impl<R> Bounded<R> {
         first.map_or(Ok(()), Err)
     }
 
-    /// Hands on what is complete; whether there was any.
+    /// Passes complete lines on; returns whether there were any.
     fn give(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
         let left = self.ready.get(self.given..).unwrap_or_default();
         let (now, later) = left.split_at(left.len().min(buffer.remaining()));
@@ -76,7 +74,7 @@ impl<R> Bounded<R> {
             }
         };
         let error = io::Error::new(io::ErrorKind::FileTooLarge, said.clone());
-        // The first fault is the reason.
+        // Only the first fault is kept.
         drop(self.fault.set(said));
         error
     }
@@ -97,7 +95,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
             let mut piece = ReadBuf::new(&mut piece);
             ready!(Pin::new(&mut this.inner).poll_read(context, &mut piece))?;
             if piece.filled().is_empty() {
-                // The end: what is left is no whole line.
+                // At the end, the rest is an incomplete line.
                 this.ready.append(&mut this.lines.rest());
                 this.give(buffer);
                 return Poll::Ready(Ok(()));
@@ -109,14 +107,14 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
     }
 }
 
-/// What of a message is read where one of its numbers is refused.
+/// The fields of a message that decide whether it is a response.
 #[derive(Deserialize)]
-struct Answering {
+struct MessageHead {
     id: Option<RequestId>,
     method: Option<IgnoredAny>,
 }
 
-/// A line as the SDK may read it.
+/// The line, or the line that replaces it.
 fn passable(line: Line) -> Result<Vec<u8>, TooMuch> {
     let much = match line.refused {
         Some(much @ TooMuch::Number { .. }) if !http::is_of_listing(&much) => much,
@@ -125,9 +123,9 @@ fn passable(line: Line) -> Result<Vec<u8>, TooMuch> {
     };
     let said = format!("its answer {much}");
     tracing::warn!(said, "an MCP server's message is left out");
-    let answering = decode_beside_numbers::<Answering>(&line.bytes, Profile::MESSAGE).ok();
-    let asked = answering.filter(|message| message.method.is_none());
-    let failure = asked.and_then(|message| message.id).and_then(|id| {
+    let head = decode_beside_numbers::<MessageHead>(&line.bytes, Profile::MESSAGE).ok();
+    let response = head.filter(|message| message.method.is_none());
+    let failure = response.and_then(|message| message.id).and_then(|id| {
         let failure = http::failure_of(id, &said);
         serde_json::to_vec(&failure).ok()
     });
@@ -177,7 +175,7 @@ mod tests {
         }
     }
 
-    /// One answer fails, and the server goes on.
+    /// One request fails, and the connection continues.
     #[tokio::test]
     async fn an_answer_whose_number_would_be_rounded_becomes_the_failure_of_its_request() {
         let long = "123456789012345678901";
@@ -200,8 +198,8 @@ mod tests {
         let lines: Vec<&str> = read.lines().collect();
         let failure = |id: serde_json::Value| {
             let message = format!(
-                "its answer holds the number {long} at `/result/structuredContent/n`, which is not kept as it is: an \
-                 integer has 64 bits at most, another number is at most 1.8e308; send it as text"
+                "its answer holds the number {long} at `/result/structuredContent/n`, which would be rounded: an \
+                 integer has at most 64 bits, any other number is at most 1.8e308; send it as text"
             );
             serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32_090, "message": message}})
         };

@@ -372,7 +372,7 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
     }
 }
 
-/// The values that a step's arguments come to.
+/// The resolved arguments of a step.
 fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, StepFailure> {
     let left = RUN_MEMORY.saturating_sub(run.memory());
     let mut filling = Filling::of(left.min(JSON_MEMORY));

@@ -1,5 +1,5 @@
-//! A client whose messages are lines of a stream, such as standard input. Each is measured before it is read; where one
-//! is refused, its sender is told, and the connection goes on. Must not know what a message asks for.
+//! The transport for clients that send one message per line, such as on standard input. Each message is measured before it
+//! is parsed. A refused message gets an error response, and the connection continues.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,25 +20,25 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Empty, empty};
 
 use super::failure::protocol_error;
 
-/// How much is read at a time.
+/// Size of the read buffer.
 const PIECE_BYTES: usize = 8 << 10;
 
-/// What a text may begin with, which is no part of it (RFC 8259, section 8.1).
+/// Ignored at the start of a message (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A message that is written.
-type Sending = Pin<Box<dyn Future<Output = Result<(), io::Error>> + Send>>;
+/// The write of an error response.
+type PendingWrite = Pin<Box<dyn Future<Output = Result<(), io::Error>> + Send>>;
 
-/// The server's end of a connection whose messages are lines.
+/// The server's end of a connection with one message per line.
 pub struct LineTransport<R, W: AsyncWrite> {
     input: R,
     piece: Vec<u8>,
     lines: Lines,
-    /// Lines that are not read yet.
+    /// Lines that are not parsed yet.
     waiting: VecDeque<Line>,
     output: AsyncRwTransport<RoleServer, Empty, W>,
-    /// The answer to a message that is refused.
-    refusing: Option<Sending>,
+    /// The error response for a refused message.
+    refusing: Option<PendingWrite>,
 }
 
 impl<R, W> LineTransport<R, W>
@@ -46,7 +46,7 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// Before the first message.
+    /// A connection over two streams.
     #[must_use]
     pub fn new(input: R, output: W) -> Self {
         Self {
@@ -74,7 +74,7 @@ where
         self.output.send(message)
     }
 
-    // It may be dropped at any `await`: whatever was taken in is in `self` then.
+    // Cancel-safe: all state between two `await`s is in `self`.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if let Some(refusing) = &mut self.refusing {
@@ -83,10 +83,10 @@ where
                 refused.ok()?;
             }
             while let Some(line) = self.waiting.pop_front() {
-                match read(&line) {
-                    Read::Message(message) => return Some(*message),
-                    Read::Nothing => {}
-                    Read::Refused(answer) => {
+                match parse(&line) {
+                    ParsedLine::Message(message) => return Some(*message),
+                    ParsedLine::Nothing => {}
+                    ParsedLine::Refused(answer) => {
                         self.refusing = Some(Box::pin(self.output.send(*answer)));
                         break;
                     }
@@ -111,86 +111,86 @@ where
     }
 }
 
-/// What a line comes to.
-enum Read {
+/// The result of parsing a line.
+enum ParsedLine {
     Message(Box<ClientJsonRpcMessage>),
-    /// Its sender is told why it is not read.
+    /// The error response for the line.
     Refused(Box<ServerJsonRpcMessage>),
-    /// It is empty or no JSON, or a notification that is not known or not read.
+    /// The line is empty, not JSON, or an invalid notification.
     Nothing,
 }
 
-fn read(line: &Line) -> Read {
+fn parse(line: &Line) -> ParsedLine {
     let text = line.bytes.as_slice();
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
     if let Some(much) = &line.refused {
         return match Refusal::of(text, much) {
-            Refusal::Answer(answer) => Read::Refused(answer),
-            Refusal::Instead(failure) => Read::Message(failure),
-            Refusal::Silent => Read::Nothing,
-            Refusal::Unknown => Read::Refused(refused(much, None)),
+            Refusal::Answer(answer) => ParsedLine::Refused(answer),
+            Refusal::Instead(failure) => ParsedLine::Message(failure),
+            Refusal::Silent => ParsedLine::Nothing,
+            Refusal::Unknown => ParsedLine::Refused(refused(much, None)),
         };
     }
     match decode(text, Profile::MESSAGE) {
-        Ok(message) => Read::Message(Box::new(message)),
+        Ok(message) => ParsedLine::Message(Box::new(message)),
         Err(JsonFault::Form(error)) if error.is_data() => {
-            let asking = decode::<Asking>(text, Profile::MESSAGE).ok();
-            let asking = asking.filter(|message| message.method.is_some());
-            if asking.as_ref().is_some_and(|message| message.id.is_none()) {
-                return Read::Nothing;
+            let head = decode::<MessageHead>(text, Profile::MESSAGE).ok();
+            let head = head.filter(|message| message.method.is_some());
+            if head.as_ref().is_some_and(|message| message.id.is_none()) {
+                return ParsedLine::Nothing;
             }
             let message = format!("the line is no message of the protocol: {error}");
             let error = ErrorData::invalid_request(message, None);
-            let id = asking.and_then(|message| message.id);
-            Read::Refused(Box::new(ServerJsonRpcMessage::error(error, id)))
+            let id = head.and_then(|message| message.id);
+            ParsedLine::Refused(Box::new(ServerJsonRpcMessage::error(error, id)))
         }
-        // A client that takes an answer for its own message would send it back, and so on.
+        // An error response without an id could be echoed by the client, endlessly.
         Err(error) => {
             tracing::debug!(%error, "a line of the client is no message");
-            Read::Nothing
+            ParsedLine::Nothing
         }
     }
 }
 
-/// What of a message is read where the rest of it is refused.
+/// The fields of a message that identify it.
 #[derive(Deserialize)]
-struct Asking {
+struct MessageHead {
     id: Option<RequestId>,
     method: Option<IgnoredAny>,
 }
 
-/// What is done about a message that is refused.
+/// The handling of a refused message.
 pub(super) enum Refusal {
-    /// It is a request, which is answered.
+    /// A request: this error response is sent.
     Answer(Box<ServerJsonRpcMessage>),
-    /// It is an answer that is waited for: this comes in its place.
+    /// A response: this error takes its place, so that the server's request ends.
     Instead(Box<ClientJsonRpcMessage>),
-    /// It is a notification.
+    /// A notification: it is dropped.
     Silent,
-    /// It is too large for anything of it to be read, or no message.
+    /// Its id cannot be read.
     Unknown,
 }
 
 impl Refusal {
-    /// What is done about a message that is refused for `much`.
+    /// The handling of a message that is refused because of `much`.
     pub(super) fn of(message: &[u8], much: &TooMuch) -> Self {
-        match decode_beside_numbers::<Asking>(message, Profile::MESSAGE) {
-            Ok(Asking {
+        match decode_beside_numbers::<MessageHead>(message, Profile::MESSAGE) {
+            Ok(MessageHead {
                 id: Some(id),
                 method: Some(_),
             }) => Self::Answer(refused(much, Some(id))),
-            Ok(Asking {
+            Ok(MessageHead {
                 id: Some(id),
                 method: None,
             }) => {
                 let failure = ClientJsonRpcMessage::error(fault(much), Some(id));
                 Self::Instead(Box::new(failure))
             }
-            Ok(Asking {
+            Ok(MessageHead {
                 id: None,
                 method: Some(_),
             }) => Self::Silent,
-            Ok(Asking {
+            Ok(MessageHead {
                 id: None,
                 method: None,
             })

@@ -165,11 +165,11 @@ impl RequestFacts {
     }
 }
 
-/// A request that is not handed to the SDK.
+/// Why a request is not passed to the SDK.
 enum Refused {
-    /// Its body is no message that could be answered.
+    /// The body could not be read.
     Body(ApiError),
-    /// The answer to its message.
+    /// The error response for its message.
     Message(Box<ServerJsonRpcMessage>),
 }
 

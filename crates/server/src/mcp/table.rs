@@ -122,6 +122,13 @@ fn tool<T: McpTool>() -> Tool {
         .with_annotations(T::annotations())
 }
 
+/// The arguments without those that are `null`, which count as absent, as for tools of the catalogue: models write null
+/// for what they leave out.
+fn given(mut arguments: JsonObject) -> JsonObject {
+    arguments.retain(|_, value| !value.is_null());
+    arguments
+}
+
 /// How an error calls what a tool was called with.
 pub(super) fn arguments_of(tool: &str) -> String {
     format!("the arguments of `{tool}`")
@@ -129,11 +136,9 @@ pub(super) fn arguments_of(tool: &str) -> String {
 
 async fn carry_out<T: McpTool>(
     call: &Call,
-    mut arguments: JsonObject,
+    arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
-    // Models write null for what they leave out.
-    arguments.retain(|_, value| !value.is_null());
-    let input = read_typed(&Value::Object(arguments))
+    let input = read_typed(&Value::Object(given(arguments)))
         .map_err(|violations| EngineError::unfit(&arguments_of(T::NAME), &violations))?;
     let written = |output: T::Output| {
         serde_json::to_value(output)
@@ -153,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// Models fill in every field of a schema, also those that they have nothing for.
+    /// Models often send every field of a schema, with `null` for the optional ones.
     #[test]
     fn null_for_an_argument_counts_as_not_given() {
         let arguments = json!({"tool_id": "a.b", "dry_run": null, "parameters": {"x": null}});

@@ -1,8 +1,8 @@
-//! The standard definitions of the CEL specification and cel-go's strings extension, each with an answer.
+//! Expected results of the standard functions of the CEL specification and of cel-go's strings extension.
 
 use super::*;
 
-/// Expressions and what they come to, as an expression of the same type.
+/// Expressions, and literals of their results.
 const ANSWERS: &[(&str, &str)] = &[
     // Numbers.
     ("2 + 3 * 4", "14"),
@@ -33,7 +33,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("{'a': 1} == {'a': 1.0}", "true"),
     ("null == 0 || '1' == 1", "false"),
     ("2 >= 2.0 && 2 <= 2u && !(2 > 2) && 2 != 3", "true"),
-    // What decides is enough.
+    // An error is ignored if the other operand decides.
     ("true || 1 / 0 == 1", "true"),
     ("1 / 0 == 1 || true", "true"),
     ("1 / 0 == 1 && false", "false"),
@@ -113,7 +113,7 @@ const ANSWERS: &[(&str, &str)] = &[
         "'2024-02-29T12:00:00Z after 5400s'",
     ),
     ("'%s'.format([{'a': [duration('1.5s')]}])", "'{a: [1.5s]}'"),
-    // Macros, also within each other.
+    // Macros, also nested.
     ("has({'a': null}.a) && !has({'a': 1}.b)", "true"),
     ("[1, 2, 3].all(x, x > 0)", "true"),
     ("{'a': 1, 'b': 2}.exists(key, key == 'b')", "true"),
@@ -130,7 +130,7 @@ const ANSWERS: &[(&str, &str)] = &[
         "[1, 2, 3].filter(x, x > 1).map(x, string(x)).join('+')",
         "'2+3'",
     ),
-    // Timestamps, in UTC whatever the offset that they are written with.
+    // The parts of a timestamp are in UTC, for each offset of its text.
     (
         "timestamp('2024-02-29T23:30:00-02:00').getFullYear()",
         "2024",
@@ -235,7 +235,7 @@ fn what_the_specification_defines_has_its_answer() {
     }
 }
 
-/// A function that is on the list is in the environment, and the other way round.
+/// The list of signatures and the environment have the same functions.
 #[test]
 fn every_function_that_may_be_called_is_tried() {
     for name in calls::names() {
@@ -299,7 +299,7 @@ fn what_has_no_answer_says_why() {
     }
 }
 
-/// What is not there is found out before an expression is asked, with what may be meant.
+/// Calls that fail for every input are refused at compilation, with a suggestion.
 #[test]
 fn a_function_that_is_not_there_is_refused_with_what_may_be_meant() {
     let cases = [
@@ -321,13 +321,13 @@ fn a_function_that_is_not_there_is_refused_with_what_may_be_meant() {
         ),
         (
             "true || frobnicate(1)",
-            "there is no function `frobnicate`: there are the standard functions of CEL and those of its strings extension",
+            "there is no function `frobnicate`: use the standard functions of CEL and of its strings extension",
         ),
         ("[1].exists(x, x.frob() > 0)", "there is no function `frob`"),
-        ("trim('a') == 'a'", "`trim` is called as in `value.trim()`"),
+        ("trim('a') == 'a'", "call `trim` as in `value.trim()`"),
         (
             "'a'.timestamp() == 'a'",
-            "`timestamp` is called as in `timestamp(a)`",
+            "call `timestamp` as in `timestamp(a)`",
         ),
         ("'a'.trim(1) == 'a'", "`trim` takes no argument, not 1"),
         ("size() == 1", "`size` takes one argument, not 0"),
@@ -335,13 +335,10 @@ fn a_function_that_is_not_there_is_refused_with_what_may_be_meant() {
             "'a'.replace('b') == 'a'",
             "`replace` takes 2 or 3 arguments, not 1",
         ),
-        (
-            "[1].all(x)",
-            "`all` is called as in `list.all(item, item > 0)`",
-        ),
+        ("[1].all(x)", "call `all` as in `list.all(item, item > 0)`"),
         (
             "exists([1], x, x > 0)",
-            "`exists` is called as in `list.exists(item, item > 0)`",
+            "call `exists` as in `list.exists(item, item > 0)`",
         ),
         (
             "Message{a: 1} == 1",
@@ -363,7 +360,7 @@ fn a_function_that_is_not_there_is_refused_with_what_may_be_meant() {
     }
 }
 
-/// A whole number of JSON is like one of the expression, whatever its sign.
+/// A JSON integer has the type of an integer literal, also if it is not negative.
 #[test]
 fn arithmetic_with_numbers_of_json_has_the_same_answers_for_each_sign() {
     let variables = |n: Value| json!({"parameters": {"n": n, "list": [n, 0.5]}});
@@ -400,13 +397,13 @@ fn arithmetic_with_numbers_of_json_has_the_same_answers_for_each_sign() {
             "{source}"
         );
     }
-    // What an int has no room for keeps its digits.
+    // Beyond the range of `int`, integers keep their digits.
     let most = variables(json!(u64::MAX));
     let source = "parameters.n == 18446744073709551615u && parameters.n > 9223372036854775807 && parameters.n - 1 < parameters.n";
     assert_eq!(answer(source, &most, &mut Budget::default()), Ok(true));
 }
 
-/// What a number is declared to be decides, and not whether it is written with a fraction.
+/// The declared type decides, and not the notation.
 #[test]
 fn a_declared_number_is_one_of_its_kind_however_it_is_written() {
     let declared: Vec<charter_contract::parameter::Parameter> = serde_json::from_value(json!([

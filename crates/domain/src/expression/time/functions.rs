@@ -13,7 +13,7 @@ use jiff::civil::DateTime;
 use super::read::{ahead, duration_of_text, timestamp_of_text};
 use super::{Duration, Timestamp};
 
-/// A function that writes the timestamps and durations within a value out, for `format`.
+/// Converts the timestamps and durations within a value to text, for `format`.
 pub(in crate::expression) const SHOWN: &str = "@shown";
 
 fn timestamp_of_int(seconds: &CelInt) -> Result<Timestamp, ExecutionError> {
@@ -28,7 +28,7 @@ fn duration_of_duration(length: &Duration) -> Duration {
     *length
 }
 
-/// Declares each part of a timestamp as a function of it, in UTC and in a time zone.
+/// Declares a function for each part of a timestamp, in UTC and in a time zone.
 macro_rules! parts {
     ($( $name:literal, $in_utc:ident, $in_zone:ident: $part:expr; )+) => {
         $(
@@ -81,7 +81,7 @@ fn seconds_of(length: &Duration) -> CelInt {
     CelInt::from(length.0.as_secs())
 }
 
-/// Those that are no whole second.
+/// The milliseconds beyond the last full second.
 fn milliseconds_of(length: &Duration) -> CelInt {
     CelInt::from(i64::from(length.0.subsec_millis()))
 }
@@ -155,7 +155,7 @@ fn has_time(value: &dyn Val) -> bool {
     value.downcast_ref::<Timestamp>().is_some() || value.downcast_ref::<Duration>().is_some()
 }
 
-/// The value with every timestamp and duration in it as text.
+/// A value whose timestamps and durations are replaced by text.
 fn shown<'v>(value: &(dyn Val + 'v)) -> Box<dyn Val + 'v> {
     if let Some(list) = value.downcast_ref::<CelList<'v>>() {
         let items: Vec<Box<dyn Val + 'v>> = list.iter().map(|item| shown(item.as_ref())).collect();

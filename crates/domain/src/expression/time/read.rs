@@ -1,4 +1,4 @@
-//! Timestamps, durations and time zones from their texts.
+//! Parses timestamps, durations and time zones.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use jiff::tz::TimeZoneDatabase;
 
 use super::{Duration, EPOCH, Timestamp};
 
-/// How much of a text an error shows.
+/// Maximum length of a text in an error.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Decimal places of a number that a nanosecond of the largest unit has room for.
+/// Decimal places of an hour in nanoseconds; further places are dropped.
 const PLACES: usize = 15;
 
 pub(super) fn timestamp_of_text(text: &CelString<'_>) -> Result<Timestamp, ExecutionError> {
@@ -42,7 +42,7 @@ pub(super) fn duration_of_text(text: &CelString<'_>) -> Result<Duration, Executi
     Duration::new(SignedDuration::try_from_nanos_i128(length))
 }
 
-/// The nanoseconds of a sign, and of numbers with units or of `0`; places beyond a nanosecond are dropped.
+/// Parses a duration to nanoseconds: an optional sign, then `0` or numbers with units. Fractions of a nanosecond are dropped.
 fn parsed(text: &str) -> Option<i128> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let mut nanos = 0_i128;
@@ -60,7 +60,7 @@ fn parsed(text: &str) -> Option<i128> {
     Some(if text.starts_with('-') { -nanos } else { nanos })
 }
 
-/// The nanoseconds of the unit that a text begins with, and what follows.
+/// The unit at the start of a text in nanoseconds, and the rest of the text.
 fn unit(text: &str) -> Option<(i128, &str)> {
     const UNITS: [(&str, i128); 8] = [
         ("ns", 1),
@@ -93,7 +93,7 @@ fn scaled(number: &str, unit: i128) -> Option<i128> {
     value(whole)?.checked_mul(unit)?.checked_add(fraction)
 }
 
-/// The seconds by which a time zone is ahead of UTC at a point in time.
+/// The offset of a time zone from UTC at a point in time, in seconds.
 pub(super) fn ahead(zone: &CelString<'_>, time: &Timestamp) -> Result<i32, ExecutionError> {
     static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
     let zone = zone.inner();
@@ -104,7 +104,7 @@ pub(super) fn ahead(zone: &CelString<'_>, time: &Timestamp) -> Result<i32, Execu
         return fixed.ok_or_else(|| unknown_zone(zone));
     }
     let found = ZONES.get(zone).map_err(|_| unknown_zone(zone))?;
-    // jiff's last point in time is a day before the last of CEL.
+    // The last timestamp of jiff is a day before the last timestamp of CEL.
     let instant = jiff::Timestamp::from_duration(time.0).unwrap_or(jiff::Timestamp::MAX);
     Ok(found.to_offset(instant).seconds())
 }

@@ -1,4 +1,4 @@
-//! One call of a tool by itself: a plan of one step, whose arguments are values and refer to nothing.
+//! Compiles a single call of a tool to a plan of one step, with exact arguments.
 
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::ids::{PlanId, StepId, ToolId};
@@ -13,13 +13,13 @@ use crate::graph::{
 };
 use crate::parameters::misfits_exactly;
 
-/// The id of its one step.
+/// The id of the step.
 const ALONE: &str = "step-001";
 
 /// The plan of a call that a caller sends.
 ///
 /// # Errors
-/// Everything that is wrong; pointers lead into an object with `tool` and `parameters`.
+/// All violations, with pointers into an object with `tool` and `parameters`.
 pub fn from_call(
     plan: &PlanId,
     tool: &ToolId,
@@ -52,7 +52,7 @@ pub fn from_call(
     })
 }
 
-/// The plan of one step that calls a tool with these values, which are not looked at.
+/// A plan of one step that calls a tool with these values. The values are not checked.
 ///
 /// # Errors
 /// None that a tool or its values can cause.
@@ -93,7 +93,7 @@ mod tests {
         made.map_err(|report| report.violations.iter().map(ToString::to_string).collect())
     }
 
-    /// The arguments that a graph's one step comes to, after its journal was read again.
+    /// The resolved arguments of the step, after a round trip through the journal.
     fn arguments(graph: &StepGraph) -> Value {
         let again: StepGraph = serde_json::from_value(json!(graph)).unwrap();
         assert_eq!(again, *graph);
@@ -108,7 +108,7 @@ mod tests {
         Value::Object(values.unwrap())
     }
 
-    /// Text of shells, of CI and of templates is an argument like any other.
+    /// Arguments with shell, CI or template syntax are passed unchanged.
     #[test]
     fn exact_arguments_are_passed_as_they_are_also_through_the_journal() {
         for text in [
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// A journal says that arguments are exact only where that makes a difference: others stay as they were written before.
+    /// `exact` is written only if an argument has `${`, so that other journals keep their format.
     #[test]
     fn the_journal_of_a_plain_call_is_what_it_was() {
         let written = |values: Value| {

@@ -60,7 +60,7 @@ pub(super) enum Claim<'d> {
     Expression(&'d str),
 }
 
-/// Compiles the first flow with the chain of fallbacks among the others, over parameters of which these are declared.
+/// Compiles the first flow and its chain of fallbacks, with the declared parameters.
 ///
 /// # Errors
 /// Everything that is wrong with any of them.

@@ -41,7 +41,7 @@ pub enum Unreversible {
     Graph(#[from] GraphError),
 }
 
-/// The graph that reverses what stands of a run's writes.
+/// The graph that reverses the completed writes of a run.
 ///
 /// # Errors
 /// An [`Unreversible`]; what is known to stand is reversed as a whole or not at all, and what is in
@@ -92,7 +92,7 @@ fn names(steps: &[StepId]) -> String {
     names.join(", ")
 }
 
-/// The reversal's action with the values that its arguments come to.
+/// The action of a reversal, with resolved arguments.
 fn with_values(run: &Run, reversal: &Step, filling: &mut Filling) -> Result<Action, Unreversible> {
     let Action::Call {
         tool,

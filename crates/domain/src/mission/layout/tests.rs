@@ -130,9 +130,9 @@ fn a_turn_goes_on_after_its_tools() {
     );
 }
 
-/// The words of a model are values: what looks like a reference in them is text.
+/// Arguments that a model chooses are exact: `${…}` in them is plain text.
 #[test]
-fn a_turn_calls_with_exactly_what_it_wants() {
+fn a_call_of_a_model_has_exact_arguments() {
     let plan = plan(&json!([task("weigh", "worker", &[], &["crm.search"])]));
     let mut graph = grown(&plan);
     let text = json!("${LOG_DIR:-/tmp}/${work.weigh.1} costs $$5");

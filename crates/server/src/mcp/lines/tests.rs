@@ -1,4 +1,4 @@
-//! Messages that are refused, between others.
+//! Refused messages between valid ones.
 
 use std::io::Cursor;
 
@@ -7,10 +7,10 @@ use tokio::io::duplex;
 
 use super::*;
 
-/// More than 64 bits have room for.
+/// An integer with more than 64 bits.
 const LONG: &str = "98765432109876543210";
 
-/// What is read of a client that sends this, and what is written to it.
+/// The parsed messages of a client that sends these lines, and the error responses.
 async fn exchanged(sent: &[String]) -> (Vec<Value>, Vec<Value>) {
     let (ours, mut theirs) = duplex(1 << 16);
     let sent = sent.concat().into_bytes();

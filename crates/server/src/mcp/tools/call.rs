@@ -1,5 +1,5 @@
 //! `call`: one tool, by way of a plan of one step, so that the gate is asked, the journal is written and
-//! evidence is kept as for everything else. Its arguments are values: `${…}` in them is text.
+//! evidence is kept as for everything else. Its arguments are exact: `${…}` in them is plain text.
 
 use charter_contract::ids::PlanId;
 use charter_engine::{EngineError, SentPlan};
@@ -21,7 +21,7 @@ pub(in crate::mcp) struct CallOne;
 pub(in crate::mcp) struct Input {
     /// The tool's exact id, as `find` gives it.
     tool_id: String,
-    /// Values for its parameters, as `open` describes them. They are passed on as they are.
+    /// Values for its parameters, as `open` describes them. They are passed on unchanged.
     #[serde(default)]
     parameters: Map<String, Value>,
     /// Show what a change would do, and change nothing.
