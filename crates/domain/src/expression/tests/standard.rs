@@ -246,7 +246,7 @@ fn every_function_is_documented() {
     }
 }
 
-/// The list of signatures and the environment have the same functions.
+/// Every function has an expected result.
 #[test]
 fn every_function_that_may_be_called_is_tried() {
     for name in calls::names() {
