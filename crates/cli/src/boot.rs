@@ -107,6 +107,8 @@ pub(crate) struct Services {
     webhooks: Arc<HttpWebhooks>,
     providers: Arc<Providers>,
     skill_index: Option<Arc<dyn SkillIndex>>,
+    /// What MCP servers are waited for.
+    waiting: WaitingFor,
 }
 
 impl Services {
@@ -117,6 +119,7 @@ impl Services {
             webhooks: Arc::new(webhooks(config)?),
             providers: Arc::new(providers(config)?),
             skill_index: skill_index(config)?,
+            waiting,
         })
     }
 }
@@ -124,7 +127,7 @@ impl Services {
 async fn ports(config: &Config, services: Services, store: SharedStore) -> anyhow::Result<Ports> {
     let (embedder, sandbox) = tokio::try_join!(embedder(config), sandbox(config, "sandbox"))?;
     let sandbox = Arc::new(sandbox);
-    let servers = mcp::connect(config, &sandbox, waiting).await?;
+    let servers = mcp::connect(config, &sandbox, services.waiting).await?;
     let (tools, imports): (Arc<dyn ToolRunner>, _) = match servers {
         Some(servers) => {
             let imports = servers.imports();

@@ -47,11 +47,6 @@ impl Client {
         Self::connect_as(config, None).await
     }
 
-    /// The same for a process that goes on.
-    pub(crate) async fn connect_to_stay(config: &Config) -> anyhow::Result<Self> {
-        Self::connect_for(config, None, WaitingFor::Server).await
-    }
-
     /// The same; in this process as the local user in the place of an admin of a tenant, if one is named.
     pub(crate) async fn connect_as(
         config: &Config,

@@ -18,13 +18,13 @@ use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::de::{Deserializer, Read};
 use serde_json::{Map, Value, map};
 
-use self::meter::Meter;
 use self::weight::{TEXT, VALUE, of_fields, of_items};
 use crate::bounds;
 use crate::charset;
 use crate::deeply::deeply;
 
 pub use lines::{Line, Lines};
+pub use meter::Meter;
 
 /// What a source of JSON may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod written;
 use std::collections::BTreeSet;
 
 use charter_contract::ids::Label;
-use charter_contract::parameter::{Parameter, ParameterType};
+use charter_contract::parameter::Parameter;
 use regex::Regex;
 use serde_json::{Map, Value};
 

@@ -144,15 +144,14 @@ impl Engine {
         &self,
         caller: &Caller,
         sent: &SentPlan,
-        given: Map<String, Value>,
+        mut given: Map<String, Value>,
         dry_run: bool,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         check_depth(&given)?;
         let view = self.live().view(&caller.tenant);
         // `null` counts as absent.
-        let given = &given.iter().filter(|(_, value)| !value.is_null());
-        let given: Map<String, Value> = given.map(|(k, v)| (k.clone(), v.clone())).collect();
+        given.retain(|_, value| !value.is_null());
         let (graph, declared) = sent
             .compiled(&view, &given)
             .map_err(|report| EngineError::violations(&sent.name(), &report.violations))?;

@@ -11,19 +11,19 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
 use charter_server::LineTransport;
+use rmcp::RoleClient;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::io::stdio_pipes;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
 use rmcp::transport::{StdioReader, StdioWriter, Transport};
-use rmcp::{RoleClient, RoleServer};
 use tokio::net::UnixStream;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::serve::stop_signal;
-use crate::boot::{OpenStore, Services};
+use crate::boot::{OpenStore, Services, WaitingFor};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_OK, Reported};
@@ -120,7 +120,7 @@ async fn await_holder(
 /// Finds the holder of the data directory. Without one, this process becomes the holder.
 async fn find_holder(config: &Config) -> anyhow::Result<DataHolder> {
     let until = Instant::now() + PATIENCE;
-    let services = Services::read(config)?;
+    let services = Services::read(config, WaitingFor::Server)?;
     let locked = loop {
         let locked = match OpenStore::open(config).await {
             Ok(store) => {

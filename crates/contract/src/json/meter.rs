@@ -11,7 +11,7 @@ const PLAIN_DIGITS: u32 = 18;
 
 /// Measures one text that arrives in pieces.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub struct Meter {
     profile: Profile,
     bytes: usize,
     extent: Extent,
@@ -47,7 +47,7 @@ enum Container {
 impl Meter {
     /// Before the first byte.
     #[must_use]
-    pub(super) fn new(profile: Profile) -> Self {
+    pub fn new(profile: Profile) -> Self {
         Self {
             profile,
             bytes: 0,
@@ -64,7 +64,7 @@ impl Meter {
     ///
     /// # Errors
     /// [`TooMuch`] once all pieces together are more than the profile allows.
-    pub(super) fn feed(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
+    pub fn feed(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > self.profile.bytes {
             return Err(TooMuch::Bytes {
@@ -92,7 +92,7 @@ impl Meter {
 
     /// How much all pieces so far are.
     #[must_use]
-    pub(super) fn extent(&self) -> Extent {
+    pub fn extent(&self) -> Extent {
         self.extent
     }
 

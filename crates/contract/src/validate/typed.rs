@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{describe, is_duplicate, parse_json, structure, utf8};
+use super::{describe, is_duplicate, parse_json, structure, text_of, unread};
 use crate::json::{self, JsonFault, Profile};
 use crate::schema::{self, Checker, Costs, Draft};
 use crate::violation::{Report, Violation};
@@ -27,10 +27,10 @@ pub fn parse_typed<T>(bytes: &[u8], profile: Profile) -> Result<T, Vec<Violation
 where
     T: DeserializeOwned + JsonSchema + 'static,
 {
-    let text = utf8(bytes)?;
-    match json::decode_text::<T>(text, profile) {
+    let text = text_of(bytes)?;
+    match json::decode_text::<T>(&text, profile) {
         Ok(document) => Ok(document),
-        Err(much @ JsonFault::TooMuch(_)) => Err(vec![structure(much.to_string())]),
+        Err(much @ JsonFault::TooMuch(_)) => Err(vec![unread(&much)]),
         Err(JsonFault::Form(error)) => {
             let document = read_typed(&parse_json(bytes, profile)?)?;
             // A value does not show that a field was given twice.

@@ -70,6 +70,10 @@ fn too_much(text: &str, much: &TooMuch) -> SourceError {
             limit(position_of(text, too_deep(text)), &message)
         }
         TooMuch::Bytes { .. } | TooMuch::Memory { .. } => limit(START, &format!("the text {much}")),
+        TooMuch::Number { number, .. } => {
+            let at = text.find(number.trim_end_matches('…')).unwrap_or_default();
+            refusal(position_of(text, at), &format!("the text {much}"), None)
+        }
     }
 }
 
