@@ -21,6 +21,7 @@ pub mod gate;
 pub mod glob;
 pub mod graph;
 pub mod guardrail;
+pub mod jq;
 pub mod link_graph;
 pub mod memory;
 pub mod mission;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use charter_contract::json::decode_stored;
-use charter_domain::analysis::Filter;
+use charter_domain::jq::Filter;
 use serde_json::{Value, json};
 
 use crate::failure::{EXIT_ERROR, EXIT_OK};

@@ -10,9 +10,9 @@ use charter_contract::catalogue::tool::{Implementation, Tool};
 use serde_json::Value;
 
 use super::super::{Package, Problem, Sourced};
-use crate::analysis::Filter;
 use crate::expression::{Budget, Condition, Roots};
 use crate::graph::{self, GraphError, StepGraph};
+use crate::jq::Filter;
 use crate::{console_link, template};
 
 pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<Problem> {

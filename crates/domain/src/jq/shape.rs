@@ -1,5 +1,5 @@
-//! How deep a jq filter nests. jaq lexes, parses and compiles by functions that call themselves as deep as that, and
-//! drops the tree so too.
+//! How deep a filter nests. It is lexed, parsed and compiled by functions that call themselves as deep as that, and its
+//! tree is dropped so too.
 
 use charter_contract::bounds::{JQ_BRACKETS, JQ_LEVELS, JQ_OPERATORS};
 use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
@@ -18,6 +18,9 @@ const COMMAS_JOIN: [&str; 3] = ["def", "if", "label"];
 /// Symbols that join no terms.
 const SEPARATORS: [&str; 6] = [":", ";", "?", ")", "]", "}"];
 
+/// Levels that an operator takes at most, once it is written in the terms of jaq. A pipe and a comma take one.
+const LEVELS: usize = 3;
+
 /// Whether there are few enough brackets for the lexer, which goes as deep as they nest.
 ///
 /// # Errors
@@ -30,7 +33,7 @@ pub(super) fn count_brackets(source: &str) -> Result<(), FilterError> {
     Ok(())
 }
 
-/// Whether a filter nests few enough levels. What has no tokens is left to the parser, whose
+/// Whether a filter nests few enough levels. A filter that the lexer refuses is left to the parser, whose
 /// error has the place.
 ///
 /// # Errors
@@ -78,7 +81,12 @@ fn read(tokens: &[Token<&str>], mut commas_join: bool, nesting: &mut Nesting) {
                     nesting.operator();
                 }
             }
-            Tok::Sym if !text.starts_with('.') && !SEPARATORS.contains(text) => nesting.operator(),
+            Tok::Sym if *text == "|" => nesting.operator(),
+            Tok::Sym if !text.starts_with('.') && !SEPARATORS.contains(text) => {
+                for _ in 0..LEVELS {
+                    nesting.operator();
+                }
+            }
             Tok::Word | Tok::Sym | Tok::Var | Tok::Fmt | Tok::Num => {}
         }
     }

@@ -1,0 +1,410 @@
+mod rows;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use self::rows::ROWS;
+use super::*;
+
+fn refused(source: &str) -> String {
+    Filter::compile(source).unwrap_err().to_string()
+}
+
+#[test]
+fn what_does_not_compile_says_where() {
+    assert_eq!(
+        refused(".a |\n  .b[0"),
+        "the filter does not compile: expected closing bracket, found the end of the filter (2:7)"
+    );
+    assert_eq!(
+        refused(".[] | selct(.x)"),
+        "the filter does not compile: the filter `selct` is not defined (1:7); did you mean `select`?"
+    );
+    assert_eq!(
+        refused(&".".repeat(JQ_BYTES + 1)),
+        FilterError::TooLong.to_string()
+    );
+}
+
+/// A filter that nests as deep as the number.
+type Deep = fn(usize) -> String;
+
+/// Each way in which a filter nests.
+const DEEP: [(&str, Deep); 12] = [
+    ("arrays", |n| nested("[", n, "1", "]")),
+    ("brackets", |n| nested("(", n, "1", ")")),
+    ("objects", |n| nested("{a:", n, "1", "}")),
+    ("paths", |n| nested(".[", n, "0", "]")),
+    ("texts", |n| nested("\"\\(", n, "1", ")\"")),
+    ("signs", |n| "-".repeat(n) + "1"),
+    ("pipes", |n| ".|".repeat(n) + "."),
+    ("commas", |n| "1,".repeat(n) + "1"),
+    ("sums", |n| "1+".repeat(n) + "1"),
+    ("try", |n| "try ".repeat(n) + "1"),
+    ("if", |n| nested("if ", n, "1", " then 1 end")),
+    ("definitions", |n| nested("def f: ", n, "1", "; 1")),
+];
+
+fn nested(open: &str, levels: usize, within: &str, close: &str) -> String {
+    open.repeat(levels) + within + &close.repeat(levels)
+}
+
+#[test]
+fn a_filter_that_nests_deep_is_refused_and_a_usual_one_compiles() {
+    for (name, deep) in DEEP {
+        assert!(Filter::compile(&deep(100)).is_ok(), "{name}");
+        for levels in [1_100, 1_800, 5_000] {
+            match Filter::compile(&deep(levels)) {
+                Err(FilterError::TooDeep(_)) => {}
+                Err(FilterError::TooLong) if deep(levels).len() > JQ_BYTES => {}
+                other => panic!("{name} {levels}: {other:?}"),
+            }
+        }
+    }
+    let open = "[".repeat(JQ_BYTES);
+    assert!(matches!(
+        Filter::compile(&open),
+        Err(FilterError::TooDeep(_))
+    ));
+    // Chains of commas and pipes go on where a definition or a condition ends.
+    let hidden = [
+        format!("{{a: def f: 1; {}1}}", "1,".repeat(1_500)),
+        format!("{{a: if 1 then 1 end, {}1}}", "(1),".repeat(1_500)),
+        "1 | def f: 1; ".repeat(1_100) + "1",
+    ];
+    for filter in hidden {
+        assert!(matches!(
+            Filter::compile(&filter),
+            Err(FilterError::TooDeep(_))
+        ));
+    }
+    let fields: String = (0..1_200).map(|n| format!("f{n}: .a,")).collect();
+    let long = [
+        format!("{{{fields} last: .b}}"),
+        format!("\"{}\" # {}", "[(|-".repeat(400), "[(|-".repeat(400)),
+        ".a.b[0][1].c".repeat(200),
+    ];
+    for filter in long {
+        let compiled = Filter::compile(&filter);
+        assert!(compiled.is_ok(), "{compiled:?}");
+    }
+}
+
+#[test]
+fn a_filter_with_many_faults_reports_the_first() {
+    let error = refused(&"[".repeat(1_000));
+    assert!(error.len() < 2_000, "{error}");
+}
+
+#[test]
+fn outputs_are_bounded_and_failures_are_values() {
+    let filter = Filter::compile(".[]").unwrap();
+    assert_eq!(
+        filter.run(&json!([1, "a", null]), 3),
+        Ok(vec![json!(1), json!("a"), json!(null)])
+    );
+    assert_eq!(filter.run(&json!([1, 2]), 1), Err(FilterError::TooMany(1)));
+    assert!(matches!(
+        filter.run(&json!(1), 1),
+        Err(FilterError::Failed(_))
+    ));
+}
+
+/// Everything that a filter emits, or the message that it fails with.
+fn run(filter: &str, input: &Value) -> Result<Vec<Value>, String> {
+    let filter = Filter::compile(filter).map_err(|error| error.to_string())?;
+    filter.run(input, 1_000).map_err(|error| match error {
+        FilterError::Failed(message) => message,
+        other => other.to_string(),
+    })
+}
+
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// The rows come from jq 1.8.2 itself; the differences that are left are in the documentation.
+#[test]
+fn filters_give_what_jq_gives() {
+    let mut wrong = Vec::new();
+    for (filter, input, expected) in ROWS {
+        let given = run(filter, &read(input));
+        let expected: Result<Vec<Value>, String> = match expected {
+            Ok(outputs) => Ok(outputs.iter().map(|output| read(output)).collect()),
+            Err(message) => Err((*message).to_owned()),
+        };
+        if given != expected {
+            wrong.push(format!("{input} | {filter}\n  {given:?}\n  {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn integers_keep_their_digits_or_are_refused() {
+    let exact = [
+        (
+            "123456789012345678901234567890 | tostring",
+            json!("123456789012345678901234567890"),
+        ),
+        ("9007199254740993 + 2", json!(9_007_199_254_740_995_i64)),
+        (
+            "18446744073709551615",
+            json!(18_446_744_073_709_551_615_u64),
+        ),
+        (
+            "[9223372036854775807 + 1] | tojson",
+            json!("[9223372036854775808]"),
+        ),
+        (
+            "(1000000007 * 1000000009 * 1000000021) % 1000000007",
+            json!(0),
+        ),
+        (
+            "123456789012345678901234567891 - 123456789012345678901234567890",
+            json!(1),
+        ),
+        (
+            "123456789012345678901234567890 == 123456789012345678901234567891",
+            json!(false),
+        ),
+        (
+            "[20000000000000000001, 20000000000000000000] | min | tojson",
+            json!("20000000000000000000"),
+        ),
+        (
+            "40000000000000000000002 / 2 | tostring",
+            json!("20000000000000000000001"),
+        ),
+        (
+            "\"123456789012345678901234567890\" | tonumber | tojson",
+            json!("123456789012345678901234567890"),
+        ),
+        (
+            "-123456789012345678901234567890 | abs, floor | tojson | length",
+            json!(30),
+        ),
+    ];
+    for (filter, expected) in exact {
+        assert_eq!(run(filter, &Value::Null).unwrap()[0], expected, "{filter}");
+    }
+    assert_eq!(
+        run("{a: [123456789012345678901234567890]}", &Value::Null),
+        Err(
+            "it emitted the integer 123456789012345678901234567890, which has more than 64 bits: \
+             emit it as text, with `tostring`"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn what_reaches_out_of_a_filter_is_refused_when_it_is_compiled() {
+    for name in [
+        "now",
+        "env",
+        "$ENV",
+        "input",
+        "inputs",
+        "debug",
+        "stderr",
+        "halt",
+        "halt_error",
+        "input_filename",
+        "input_line_number",
+        "$__prog_args",
+        "localtime",
+        "strflocaltime(\"%Y\")",
+        "get_search_list",
+        "debug(\"x\")",
+        "builtins",
+    ] {
+        let error = refused(&format!(".[] | {name}"));
+        let named = name.split('(').next().unwrap_or(name);
+        let prefix =
+            format!("the filter does not compile: `{named}` reaches out of the filter (1:7): ");
+        assert!(error.starts_with(&prefix), "{error}");
+    }
+    // A filter may have a function of its own by such a name.
+    assert_eq!(run("def now: 5; now", &Value::Null), Ok(vec![json!(5)]));
+}
+
+#[test]
+fn what_is_not_jq_is_refused_with_what_to_write() {
+    let cases = [
+        (
+            "1 < 2 == true",
+            "`==`: comparisons and assignments do not follow on each other: write parentheses (1:7)",
+        ),
+        (
+            ".a = .b = 1",
+            "`=`: comparisons and assignments do not follow on each other: write parentheses (1:9)",
+        ),
+        ("{(1): 2}", "`(1)`: a key is a text: add `| tostring` (1:2)"),
+        (
+            "import \"a\" as a; .",
+            "`import`: a filter loads no modules: write the definitions into it (1:1)",
+        ),
+        (
+            "1 | a::b",
+            "`a::b`: a filter loads no modules: write the definitions into it (1:5)",
+        ),
+        ("@xml", "`@xml`: there is no such format (1:1)"),
+        (
+            "limit(1)",
+            "the filter `limit` has 2 arguments, and is called with 1 (1:1)",
+        ),
+        (
+            "test(1; 2; 3)",
+            "the filter `test` has 1 or 2 arguments, and is called with 3 (1:1)",
+        ),
+        ("$x + 1", "the variable `$x` is not defined (1:1)"),
+        ("break $out", "the label `$out` is not defined (1:7)"),
+        (
+            "reduce .[] as [$a] ?// $a (0; 1)",
+            "`(0; 1)`: `?//` is for `as … |` alone: bind the outputs first, and then fold them (1:27)",
+        ),
+        (
+            "if . then 1",
+            "expected else or end, found the end of the filter (1:12)",
+        ),
+        ("{a: 1 b: 2}", "expected }, found `b` (1:7)"),
+        ("def: 1; 2", "expected identifier, found `:` (1:4)"),
+        (". as [] | 1", "expected pattern, found `]` (1:7)"),
+        (
+            "\"\\ud83c\"",
+            "expected 4-digit hexadecimal UTF-8 code point, found `d83c\"` (1:4)",
+        ),
+    ];
+    for (filter, message) in cases {
+        assert_eq!(
+            refused(filter),
+            format!("the filter does not compile: {message}")
+        );
+    }
+}
+
+#[test]
+fn patterns_are_checked_when_a_filter_is_compiled() {
+    let cases = [
+        (".[] | select(test(\"(a\"))", "`test`: Regex failure: "),
+        ("gsub(\"[\"; \"\")", "`gsub`: Regex failure: "),
+        ("split(\"a{\\\\\"; null)", "`split`: Regex failure: "),
+        ("capture(\"(?<n>a\")", "`capture`: Regex failure: "),
+        (
+            "test(\"a\"; \"q\")",
+            "`test`: q is not a valid modifier string (1:1)",
+        ),
+        (
+            "sub(\"a\"; \"b\"; \"z\")",
+            "`sub`: z is not a valid modifier string (1:1)",
+        ),
+    ];
+    for (filter, message) in cases {
+        let error = refused(filter);
+        let prefix = format!("the filter does not compile: {message}");
+        assert!(error.starts_with(&prefix), "{filter}: {error}");
+    }
+    // One that comes with the input fails when it is used, and can be caught.
+    assert!(run("test(.)", &json!("(")).is_err());
+    assert_eq!(
+        run("(test(.))? // false", &json!("(")),
+        Ok(vec![json!(false)])
+    );
+}
+
+#[test]
+fn what_a_filter_makes_is_bounded() {
+    let bounded = [
+        "\"abcdefgh\" * 1e12",
+        "[] | .[100000000] = 1",
+        "reduce range(100) as $i (null; [.])",
+    ];
+    for filter in bounded {
+        assert!(run(filter, &Value::Null).is_err(), "{filter}");
+    }
+}
+
+/// Loops are as long as a filter wants: a call at the end of a function takes no stack.
+#[test]
+fn loops_take_no_stack() {
+    let loops = [
+        "def next: if . >= 100000 then . else . + 1 | next end; 0 | next",
+        "0 | until(. >= 100000; . + 1)",
+        "0 | last(while(. <= 100000; . + 1))",
+        "reduce range(100001) as $i (null; $i)",
+        "last(range(100001))",
+    ];
+    for filter in loops {
+        assert_eq!(
+            run(filter, &Value::Null),
+            Ok(vec![json!(100_000)]),
+            "{filter}"
+        );
+    }
+}
+
+/// Words and signs of the language.
+const WORDS: [&str; 40] = [
+    ".", ".a", ".[", "]", "[", "(", ")", "{", "}", "|", ",", ":", ";", "?", "//", "=", "|=", "+=",
+    "==", "<", "and", "or", "-", "*", "$x", "as", "if", "then", "else", "end", "try", "catch",
+    "reduce", "def", "label", "1", "\"t\"", "@csv", "length", "$__loc__",
+];
+
+proptest! {
+    #[test]
+    fn any_words_compile_or_are_refused_with_a_place(
+        words in prop::collection::vec(prop::sample::select(WORDS.to_vec()), 0..14)
+    ) {
+        let source = words.join(" ");
+        match Filter::compile(&source) {
+            Ok(_) => {}
+            Err(FilterError::Syntax(message)) => {
+                prop_assert!(message.contains("(1:"), "{}: {}", source, message);
+            }
+            Err(other) => prop_assert!(false, "{}: {:?}", source, other),
+        }
+    }
+
+    #[test]
+    fn integers_are_calculated_exactly(left in any::<i64>(), right in any::<i64>()) {
+        let (a, b) = (i128::from(left), i128::from(right));
+        let remainder = (b != 0).then(|| (a % b).to_string());
+        let quotient = (b != 0 && a % b == 0).then(|| (a / b).to_string());
+        let filter = "[.[0] + .[1], .[0] - .[1], .[0] * .[1], -.[0], \
+                      ((.[0] % .[1])? // null), .[0] < .[1], .[0] == .[1]] | map(tostring)";
+        let given = run(filter, &json!([left, right]));
+        let expected = [
+            (a + b).to_string(),
+            (a - b).to_string(),
+            (a * b).to_string(),
+            (-a).to_string(),
+            remainder.unwrap_or("null".to_owned()),
+            (a < b).to_string(),
+            (a == b).to_string(),
+        ];
+        prop_assert_eq!(given, Ok(vec![json!(expected)]));
+        if let Some(quotient) = quotient {
+            let given = run(".[0] / .[1] | tostring", &json!([left, right]));
+            prop_assert_eq!(given, Ok(vec![json!(quotient)]));
+        }
+    }
+
+    #[test]
+    fn a_double_keeps_its_value_through_text(bits in any::<u64>()) {
+        let number = f64::from_bits(bits);
+        prop_assume!(number.is_finite());
+        let text = value::Number::Float(number).to_string();
+        prop_assert_eq!(text.parse::<f64>(), Ok(number));
+    }
+
+    #[test]
+    fn what_is_set_at_a_path_is_there(keys in prop::collection::vec(any::<Option<u8>>(), 0..6)) {
+        let path: Vec<Value> = keys
+            .iter()
+            .map(|key| key.map_or(json!("k"), |index| json!(index)))
+            .collect();
+        let given = run(". as $path | null | setpath($path; 7) | getpath($path)", &json!(path));
+        prop_assert_eq!(given, Ok(vec![json!(7)]));
+    }
+}
