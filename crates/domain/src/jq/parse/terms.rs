@@ -228,8 +228,7 @@ pub(super) fn foreach<'s>(
         return Term::Fold("foreach", source, pattern, parts);
     }
     let of_state = |place| indexed(Term::Id, Part::Index(Term::Num(place)), Opt::Essential);
-    let yes = || call("true", Vec::new());
-    let state = join(Term::Id, BinaryOp::Comma, yes());
+    let state = join(Term::Id, BinaryOp::Comma, call("true", Vec::new()));
     let start = pipe(start, Term::Arr(Some(Box::new(state))));
     let steps = pipe(of_state("0"), call(STEPS, vec![update]));
     let update = Term::IfThenElse(vec![(of_state("1"), steps)], Some(Box::new(nothing())));

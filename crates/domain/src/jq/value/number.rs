@@ -27,6 +27,9 @@ pub(in crate::jq) enum Number {
 impl Number {
     /// Reads a number as JSON and jq write it; `None` for anything else.
     pub(in crate::jq) fn read(text: &str) -> Option<Self> {
+        if let Ok(number) = text.parse() {
+            return Some(Self::Int(number));
+        }
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
         let negative = text.starts_with('-');
         let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {

@@ -51,7 +51,10 @@ pub(in crate::jq) fn modified<E: From<Error>>(
             }
         }
     }
-    Ok(delete(value, emptied)?)
+    match emptied.is_empty() {
+        true => Ok(value),
+        false => Ok(delete(value, emptied)?),
+    }
 }
 
 /// Whether there is something at a path without slices.
@@ -172,6 +175,9 @@ fn without(mut value: JqValue, paths: &[&[JqValue]]) -> Outcome {
 
 /// A list or an object without some of its parts.
 fn without_keys(value: JqValue, keys: &[&JqValue]) -> Outcome {
+    if keys.is_empty() {
+        return Ok(value);
+    }
     match value {
         JqValue::List(items) => {
             let mut kept = vec![true; items.len()];
@@ -217,7 +223,6 @@ fn without_keys(value: JqValue, keys: &[&JqValue]) -> Outcome {
             Ok(JqValue::Object(fields))
         }
         JqValue::Null => Ok(JqValue::Null),
-        other if keys.is_empty() => Ok(other),
         other => Err(fault(format!("Cannot delete fields from {}", other.kind()))),
     }
 }
