@@ -147,7 +147,7 @@ fn read(text: &JqValue) -> Outcome {
     let JqValue::Text(text) = text else {
         return Err(unfit(text, "only strings can be parsed"));
     };
-    if text.trim() == "nan" {
+    if text.trim().eq_ignore_ascii_case("nan") {
         return Ok(JqValue::Number(Number::Float(f64::NAN)));
     }
     decode_text(text, Profile::OUTPUT)

@@ -124,6 +124,9 @@ fn replaced<E: From<Error>>(
             Ok(JqValue::list(items))
         }
         (JqValue::Text(_), JqValue::Object(_)) => Err(fault("Cannot update string slices").into()),
+        (JqValue::List(_), JqValue::List(_)) => {
+            Err(fault("Cannot update field at array index of array").into())
+        }
         (other, key) => Err(other.not_indexed(key).into()),
     }
 }
