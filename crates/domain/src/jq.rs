@@ -7,7 +7,6 @@
 //! Filters are compiled when a package is registered, once they are known to nest no deeper than the stack is. Running
 //! one may loop or grow, so callers run it in a process whose time and memory are bounded.
 
-mod escapes;
 mod faults;
 mod natives;
 mod parse;
@@ -23,6 +22,7 @@ use serde_json::Value;
 
 use self::natives::Jq;
 use self::value::JqValue;
+use crate::source::escape;
 
 /// The functions that are written in jq.
 const PRELUDE: &str = include_str!("jq/prelude.jq");
@@ -71,7 +71,7 @@ impl Filter {
             return Err(FilterError::TooLong);
         }
         shape::count_brackets(source)?;
-        let source = escapes::paired(source);
+        let source = escape::joined(source);
         deeply(|| {
             shape::measure(&source)?;
             Self::compile_shallow(&source)
