@@ -8,8 +8,8 @@ use charter_contract::bounds::{FILLED_BYTES, FILLED_TOGETHER, JSON_LEVELS, JSON_
 use charter_contract::filling::Filling;
 use charter_contract::ids::StepId;
 use charter_contract::json::{Profile, decode, extent_of};
-use charter_domain::analysis::Filter;
-use charter_domain::expression::{Budget, Condition, Fact, Facts, Roots};
+use charter_domain::expression::{Budget, Condition, Fact, Facts, Numbers, Roots};
+use charter_domain::jq::Filter;
 use charter_domain::reference::{self, Bindings, resolve};
 use charter_domain::template::{self, Filled, Structure};
 use serde_json::{Map, Value, json};
@@ -226,7 +226,7 @@ pub(super) fn cel(input: &[u8]) -> Verdict {
         return Verdict::Refused;
     };
     let facts: Facts<'_> = [
-        ("parameters", Fact::Object(&VALUES)),
+        ("parameters", Fact::Parameters(&VALUES, Numbers::default())),
         ("steps", Fact::Value(&STEPS)),
         ("tool", Fact::Value(&TOOL)),
         ("dry_run", Fact::Flag(false)),
@@ -271,7 +271,7 @@ pub(super) fn references(input: &[u8]) -> Verdict {
     if let Ok(filled) = &filled {
         let levels = extent_of(filled, Profile::STORED).map(|extent| extent.levels);
         assert!(
-            levels.is_ok_and(|levels| levels <= JSON_LEVELS),
+            levels.as_ref().is_ok_and(|levels| *levels <= JSON_LEVELS),
             "{levels:?}"
         );
     }

@@ -83,6 +83,7 @@ pub(super) fn tools(input: &[u8]) -> Verdict {
         },
         readonly: ["read".to_owned()].into(),
         timeout: Duration::from_secs(9),
+        start_timeout: Duration::from_secs(60),
         refresh: Duration::from_secs(60),
         trace: TraceContext::default(),
     });
