@@ -125,6 +125,24 @@ bounds! {
     PACKAGE_PATH_PARTS = 64, Count;
     /// Name of a file or folder in a package or a skill.
     FILE_NAME_BYTES = 255, Bytes;
+    /// Pages of a PDF that are read.
+    PDF_PAGES = 10_000, Count;
+    /// Letters of one page of a PDF.
+    PDF_PAGE_LETTERS = 200_000, Count;
+    /// A stream of a PDF, unpacked.
+    PDF_STREAM_BYTES = 32 * MIB, Bytes;
+    /// All streams that the pages of a PDF need, unpacked.
+    PDF_UNPACKED_BYTES = 1_024 * MIB, Bytes;
+    /// Instructions on all pages of a PDF.
+    PDF_STEPS = 30_000_000, Steps;
+    /// Forms within forms on a page of a PDF.
+    PDF_FORM_LEVELS = 16, Levels;
+    /// Graphics states that a page of a PDF saves, and parts that it marks, at the same time.
+    PDF_STATES = 512, Count;
+    /// Fonts of a PDF.
+    PDF_FONTS = 4_096, Count;
+    /// Codes that one font of a PDF gives widths.
+    PDF_FONT_WIDTHS = 200_000, Count;
     /// Nesting of a YAML or JSON file.
     YAML_LEVELS = 64, Levels;
     /// Values in one YAML or JSON file.

@@ -299,35 +299,29 @@ fn b000_16_a_source_that_cannot_be_had_fails_the_registration() {
     );
 }
 
-/// A PDF whose only page is its own parent: whoever looks for what a page inherits never ends.
-fn endless_pdf() -> Vec<u8> {
-    let objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        "<< /Type /Page /Parent 3 0 R /Contents 4 0 R >>",
-        "<< /Length 0 >>\nstream\n\nendstream",
-    ];
-    let mut file = "%PDF-1.4\n".to_owned();
-    let mut table = "0000000000 65535 f \n".to_owned();
-    for (number, object) in objects.iter().enumerate() {
-        table += &format!("{:010} 00000 n \n", file.len());
-        file += &format!("{} 0 obj\n{object}\nendobj\n", number + 1);
-    }
-    let at = file.len();
-    file +=
-        &format!("xref\n0 5\n{table}trailer << /Size 5 /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n");
-    file.into_bytes()
+/// A PDF whose objects are packed into 17 MiB of which each two bytes are 128: more than 1 GiB.
+fn swollen_pdf() -> Vec<u8> {
+    let packed = [129, b' '].repeat(17 << 19);
+    let mut file = format!(
+        "%PDF-1.5\n1 0 obj\n<< /Type /ObjStm /N 1 /First 4 /Filter /RunLengthDecode /Length {} >>\nstream\n",
+        packed.len()
+    )
+    .into_bytes();
+    file.extend(packed);
+    file.extend(b"\nendstream\nendobj\n2 0 obj\n<< /Type /Catalog /Pages 3 0 R >>\nendobj\n");
+    file.extend(b"trailer << /Root 2 0 R >>\n%%EOF\n");
+    file
 }
 
 /// B000-16: a source that ends its reader ends nothing else.
 #[test]
-fn b000_16_a_pdf_that_overflows_its_readers_stack_is_refused() {
+fn b000_16_a_pdf_that_takes_all_of_its_readers_memory_is_refused() {
     let site = Site::at("127.0.0.1");
-    site.put("/endless.pdf", Page::of("application/pdf", endless_pdf()));
+    site.put("/swollen.pdf", Page::of("application/pdf", swollen_pdf()));
     site.put("/handbook", handbook(&["keys"]));
     let home = words_only(&site);
     let server = home.serve();
-    let said = refused(&server, &library(&site.url("/endless.pdf")));
+    let said = refused(&server, &library(&site.url("/swollen.pdf")));
     assert!(
         said[0].starts_with(
             "lenses/handbook.yaml:8 the source cannot be read: its reader was ended by signal "

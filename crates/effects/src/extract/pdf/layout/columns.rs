@@ -1,0 +1,152 @@
+//! Columns that the content writes side by side, line by line: each is read down before the next.
+//!
+//! A column is prose: cells of a table, which are short, are left in their rows.
+
+use super::pieces::Piece;
+
+/// Lines of a column, from which it is one.
+const LINES: usize = 4;
+/// Letters of a column's line, on average.
+const LETTERS: usize = 15;
+/// How much of its column a line fills, on average.
+const FILLED: f64 = 0.5;
+/// Times that the content goes from one column to the other, from which it writes them side by side.
+const CROSSINGS: usize = 4;
+/// Columns within columns.
+const LEVELS: usize = 4;
+/// Left edges of a page that are tried.
+const EDGES: usize = 8;
+/// The narrowest gap between columns, in ems.
+const GUTTER: f64 = 0.5;
+/// Edges that are this close, in points, are one.
+const EDGE: f64 = 2.0;
+
+/// The pieces in the order in which they are read.
+pub(super) fn in_reading_order(pieces: Vec<Piece>) -> Vec<Piece> {
+    let order = order(&pieces, (0..pieces.len()).collect(), 0);
+    let mut pieces: Vec<Option<Piece>> = pieces.into_iter().map(Some).collect();
+    let taken = order
+        .into_iter()
+        .filter_map(|at| pieces.get_mut(at)?.take());
+    taken.collect()
+}
+
+fn order(pieces: &[Piece], of: Vec<usize>, level: usize) -> Vec<usize> {
+    if level == LEVELS || of.len() < 2 * LINES {
+        return of;
+    }
+    for edge in edges(pieces, &of) {
+        if let Some(bands) = apart(pieces, &of, edge) {
+            return bands
+                .into_iter()
+                .flat_map(|band| order(pieces, band, level + 1))
+                .collect();
+        }
+    }
+    of
+}
+
+/// Where most pieces begin, without the leftmost place.
+fn edges(pieces: &[Piece], of: &[usize]) -> Vec<f64> {
+    let mut lefts: Vec<f64> = of.iter().map(|at| pieces[*at].from.x).collect();
+    lefts.sort_by(f64::total_cmp);
+    let mut edges: Vec<(usize, f64)> = Vec::new();
+    for left in lefts {
+        match edges.last_mut() {
+            Some((count, edge)) if left - *edge <= EDGE => *count += 1,
+            Some(_) | None => edges.push((1, left)),
+        }
+    }
+    let leftmost = edges.first().map_or(0.0, |(_, edge)| *edge);
+    edges.retain(|(count, edge)| *count >= LINES && *edge > leftmost + EDGE);
+    edges.sort_by(|one, other| other.0.cmp(&one.0));
+    edges
+        .into_iter()
+        .take(EDGES)
+        .map(|(_, edge)| edge)
+        .collect()
+}
+
+/// The pieces on the two sides of an edge, in the bands between those that lie across it; `None` where it is not
+/// between two columns that are written side by side.
+fn apart(pieces: &[Piece], of: &[usize], edge: f64) -> Option<Vec<Vec<usize>>> {
+    let mut done: Vec<Vec<usize>> = Vec::new();
+    let mut band = Band::default();
+    let mut found = false;
+    for at in of {
+        let piece = &pieces[*at];
+        let gutter = edge - GUTTER * piece.em;
+        if piece.from.x >= edge - EDGE {
+            band.put(*at, Side::Right);
+        } else if piece.to.x <= gutter && piece.from.x <= gutter {
+            band.put(*at, Side::Left);
+        } else {
+            found |= std::mem::take(&mut band).close(pieces, edge, &mut done);
+            done.push(vec![*at]);
+        }
+    }
+    found |= band.close(pieces, edge, &mut done);
+    found.then_some(done)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// What the content writes between two pieces that lie across an edge.
+#[derive(Default)]
+struct Band {
+    all: Vec<usize>,
+    left: Vec<usize>,
+    right: Vec<usize>,
+    crossings: usize,
+    last: Option<Side>,
+}
+
+impl Band {
+    fn put(&mut self, at: usize, side: Side) {
+        self.all.push(at);
+        match side {
+            Side::Left => self.left.push(at),
+            Side::Right => self.right.push(at),
+        }
+        if self.last.replace(side) != Some(side) {
+            self.crossings += 1;
+        }
+    }
+
+    /// Whether there were two columns.
+    fn close(self, pieces: &[Piece], edge: f64, done: &mut Vec<Vec<usize>>) -> bool {
+        let least = |of: &[usize], place: fn(&Piece) -> f64| {
+            of.iter()
+                .map(|at| place(&pieces[*at]))
+                .fold(f64::INFINITY, f64::min)
+        };
+        let left_from = least(&self.left, |piece| piece.from.x);
+        let right_to = -least(&self.right, |piece| -piece.to.x);
+        let is_columns = self.crossings >= CROSSINGS
+            && is_prose(pieces, &self.left, edge - left_from)
+            && is_prose(pieces, &self.right, right_to - edge);
+        if is_columns {
+            done.extend([self.left, self.right]);
+        } else if !self.all.is_empty() {
+            done.push(self.all);
+        }
+        is_columns
+    }
+}
+
+fn is_prose(pieces: &[Piece], of: &[usize], width: f64) -> bool {
+    let mut baselines: Vec<f64> = of.iter().map(|at| pieces[*at].from.y).collect();
+    baselines.sort_by(f64::total_cmp);
+    baselines.dedup_by(|one, other| (*one - *other).abs() <= EDGE);
+    let lines = baselines.len();
+    let letters: usize = of.iter().map(|at| pieces[*at].text.chars().count()).sum();
+    let filled: f64 = of
+        .iter()
+        .map(|at| (pieces[*at].to.x - pieces[*at].from.x).max(0.0))
+        .sum();
+    lines >= LINES && letters >= LETTERS * lines && filled >= FILLED * width * lines as f64
+}
