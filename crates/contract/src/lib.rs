@@ -6,7 +6,8 @@
 //! - [`catalogue`]: what packages register, tags and evidence (seed 000);
 //!   [`link_graph`]: nodes of the skill link graph (seed 001); [`mission`]: the ten
 //!   artifacts (seed 002); [`agentic`]: the contracts at the edge (seed 003);
-//!   [`package`], [`finding`], [`executor`] and [`identity`] are this project's own.
+//!   [`package`], [`finding`], [`executor`] and [`identity`] are this project's own; [`package_file`] is how a
+//!   package's PDFs are written in it.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
 //!   with every violation said; [`schema`]: all contracts by name; [`foreign_schema`]: JSON Schemas that documents
 //!   bring along.
@@ -49,6 +50,7 @@ pub mod link_graph;
 pub mod mission;
 pub mod number;
 pub mod package;
+pub mod package_file;
 pub mod parameter;
 pub mod placeholder;
 pub mod run_status;

@@ -68,7 +68,7 @@ pub struct RoutingTest {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct PackageBundle {
-    /// Path to content. Paths use `/` and stay inside the package.
+    /// Path to content: a file's text, or the bytes of a PDF (`.pdf`) in base64. Paths use `/` and stay inside the package.
     pub files: BTreeMap<String, String>,
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use charter_contract::bounds::{PACKAGE_BYTES, PACKAGE_FILES};
+use charter_contract::package_file::bytes_of;
 use sha2::{Digest, Sha256};
 
 use crate::rubbish::{self, RubbishBin};
@@ -17,7 +18,7 @@ use crate::rubbish::{self, RubbishBin};
 /// How many packages stay on disk across restarts.
 const MAX_KEPT_PACKAGES: usize = 512;
 
-/// The text files of one package version, by relative path, and their digest.
+/// The files of one package version, by relative path, and their digest: texts, and PDFs in base64.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageFiles {
     files: BTreeMap<String, String>,
@@ -169,12 +170,15 @@ impl PackageStore {
     fn write(&self, files: &PackageFiles, folder: &Path) -> io::Result<()> {
         let staging = self.rubbish.folder_in(&self.root, ".staging-")?;
         fs::create_dir_all(staging.path().join("scripts"))?;
-        for (path, text) in &files.files {
+        for (path, content) in &files.files {
             let file = staging.path().join(path);
             if let Some(parent) = file.parent() {
                 fs::create_dir_all(parent)?;
             }
-            fs::write(file, text)?;
+            let bytes = bytes_of(path, content);
+            let bytes =
+                bytes.map_err(|malformed| io::Error::other(format!("{path}: {malformed}")))?;
+            fs::write(file, bytes)?;
         }
         match fs::rename(staging.path(), folder) {
             // Another call was faster; its copy is the same.
@@ -238,8 +242,14 @@ mod tests {
         let open =
             || PackageStore::open(dir.path().join("packages"), Arc::clone(&rubbish)).unwrap();
         let store = open();
-        let package = files(&[("scripts/a.py", "x\n'\"é"), ("data/b.txt", "b")]).unwrap();
+        let package = files(&[
+            ("scripts/a.py", "x\n'\"é"),
+            ("data/b.txt", "b"),
+            ("docs/c.pdf", "JVBERi3/"),
+        ])
+        .unwrap();
         let folder = store.materialise(&package).unwrap();
+        assert_eq!(fs::read(folder.join("docs/c.pdf")).unwrap(), b"%PDF-\xff");
         assert_eq!(
             fs::read_to_string(folder.join("scripts/a.py")).unwrap(),
             "x\n'\"é"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from base64 import b64encode
 from pathlib import Path
 from typing import Any, Literal
 
@@ -186,16 +187,22 @@ class AsyncPackages(PackageOperations, Awaiting):
 
 
 def read_package(directory: str | Path) -> dict[str, dict[str, str]]:
-    """Every text file of a directory, by its path; hidden files, caches and links are left out."""
+    """Every file of a directory, by its path: its text, or the bytes of a PDF in base64.
+
+    Hidden files, caches and links are left out.
+    """
     root = Path(directory)
     files: dict[str, str] = {}
     size = 0
     for path in _files(root):
-        size += path.stat().st_size
+        is_pdf = path.suffix.lower() == ".pdf"
+        length = path.stat().st_size
+        size += (length + 2) // 3 * 4 if is_pdf else length
         if size > MAX_PACKAGE_BYTES or len(files) >= MAX_PACKAGE_FILES:
             raise ValueError(f"{root} is larger than {MAX_PACKAGE_BYTES} bytes or {MAX_PACKAGE_FILES} files")
+        content = path.read_bytes()
         try:
-            files[path.relative_to(root).as_posix()] = path.read_bytes().decode()
+            files[path.relative_to(root).as_posix()] = (b64encode(content) if is_pdf else content).decode()
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is not valid UTF-8: {error}") from error
     if not files:

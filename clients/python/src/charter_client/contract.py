@@ -2311,7 +2311,7 @@ class PackageBundle(Wire):
     """The files of a package, by their path relative to its root."""
 
     files: dict[str, str]
-    """Path to content. Paths use `/` and stay inside the package."""
+    """Path to content: a file's text, or the bytes of a PDF (`.pdf`) in base64. Paths use `/` and stay inside the package."""
 
 
 class PackageDiff(Wire):

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use charter_contract::bounds::{PACKAGE_FILES, PACKAGE_SENT_BYTES};
 use charter_contract::charset::{self, Form};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::package_file::{content_length, content_of, is_binary};
 use charter_engine::{Gravity, Problem};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -193,8 +194,8 @@ pub(super) fn bundle(dir: &Path) -> anyhow::Result<Value> {
     Ok(json!({"files": read_files(dir)?}))
 }
 
-/// Every text file of a directory, by its path relative to it. Hidden files and caches are left
-/// out; links are not followed.
+/// Every file of a directory, by its path relative to it: its text, or the bytes of a PDF in base64. Hidden files and
+/// caches are left out; links are not followed.
 pub(super) fn read_files(dir: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     let mut bytes = 0;
@@ -229,10 +230,19 @@ fn collect(
             collect(root, &path, files, bytes)?;
             continue;
         }
-        *bytes += entry
+        let relative = path.strip_prefix(root).context("naming a file")?;
+        let relative = relative
+            .to_str()
+            .with_context(|| format!("the name {} is not UTF-8", path.display()))?;
+        let length = entry
             .metadata()
             .with_context(|| format!("reading {}", path.display()))?
             .len();
+        *bytes += if is_binary(relative) {
+            content_length(length)
+        } else {
+            length
+        };
         if *bytes > PACKAGE_SENT_BYTES as u64 || files.len() >= PACKAGE_FILES {
             let message = format!(
                 "{} is larger than {PACKAGE_SENT_BYTES} bytes or {PACKAGE_FILES} files \
@@ -243,12 +253,12 @@ fn collect(
         }
         let content =
             std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
-        let text = text_of(&path, content)?;
-        let relative = path.strip_prefix(root).context("naming a file")?;
-        let relative = relative
-            .to_str()
-            .with_context(|| format!("the name {} is not UTF-8", path.display()))?;
-        files.insert(relative.to_owned(), text);
+        let content = if is_binary(relative) {
+            content_of(&content)
+        } else {
+            text_of(&path, content)?
+        };
+        files.insert(relative.to_owned(), content);
     }
     Ok(())
 }

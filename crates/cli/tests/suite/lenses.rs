@@ -620,6 +620,7 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
     let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
     assert_eq!(shown["index"]["left_out"], left_out);
     let broken = package
+        .clone()
         .with("sources/books/a.md", " \n")
         .with("sources/books/b/c.html", "<h1></h1>")
         .version("1.0.1", "1.0.2");
@@ -630,6 +631,58 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
         "sources/books/empty.md: the source holds no text"
     );
     assert!(first(&ask(&server.api, "keys")).contains("Rotate keys"));
+
+    // A PDF is sent as it lies in the directory. What of it cannot be read is named, and the rest is found.
+    let package = package.version("1.0.0", "1.0.2");
+    let folder = package.write(&server_home.path("library"));
+    let file = server_home.path("library").join("sources/books/d.pdf");
+    std::fs::write(file, pdf_with_a_bad_page()).unwrap();
+    let registered = server_home.run(&["package", "register", &folder]);
+    assert_eq!(registered.code, Some(0), "{}", registered.err);
+    let notice = "sources/books/d.pdf: page 2 is not read whole: a stream is missing or damaged";
+    assert!(registered.out.contains(notice), "{}", registered.out);
+    let shown = server.api.get(&format!("/v1/lenses/{LENS}")).expect(200);
+    assert_eq!(shown["index"]["notices"], json!([notice]));
+    let answer = ask(&server.api, "ceilings");
+    assert!(first(&answer).contains("Paint ceilings"), "{answer:#}");
+    assert_eq!(
+        answer["passages"][0]["position"]["file"],
+        "sources/books/d.pdf"
+    );
+    let no_pdf = package
+        .version("1.0.2", "1.0.3")
+        .with("sources/books/d.pdf", "text");
+    let refused = server.api.post("/v1/packages", &no_pdf.bundle());
+    let problem = &refused.body["technical_details"]["problems"][0];
+    assert_eq!(
+        (&problem["file"], &problem["message"]),
+        (
+            &json!("sources/books/d.pdf"),
+            &json!("its bytes are no PDF: they do not begin with `%PDF-`")
+        )
+    );
+}
+
+/// A PDF of two pages, of which one can be read.
+fn pdf_with_a_bad_page() -> Vec<u8> {
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let content = "BT /F 12 Tf 72 700 Td (Paint ceilings white.) Tj ET";
+    for (number, object) in (1..).zip([
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 /Resources << /Font << /F 7 0 R >> >> >>",
+        "<< /Type /Page /Parent 2 0 R /Contents 5 0 R >>",
+        "<< /Type /Page /Parent 2 0 R /Contents 6 0 R >>",
+        &format!(
+            "<< /Length {} >>\nstream\n{content}\nendstream",
+            content.len()
+        ),
+        "<< /Length 4 /Filter /FlateDecode >>\nstream\n\u{1}\u{2}\u{3}\u{4}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]) {
+        file.extend(format!("{number} 0 obj\n{object}\nendobj\n").bytes());
+    }
+    file.extend(b"trailer << /Root 1 0 R >>\n%%EOF\n");
+    file
 }
 
 /// Questions that cannot be asked are refused with what is wrong.

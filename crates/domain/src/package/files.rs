@@ -1,11 +1,12 @@
 //! Limits of a package's files. A tool call writes all of them into a folder, so a file that cannot be written there is
-//! refused at registration. Must not know what the files hold.
+//! refused at registration. Must not know what the files hold, but that the bytes of a PDF are a PDF's.
 
 use std::collections::BTreeMap;
 
 use charter_contract::bounds::{
     FILE_NAME_BYTES, PACKAGE_BYTES, PACKAGE_FILES, PACKAGE_PATH_BYTES, PACKAGE_PATH_PARTS,
 };
+use charter_contract::package_file::bytes_of;
 
 use super::{MANIFEST, Problem};
 
@@ -30,9 +31,12 @@ pub(super) fn problems(files: &BTreeMap<String, String>) -> Vec<Problem> {
         let problem = Problem::of_file(MANIFEST, "limit", message);
         problems.push(problem.suggest("make several packages of it"));
     }
-    for path in files.keys() {
+    for (path, content) in files {
         if let Err((keyword, message)) = check(path, files) {
             problems.push(Problem::of_file(&shown(path), keyword, message));
+        } else if let Err(malformed) = bytes_of(path, content) {
+            let problem = Problem::of_file(path, "pdf", malformed.to_string());
+            problems.push(problem.suggest("send the bytes of a PDF in base64"));
         }
     }
     problems

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use charter_contract::catalogue::lens::{LensSource, LensSourceType};
+use charter_contract::package_file::{bytes_of, is_binary};
 use charter_effects::{
     Fetched, Media, RawSource, SourceError, SourceFault, SourceRequest, Validators,
 };
@@ -104,29 +105,23 @@ impl Engine {
         files: &BTreeMap<String, String>,
     ) -> Result<Content, Failure> {
         let path = source.reference.as_str();
-        let raw = |file: &str, text: &String| RawSource {
-            bytes: text.clone().into_bytes(),
-            media: Media::of_text(file),
-        };
         let parts = match files.get(path) {
-            Some(text) => vec![Part {
+            Some(content) => vec![Part {
                 file: None,
-                raw: raw(path, text),
+                raw: raw(path, content)?,
             }],
             None => {
                 let folder = format!("{path}/");
                 let below = files.range(folder.clone()..);
                 let below = below.take_while(|(file, _)| file.starts_with(&folder));
-                let parts = below.map(|(file, text)| Part {
-                    file: Some(file.clone()),
-                    raw: raw(file, text),
+                let parts = below.map(|(file, content)| {
+                    Ok(Part {
+                        file: Some(file.clone()),
+                        raw: raw(file, content)?,
+                    })
                 });
-                parts.collect()
+                parts.collect::<Result<Vec<_>, SourceError>>()?
             }
-        };
-        let unusable = |message| SourceError {
-            kind: SourceFault::Unusable,
-            message,
         };
         let bytes: usize = parts.iter().map(|part| part.raw.bytes.len()).sum();
         let most = self.settings().lenses.max_bytes;
@@ -149,6 +144,28 @@ impl Engine {
             parts,
             validators: Validators::default(),
         })
+    }
+}
+
+/// A file of a package.
+fn raw(path: &str, content: &str) -> Result<RawSource, SourceError> {
+    let bytes = bytes_of(path, content);
+    let bytes = bytes.map_err(|malformed| unusable(format!("`{path}`: {malformed}")))?;
+    let media = if is_binary(path) {
+        Media::of_file(path)
+    } else {
+        Media::of_text(path)
+    };
+    Ok(RawSource {
+        bytes: bytes.into_owned(),
+        media,
+    })
+}
+
+fn unusable(message: String) -> SourceError {
+    SourceError {
+        kind: SourceFault::Unusable,
+        message,
     }
 }
 

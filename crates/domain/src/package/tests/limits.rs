@@ -95,6 +95,26 @@ fn a_package_has_so_many_files_and_bytes_and_no_more() {
     assert_eq!(keywords, [(MANIFEST, "limit")]);
 }
 
+#[test]
+fn a_pdf_is_bytes_in_base64() {
+    let one =
+        |content: &str| shown_problems(vec![("docs/manual.pdf".to_owned(), content.to_owned())]);
+    assert_eq!(one("JVBERi0xLjcK"), []);
+    let path = "docs/manual.pdf";
+    assert_eq!(
+        one("%PDF-1.7"),
+        [line(path, "pdf", "its content is not base64")]
+    );
+    assert_eq!(
+        one("PGh0bWw+"),
+        [line(
+            path,
+            "pdf",
+            "its bytes are no PDF: they do not begin with `%PDF-`"
+        )]
+    );
+}
+
 /// 15 MiB of text in files of up to 8 MiB: a script, a page, and a document.
 #[test]
 fn a_package_of_the_largest_size_is_read() {
