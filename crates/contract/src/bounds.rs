@@ -131,7 +131,7 @@ bounds! {
     PDF_PAGE_LETTERS = 200_000, Count;
     /// A stream of a PDF, unpacked.
     PDF_STREAM_BYTES = 32 * MIB, Bytes;
-    /// All streams that the pages of a PDF need, unpacked.
+    /// All streams that the pages of a PDF need, unpacked, and the tables of its fonts.
     PDF_UNPACKED_BYTES = 1_024 * MIB, Bytes;
     /// Instructions on all pages of a PDF.
     PDF_STEPS = 30_000_000, Steps;
@@ -140,7 +140,7 @@ bounds! {
     /// Graphics states that a page of a PDF saves, and parts that it marks, at the same time.
     PDF_STATES = 512, Count;
     /// Fonts of a PDF.
-    PDF_FONTS = 4_096, Count;
+    PDF_FONTS = 2_048, Count;
     /// Codes that one font of a PDF gives widths.
     PDF_FONT_WIDTHS = 200_000, Count;
     /// Nesting of a YAML or JSON file.

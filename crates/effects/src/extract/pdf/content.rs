@@ -21,6 +21,10 @@ use super::streams::Unpacking;
 
 pub(super) use shown::{Shown, Spelling};
 
+/// Bytes of a dictionary that take as long to read as an instruction.
+const STEP_BYTES: usize = 64;
+/// The longest text that a mark may put in the place of what it shows, in bytes.
+const ACTUAL_TEXT_BYTES: usize = 4 << 10;
 /// Operators that change the text state and show nothing.
 const TEXT_OPERATORS: [&[u8]; 11] = [
     b"BT", b"Tc", b"Tw", b"Tz", b"TL", b"Ts", b"Tf", b"Td", b"TD", b"Tm", b"T*",
@@ -180,7 +184,11 @@ impl<'a, 'd> Reader<'a, 'd> {
             }
             b"BMC" => self.begin_marked(None),
             b"BDC" => {
-                let actual = actual_text(instruction, resources);
+                let properties = properties(instruction, resources);
+                let actual = properties.and_then(|properties| {
+                    self.count(&properties);
+                    actual_text(&properties)
+                });
                 self.begin_marked(actual);
             }
             b"EMC" => self.end_marked(),
@@ -236,7 +244,15 @@ impl<'a, 'd> Reader<'a, 'd> {
         }
     }
 
+    /// Counts a dictionary that was read for an instruction.
+    fn count(&mut self, dict: &Dict<'_>) {
+        self.document.steps += dict.data().len() / STEP_BYTES;
+    }
+
     fn set_font(&mut self, font: Option<Dict<'a>>) {
+        if let Some(dict) = &font {
+            self.count(dict);
+        }
         let document = &mut *self.document;
         let face = match font {
             Some(dict) => document.fonts.face(&dict, &mut document.unpacking),
@@ -250,6 +266,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         let Some(state) = resources.get_ext_g_state(name) else {
             return;
         };
+        self.count(&state);
         if let Some(font) = state.get::<Array<'a>>("Font") {
             let mut items = font.flex_iter();
             let dict = items.next::<Dict<'a>>();
@@ -348,6 +365,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         let Some(form) = resources.get_x_object(name) else {
             return;
         };
+        self.count(form.dict());
         let kind = form.dict().get::<Name<'a>>("Subtype");
         if kind.is_none_or(|kind| kind.as_ref() != b"Form")
             || self.open_forms.contains(&form.obj_id())
@@ -419,16 +437,20 @@ fn name<'b, 'c>(instruction: &Instruction<'b, 'c>) -> Option<&'b Name<'c>> {
     })
 }
 
-fn actual_text(instruction: &Instruction<'_, '_>, resources: &Resources<'_>) -> Option<String> {
+/// What a mark declares, in the content or among the resources.
+fn properties<'c, 'r: 'c>(
+    instruction: &Instruction<'_, 'c>,
+    resources: &Resources<'r>,
+) -> Option<Dict<'c>> {
     match instruction.operands().last()? {
-        Object::Dict(properties) => properties
-            .get::<PdfString<'_>>("ActualText")
-            .map(|text| shown::decode(text.as_bytes())),
-        Object::Name(name) => resources
-            .properties
-            .get::<Dict<'_>>(name)?
-            .get::<PdfString<'_>>("ActualText")
-            .map(|text| shown::decode(text.as_bytes())),
+        Object::Dict(properties) => Some(properties.clone()),
+        Object::Name(name) => resources.properties.get::<Dict<'r>>(name),
         _ => None,
     }
+}
+
+fn actual_text(properties: &Dict<'_>) -> Option<String> {
+    let text = properties.get::<PdfString<'_>>("ActualText")?;
+    let text = text.as_bytes();
+    (text.len() <= ACTUAL_TEXT_BYTES).then(|| shown::decode(text))
 }

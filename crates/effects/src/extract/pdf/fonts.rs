@@ -25,6 +25,9 @@ use cids::CidLetters;
 /// The width of a letter, in ems, where a font has none.
 const USUAL_WIDTH: f64 = 0.5;
 
+/// Most letters that one code spells.
+const MOST_SPELLED: usize = 32;
+
 /// The fonts that the document has shown text in.
 pub(super) struct Fonts<'a> {
     cache: FontCache<'a>,
@@ -222,8 +225,8 @@ fn printable(code: u32) -> Option<char> {
 
 /// Letters as one types them: ligatures are taken apart, control characters are spaces.
 fn spelled(text: &str) -> Rc<str> {
-    let mut spelled = String::with_capacity(text.len());
-    for letter in text.chars() {
+    let mut spelled = String::new();
+    for letter in text.chars().take(MOST_SPELLED) {
         match letter {
             '\u{fb00}' => spelled.push_str("ff"),
             '\u{fb01}' => spelled.push_str("fi"),

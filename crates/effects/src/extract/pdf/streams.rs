@@ -39,6 +39,9 @@ impl Unpacking {
                 data = Cow::Owned(unpacked);
             }
         }
+        if data.len() > PDF_STREAM_BYTES {
+            return Err(UnreadReason::StreamTooLarge);
+        }
         self.take(data.len())?;
         if has_predictor(stream) {
             // Its size is known to be within the limits.
@@ -76,10 +79,8 @@ impl Unpacking {
         Ok(Some(unpacked))
     }
 
-    fn take(&mut self, bytes: usize) -> Result<(), UnreadReason> {
-        if bytes > PDF_STREAM_BYTES {
-            return Err(UnreadReason::StreamTooLarge);
-        }
+    /// Counts bytes that reading takes in another form.
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), UnreadReason> {
         self.left = self
             .left
             .checked_sub(bytes)

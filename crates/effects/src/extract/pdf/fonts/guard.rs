@@ -2,20 +2,22 @@
 //! the font's streams whole.
 
 use charter_contract::bounds::PDF_FONT_WIDTHS;
-use hayro_font::hayro_syntax::object::{Array, Dict, Object, Stream};
+use hayro_font::hayro_syntax::object::{Array, Dict, Name, Object, Stream};
 
 use super::super::UnreadReason;
 use super::super::streams::Unpacking;
 
-/// Streams of a font's dictionary and of its descriptor.
-const STREAMS: [&str; 6] = [
-    "ToUnicode",
-    "Encoding",
-    "CIDToGIDMap",
-    "FontFile",
-    "FontFile2",
-    "FontFile3",
+/// Streams of a font's dictionary and of its descriptor, and how many times their size their reader takes.
+const STREAMS: [(&str, usize); 6] = [
+    ("ToUnicode", 16),
+    ("Encoding", 16),
+    ("CIDToGIDMap", 4),
+    ("FontFile", 1),
+    ("FontFile2", 1),
+    ("FontFile3", 1),
 ];
+/// Bytes that a predefined encoding takes in memory, at most.
+const PREDEFINED: usize = 4 << 20;
 
 /// Whether the font is within the limits.
 pub(super) fn check(dict: &Dict<'_>, unpacking: &mut Unpacking) -> Result<(), UnreadReason> {
@@ -26,6 +28,10 @@ pub(super) fn check(dict: &Dict<'_>, unpacking: &mut Unpacking) -> Result<(), Un
         return Ok(());
     };
     check_dict(&descendant, unpacking)?;
+    let encoding = dict.get::<Name<'_>>("Encoding");
+    if encoding.is_some_and(|name| !name.as_ref().starts_with(b"Identity-")) {
+        unpacking.take(PREDEFINED)?;
+    }
     let widths = ranges(&descendant, "W", 1).saturating_add(ranges(&descendant, "W2", 3));
     if widths > PDF_FONT_WIDTHS {
         return Err(UnreadReason::Font);
@@ -46,11 +52,12 @@ fn check_dict(dict: &Dict<'_>, unpacking: &mut Unpacking) -> Result<(), UnreadRe
     }
     let descriptor = dict.get::<Dict<'_>>("FontDescriptor");
     for dict in [Some(dict), descriptor.as_ref()].into_iter().flatten() {
-        for key in STREAMS {
+        for (key, times) in STREAMS {
             if let Some(stream) = dict.get::<Stream<'_>>(key) {
                 match unpacking.unpack(&stream) {
+                    Ok(data) => unpacking.take(data.len().saturating_mul(times - 1))?,
                     // The reader does without a damaged one.
-                    Ok(_) | Err(UnreadReason::Stream) => {}
+                    Err(UnreadReason::Stream) => {}
                     Err(reason) => return Err(reason),
                 }
             }
