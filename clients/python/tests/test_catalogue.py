@@ -70,6 +70,15 @@ def test_a_package_is_checked_compared_and_registered(charter: Charter, package:
         charter.packages.register(package)
 
 
+def test_a_package_with_a_pdf_is_sound(charter: Charter, package: Path) -> None:
+    manual = package / "docs" / "manual.PDF"
+    manual.parent.mkdir(exist_ok=True)
+    manual.write_bytes(b"%PDF-1.7\n\xff\x00")
+    assert charter.packages.validate(package).is_sound
+    manual.write_bytes(b"\xff\x00")
+    assert [problem.file for problem in charter.packages.validate(package).problems] == ["docs/manual.PDF"]
+
+
 def test_problems_of_a_package_have_places(charter: Charter, package: Path) -> None:
     skill = next((package / "skills").iterdir())
     skill.write_text(skill.read_text(encoding="utf-8").replace("output_type:", "outptu_type:"), encoding="utf-8")

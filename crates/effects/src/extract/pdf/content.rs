@@ -2,6 +2,7 @@
 //!
 //! Must not know lines, words or pages.
 
+mod operands;
 mod shown;
 
 use std::collections::BTreeSet;
@@ -9,22 +10,19 @@ use std::rc::Rc;
 
 use charter_contract::bounds::{PDF_FORM_LEVELS, PDF_PAGE_LETTERS, PDF_STATES, PDF_STEPS};
 use hayro_font::hayro_syntax::content::{Instruction, UntypedIter};
-use hayro_font::hayro_syntax::object::{
-    Array, Dict, Name, Object, ObjectIdentifier, String as PdfString,
-};
+use hayro_font::hayro_syntax::object::{Array, Dict, Name, Object, ObjectIdentifier};
 use hayro_font::hayro_syntax::page::Resources;
 use hayro_font::kurbo::Affine;
 
 use super::UnreadReason;
 use super::fonts::{Face, Fonts};
 use super::streams::Unpacking;
+use operands::{actual_text, matrix, name, numbers, properties};
 
 pub(super) use shown::{Shown, Spelling};
 
 /// Bytes of a dictionary that take as long to read as an instruction.
 const STEP_BYTES: usize = 64;
-/// The longest text that a mark may put in the place of what it shows, in bytes.
-const ACTUAL_TEXT_BYTES: usize = 4 << 10;
 /// Operators that change the text state and show nothing.
 const TEXT_OPERATORS: [&[u8]; 11] = [
     b"BT", b"Tc", b"Tw", b"Tz", b"TL", b"Ts", b"Tf", b"Td", b"TD", b"Tm", b"T*",
@@ -413,44 +411,4 @@ impl<'a, 'd> Reader<'a, 'd> {
             shown::replace(part, &actual);
         }
     }
-}
-
-fn numbers(instruction: &Instruction<'_, '_>) -> Vec<f64> {
-    let operands = instruction.operands();
-    let numbers = operands.filter_map(|operand| match operand {
-        Object::Number(number) => Some(number.as_f64()),
-        _ => None,
-    });
-    numbers.filter(|number| number.is_finite()).collect()
-}
-
-fn matrix(instruction: &Instruction<'_, '_>) -> Option<Affine> {
-    let numbers = numbers(instruction);
-    let last = numbers.last_chunk::<6>()?;
-    Some(Affine::new(*last))
-}
-
-fn name<'b, 'c>(instruction: &Instruction<'b, 'c>) -> Option<&'b Name<'c>> {
-    instruction.operands().find_map(|operand| match operand {
-        Object::Name(name) => Some(name),
-        _ => None,
-    })
-}
-
-/// What a mark declares, in the content or among the resources.
-fn properties<'c, 'r: 'c>(
-    instruction: &Instruction<'_, 'c>,
-    resources: &Resources<'r>,
-) -> Option<Dict<'c>> {
-    match instruction.operands().last()? {
-        Object::Dict(properties) => Some(properties.clone()),
-        Object::Name(name) => resources.properties.get::<Dict<'r>>(name),
-        _ => None,
-    }
-}
-
-fn actual_text(properties: &Dict<'_>) -> Option<String> {
-    let text = properties.get::<PdfString<'_>>("ActualText")?;
-    let text = text.as_bytes();
-    (text.len() <= ACTUAL_TEXT_BYTES).then(|| shown::decode(text))
 }

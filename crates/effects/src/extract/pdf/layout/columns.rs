@@ -59,7 +59,7 @@ fn edges(pieces: &[Piece], of: &[usize]) -> Vec<f64> {
     }
     let leftmost = edges.first().map_or(0.0, |(_, edge)| *edge);
     edges.retain(|(count, edge)| *count >= LINES && *edge > leftmost + EDGE);
-    edges.sort_by(|one, other| other.0.cmp(&one.0));
+    edges.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     edges
         .into_iter()
         .take(EDGES)
