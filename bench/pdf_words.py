@@ -9,6 +9,7 @@ file is the part of its reference that `charter __extract` reads too.
 
 import argparse
 import json
+import logging
 import multiprocessing
 import os
 import subprocess
@@ -70,7 +71,8 @@ def by_pypdf(file: Path) -> Counter[str]:
 
 
 def reference(file: Path, into: "multiprocessing.Queue[tuple[Counter[str], str]]") -> None:
-    """The words on which both agree; what neither of them can read has none."""
+    """The words on which both agree; what one of them cannot read has none."""
+    logging.disable()
     try:
         found, producer = by_pdfium(file)
         into.put((found & by_pypdf(file), producer))

@@ -76,7 +76,8 @@ def test_a_package_with_a_pdf_is_sound(charter: Charter, package: Path) -> None:
     manual.write_bytes(b"%PDF-1.7\n\xff\x00")
     assert charter.packages.validate(package).is_sound
     manual.write_bytes(b"\xff\x00")
-    assert [problem.file for problem in charter.packages.validate(package).problems] == ["docs/manual.PDF"]
+    problems = charter.packages.validate(package).problems
+    assert [problem.file for problem in problems if problem.gravity == "error"] == ["docs/manual.PDF"]
 
 
 def test_problems_of_a_package_have_places(charter: Charter, package: Path) -> None:

@@ -23,6 +23,8 @@ pub(super) use shown::{Shown, Spelling};
 
 /// Bytes of a dictionary that take as long to read as an instruction.
 const STEP_BYTES: usize = 64;
+/// How many instructions a form takes as long as, before its own are read.
+const FORM_STEPS: usize = 64;
 /// Operators that change the text state and show nothing.
 const TEXT_OPERATORS: [&[u8]; 11] = [
     b"BT", b"Tc", b"Tw", b"Tz", b"TL", b"Ts", b"Tf", b"Td", b"TD", b"Tm", b"T*",
@@ -335,6 +337,7 @@ impl<'a, 'd> Reader<'a, 'd> {
         let mut rest = string;
         while let Some((code, length)) = face.next(rest) {
             rest = &rest[length..];
+            self.document.steps += 1;
             if self.shown.len() >= PDF_PAGE_LETTERS {
                 self.faults.insert(UnreadReason::PageTooLarge);
                 return;
@@ -364,6 +367,7 @@ impl<'a, 'd> Reader<'a, 'd> {
             return;
         };
         self.count(form.dict());
+        self.document.steps += FORM_STEPS;
         let kind = form.dict().get::<Name<'a>>("Subtype");
         if kind.is_none_or(|kind| kind.as_ref() != b"Form")
             || self.open_forms.contains(&form.obj_id())

@@ -31,6 +31,7 @@ pub(super) fn pages<'a>(pdf: &'a Pdf) -> Vec<Option<PageEntry<'a>>> {
     if found.iter().any(Option::is_some) {
         return found;
     }
+    // The tree leads nowhere: pages may lie in the file all the same.
     let loose = pdf.pages().iter().take(PDF_PAGES + 1);
     let loose = loose.map(|page| {
         Some(PageEntry {
@@ -44,7 +45,8 @@ pub(super) fn pages<'a>(pdf: &'a Pdf) -> Vec<Option<PageEntry<'a>>> {
             },
         })
     });
-    loose.collect()
+    let loose: Vec<_> = loose.collect();
+    if loose.is_empty() { found } else { loose }
 }
 
 fn tree<'a>(pdf: &'a Pdf) -> Option<Vec<Option<PageEntry<'a>>>> {
