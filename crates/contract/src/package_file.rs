@@ -8,10 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 
 /// The ending of a PDF's name.
 const PDF: &str = "pdf";
-/// What a PDF begins with.
+/// The first bytes of a PDF.
 const PDF_SIGNATURE: &[u8] = b"%PDF-";
 
-/// Why a file's content is not what its name says.
+/// Why a file's content does not fit its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedFile {
     /// The content of a PDF is no base64.
@@ -29,7 +29,7 @@ pub fn is_binary(path: &str) -> bool {
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case(PDF))
 }
 
-/// The content that stands for the bytes of a file of which [`is_binary`] is true.
+/// The content of a file of which [`is_binary`] is true.
 #[must_use]
 pub fn content_of(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)

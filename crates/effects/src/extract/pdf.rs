@@ -1,7 +1,7 @@
-//! PDF: the text of each page. What cannot be read is left out and named, and the rest is read.
+//! PDF: the text of each page. A part that cannot be read is left out, and a notice names its page.
 //!
-//! The file's syntax and its fonts are read by hayro's crates; where letters stand, what is a word and what is a line is
-//! decided here. Endless work that the limits do not see is the sandbox's to end.
+//! hayro's crates read the file's syntax and its fonts. The places of letters, words, lines and columns are found here.
+//! The sandbox ends work that the limits do not bound.
 
 mod content;
 mod fonts;
@@ -20,13 +20,13 @@ use super::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind};
 use content::{Document, Reader, Spelling};
 use pages::PageEntry;
 
-/// What every PDF begins with.
+/// The first bytes of every PDF.
 pub(crate) const SIGNATURE: &[u8] = b"%PDF-";
-/// What every PDF ends with.
+/// The end mark of every PDF.
 const END: &[u8] = b"%%EOF";
 /// Most ranges of pages that one notice names.
 const MAX_RANGES: usize = 20;
-/// What every object of a PDF ends with.
+/// The end mark of every object of a PDF.
 const OBJECT_END: &[u8] = b"endobj";
 
 /// Why a part of a page is not in the text.
@@ -47,7 +47,7 @@ enum UnreadReason {
     /// A font cannot be read; its letters are missing.
     #[error("a font cannot be read")]
     Font,
-    /// Fonts do not tell what most letters mean.
+    /// Most letters have no Unicode value in their fonts.
     #[error("most letters have no Unicode value")]
     Letters,
     /// See [`PDF_PAGE_LETTERS`] and [`PDF_FORM_LEVELS`].

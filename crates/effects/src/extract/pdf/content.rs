@@ -1,4 +1,4 @@
-//! What a content stream shows: letters with their places on the page, forms that it calls included.
+//! Interprets content streams: the letters that a page shows, with their places. Forms that it calls are included.
 //!
 //! Must not know lines, words or pages.
 
@@ -30,7 +30,7 @@ const TEXT_OPERATORS: [&[u8]; 11] = [
     b"BT", b"Tc", b"Tw", b"Tz", b"TL", b"Ts", b"Tf", b"Td", b"TD", b"Tm", b"T*",
 ];
 
-/// What the whole document shares while its pages are read.
+/// State that all pages of a document share.
 #[derive(Default)]
 pub(super) struct Document<'a> {
     pub(super) fonts: Fonts<'a>,
@@ -57,7 +57,7 @@ struct State<'a> {
     text: TextState<'a>,
 }
 
-/// Text that stands for what a marked part shows.
+/// A marked part of the content, and the text that replaces its letters.
 struct Marked {
     actual: Option<String>,
     /// The first letter of the part.

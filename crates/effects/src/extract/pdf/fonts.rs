@@ -1,6 +1,6 @@
 //! The fonts of a PDF: from the bytes of a shown string to letters and the distances that they move the pen.
 //!
-//! Must not know where on the page a letter stands. A font that cannot be read shows its printable ASCII codes.
+//! Must not know places on the page. A font that cannot be read shows its printable ASCII codes.
 
 mod cids;
 mod guard;
@@ -48,10 +48,10 @@ pub(super) struct Face<'a> {
     letters: RefCell<HashMap<u32, Letter>>,
 }
 
-/// What a code of a string shows.
+/// The letter that a code of a string shows.
 #[derive(Debug, Clone)]
 pub(super) struct Letter {
-    /// `None` where the font does not tell.
+    /// `None` where the font has no Unicode value.
     pub(super) text: Option<Rc<str>>,
     /// Ems that the pen moves right, and up.
     pub(super) advance: (f64, f64),
@@ -139,7 +139,7 @@ fn em(dict: &Dict<'_>) -> f64 {
 }
 
 impl Face<'_> {
-    /// Stands for a font that cannot be read.
+    /// Replaces a font that cannot be read.
     pub(super) fn unreadable(reason: UnreadReason) -> Self {
         Self {
             font: None,

@@ -15,9 +15,9 @@ use super::content::Shown;
 
 /// The distance along a line, in ems, over which letters belong to two words.
 const WORD_GAP: f64 = 0.12;
-/// The distance across a line, in ems, over which letters stand on two lines: above the rise of an exponent.
+/// The distance across a line, in ems, over which two letters are on different lines. An exponent rises less.
 const LINE_SHIFT: f64 = 0.6;
-/// How far back, in ems, a letter may stand on the same line.
+/// How far back, in ems, the next letter of a line may begin.
 const OVERLAP: f64 = 0.8;
 /// The distance between two lines, in ems, over which a paragraph ends.
 const PARAGRAPH_GAP: f64 = 1.9;
@@ -39,7 +39,7 @@ pub(super) fn text(shown: &[Shown]) -> String {
     text
 }
 
-/// What comes between two pieces.
+/// Writes the separator between two pieces.
 fn join(text: &mut String, before: &Piece, after: &Piece) {
     let em = before.em.max(after.em);
     let apart = after.from - before.to;

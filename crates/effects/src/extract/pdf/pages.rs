@@ -1,6 +1,6 @@
 //! The pages of a PDF, in order, with what they inherit. A page that cannot be read keeps its number.
 //!
-//! Must not know what stands on a page.
+//! Must not know the content of a page.
 
 use std::collections::HashSet;
 

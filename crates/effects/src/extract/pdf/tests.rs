@@ -81,7 +81,7 @@ fn text(bytes: &[u8]) -> String {
     found.text.trim_end().to_owned()
 }
 
-/// What is read, and what is named as unread.
+/// The text, and the notices of parts that are not in it.
 fn parts(bytes: &[u8]) -> (String, Vec<String>) {
     let found = extract(bytes).unwrap();
     (found.text.trim().to_owned(), found.notices)

@@ -35,7 +35,7 @@ pub(super) fn name<'b, 'c>(instruction: &Instruction<'b, 'c>) -> Option<&'b Name
     })
 }
 
-/// What a mark declares, in the content or among the resources.
+/// The properties of a mark: in the content, or among the resources.
 pub(super) fn properties<'c, 'r: 'c>(
     instruction: &Instruction<'_, 'c>,
     resources: &Resources<'r>,

@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use hayro_font::kurbo::{Affine, Point, Vec2};
 
-/// What a code spells.
+/// The text of a code.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::extract::pdf) enum Spelling {
     /// Letters; mostly one.
     Letters(Rc<str>),
-    /// The font does not tell.
+    /// The font has no Unicode value.
     Unknown,
     /// Nothing: what it showed is spelled by the letter before it.
     Replaced,
@@ -58,7 +58,7 @@ impl Shown {
     }
 }
 
-/// Puts `actual` in the place of a marked part that stands on one line; over several lines, its letters are kept, so
+/// Replaces a marked part of one line by `actual`. A part of several lines keeps its letters, so
 /// that each line keeps its own.
 pub(super) fn replace(part: &mut [Shown], actual: &str) {
     let [first, rest @ ..] = part else {

@@ -1,4 +1,4 @@
-//! What a font may take before its reader sees it: the reader stores a width for each code of a range, and unpacks
+//! Checks a font's size before hayro reads it: hayro stores a width for each code of a range, and unpacks
 //! the font's streams whole.
 
 use charter_contract::bounds::PDF_FONT_WIDTHS;

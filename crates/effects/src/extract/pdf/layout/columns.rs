@@ -95,7 +95,7 @@ enum Side {
     Right,
 }
 
-/// What the content writes between two pieces that lie across an edge.
+/// The pieces between two that lie across an edge.
 #[derive(Default)]
 struct Band {
     all: Vec<usize>,

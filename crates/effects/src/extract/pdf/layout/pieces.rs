@@ -7,14 +7,14 @@ use super::{LINE_SHIFT, OVERLAP, WORD_GAP, accents, direction};
 
 /// The gap, in ems, at which a piece ends.
 const PIECE_GAP: f64 = 1.0;
-/// Letters of scripts without spaces stand this far apart before a space is meant, in ems.
+/// The gap, in ems, that is a space in scripts without spaces.
 const WIDE_WORD_GAP: f64 = 0.6;
 /// The gaps, in ems, that a writer sets between all letters.
 const SPACED_FROM: f64 = 0.05;
 const SPACED_TO: f64 = 0.4;
 /// Gaps within words from which it shows that a writer does.
 const SPACED_LETTERS: usize = 4;
-/// How far back, in ems, an accent or the letter under it stands at least.
+/// How far back, in ems, the second of an accent and its letter begins at least.
 const ACCENT: f64 = 0.1;
 /// How far apart, in ems, two prints of the same text make it bold.
 const OVERPRINT: f64 = 0.15;
@@ -120,8 +120,7 @@ impl<'s> Open<'s> {
             && 2.0 * moved < self.last.to.distance(self.last.from)
     }
 
-    /// Whether the letter and the last one, which stands in the same place, are a letter and its accent. They become
-    /// one.
+    /// Whether the letter and the last one, which is in the same place, are a letter and its accent. They become one.
     fn is_accented(&mut self, letter: &Shown) -> bool {
         let Spelling::Letters(after) = &letter.spelling else {
             return false;
@@ -165,7 +164,7 @@ impl<'s> Open<'s> {
         }
     }
 
-    /// The text with spaces in its wide gaps. Letters that all stand apart are one word.
+    /// The text with spaces in its wide gaps. Letters that are all set apart are one word.
     fn spaced(text: &str, gaps: &[(usize, f64)]) -> String {
         let limit = WORD_GAP + usual_gap(text, gaps);
         let mut spaced = String::with_capacity(text.len() + gaps.len());

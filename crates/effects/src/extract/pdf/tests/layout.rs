@@ -105,7 +105,7 @@ fn text_is_read_in_any_direction() {
     assert_eq!(text(&page(skewed)), "A watermark");
 }
 
-/// Hebrew whose letters stand from left to right in the file, as browsers print it.
+/// Hebrew whose letters are from left to right in the file, as browsers print it.
 #[test]
 fn text_from_right_to_left_is_in_the_order_of_reading() {
     let table = "1 begincodespacerange <00> <FF> endcodespacerange \
