@@ -124,7 +124,11 @@ fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
             pages => format!("pages {} are not read whole: {reason}", listed(pages)),
         });
     extracted.notices.extend(notices);
-    Ok(extracted)
+    let has_words = extracted.text.chars().any(char::is_alphanumeric);
+    match extracted.notices.first() {
+        Some(notice) if !has_words => Err(ExtractError::Pdf(notice.clone())),
+        Some(_) | None => Ok(extracted),
+    }
 }
 
 /// Numbers that grow, with ranges as such: `1, 4 to 7`. The first ranges are listed.

@@ -77,6 +77,17 @@ fn b000_16_a_table_of_objects_that_is_wrong_is_made_anew() {
     }
 }
 
+/// Without a word, the reason is the error.
+#[test]
+fn b000_16_a_file_of_which_nothing_can_be_read_is_refused() {
+    let contents = [stream("/Filter /FlateDecode", "no deflated data")];
+    let message = "page 1 is not read whole: a stream is missing or damaged".to_owned();
+    assert_eq!(
+        extract(&pages(&contents, "", &[])),
+        Err(ExtractError::Pdf(message))
+    );
+}
+
 /// Bytes after the end mark are of a mail or a proxy; objects after it are of a version that was cut off.
 #[test]
 fn b000_16_only_a_file_whose_objects_are_cut_off_is_refused() {
