@@ -106,17 +106,17 @@ fn a_profile_allows_as_many_levels_as_it_says_and_no_more() {
             assert_eq!(extent_of(&fits, profile).unwrap().levels, limit);
             let much = TooMuch::Levels { limit };
             let deeper = nested(limit + 1);
-            assert_eq!(extent(deeper.as_bytes(), profile), Err(much));
+            assert_eq!(extent(deeper.as_bytes(), profile), Err(much.clone()));
             // A text that never closes is found out as well.
             let open = "[".repeat(100_000);
-            assert_eq!(extent(open.as_bytes(), profile), Err(much));
+            assert_eq!(extent(open.as_bytes(), profile), Err(much.clone()));
             let inside = Profile {
                 levels: limit + 1,
                 ..profile
             };
             if limit < bounds::STORED_LEVELS_READ {
                 let value: Value = decode_text(&deeper, inside).unwrap();
-                assert_eq!(extent_of(&value, profile), Err(much));
+                assert_eq!(extent_of(&value, profile), Err(much.clone()));
             }
         }
     }

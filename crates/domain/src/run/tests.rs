@@ -215,7 +215,7 @@ impl Driven {
             step: id(step),
             tool: ToolId::parse("t.x").unwrap(),
             tool_hash: "sha256:0".into(),
-            arguments: Arguments::exact(Map::new()),
+            parameters: Map::new(),
         }
     }
 

@@ -117,7 +117,7 @@ fn b001_9_one_bad_skill_leaves_the_others() {
             "---\nname: bad\ndescription: [d]\n---\n",
         ),
     ]);
-    let shown: Vec<_> = reading.skills.iter().map(|skill| {
+    let shown = reading.skills.iter().map(|skill| {
         let children: Vec<_> = skill.sub_skills.iter().map(SkillId::as_str).collect();
         (
             skill.id.as_str(),

@@ -182,7 +182,7 @@ fn a_schema_of_arguments_is_passed_on_whole() {
         tool("defs", json!({"type": "object", "$defs": {}})),
         tool("untyped", json!({"properties": {"a": {"const": 3}}})),
     ];
-    let (made, left_out) = import(&options(&[]), &tools);
+    let (made, left_out) = import_tools(&options(&[]), &tools);
     assert_eq!(left_out, []);
     assert_eq!(
         ids(&made),
