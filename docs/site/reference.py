@@ -18,6 +18,9 @@ FAILURE = "[`agent_error`](../contracts/agent_error.md)"
 # An operation that needs no caller, or whose need depends on what it is asked for.
 NEEDS = {"Nobody": "none, and no credential", "Caller": "those of the method that it carries"}
 
+# Formats of strings that are types of their own for a reader.
+PATHS = ("path", "program")
+
 CONTRACTS = """# Contracts
 
 Every document, request and message has a contract: a JSON Schema, made from the type that reads it.
@@ -40,6 +43,10 @@ CONFIGURATION = """# Configuration
 One TOML file; `CHARTER_CONFIG` or `--config` names it. A setting may also come from a variable, with two underscores
 between parts: `[tools] concurrency` is `CHARTER_TOOLS__CONCURRENCY`. Flags come before variables, variables before the
 file. `charter config show` prints what is in force, `charter config schema` this page's source.
+
+A path in the file is relative to the directory of the file, whatever directory a command is run in. A path in a variable
+or a flag is relative to the working directory. A program without `/` in its name is not a path: `tools.python` is then
+looked up on the `PATH`, and other settings refuse it.
 """
 
 
@@ -89,6 +96,8 @@ class Schema:
         kinds = [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
         if kinds == ["array"]:
             return f"list of {self.at(node.get('items')).kind()}"
+        if kinds == ["string"] and node.get("format") in PATHS:
+            return node["format"]
         if kinds:
             return " or ".join(kinds)
         if "properties" in node:

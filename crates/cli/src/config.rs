@@ -5,6 +5,7 @@ mod auth;
 mod file;
 mod mcp;
 mod models;
+mod paths;
 mod quotas;
 mod remote;
 mod replica;
@@ -30,6 +31,7 @@ pub(crate) use models::{
     ApiConfig, ModelsConfig, ProviderConfig, StructuredConfig, TemperatureConfig,
     TenantModelsConfig, TokenLimitConfig,
 };
+use paths::{FilePath, Located, ProgramPath};
 use quotas::QuotasConfig;
 pub(crate) use remote::{PlainHttpConfig, SecretConfig};
 pub(crate) use replica::{ReplicaConfig, ReplicaRole};
@@ -64,6 +66,7 @@ const DEFAULT_PORT: u16 = 7407;
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
     /// Where everything is kept, or with `store.url` what is this machine's own: keys, the model, the sandbox.
+    #[schemars(with = "FilePath")]
     pub(crate) data_dir: PathBuf,
     /// Where everything is stored.
     pub(crate) store: StoreConfig,
@@ -123,8 +126,10 @@ pub(crate) struct ModelConfig {
     /// Where vectors come from.
     pub(crate) source: ModelKind,
     /// A directory that holds the model's files already.
+    #[schemars(with = "Option<FilePath>")]
     pub(crate) directory: Option<PathBuf>,
     /// Where a fetched model is kept; `models` in the data directory when absent.
+    #[schemars(with = "Option<FilePath>")]
     pub(crate) cache: Option<PathBuf>,
     /// Base URL of an OpenAI-compatible API, for a remote model.
     pub(crate) base_url: Option<String>,
@@ -207,6 +212,7 @@ impl Default for MissionsConfig {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ToolsConfig {
     /// The Python interpreter; point it at a virtual environment to give tools its libraries.
+    #[schemars(with = "ProgramPath")]
     pub(crate) python: PathBuf,
     /// Names of environment variables that tools may be granted.
     pub(crate) environment: Vec<String>,
@@ -258,6 +264,7 @@ pub(crate) struct BuiltinConfig {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RootConfig {
     /// Where it is.
+    #[schemars(with = "FilePath")]
     pub(crate) path: PathBuf,
     /// What may be done in it.
     #[serde(default)]
@@ -279,7 +286,8 @@ pub(crate) enum AccessConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommandConfig {
-    /// The program's file, as an absolute path.
+    /// The program's file, as a path.
+    #[schemars(with = "ProgramPath")]
     pub(crate) program: PathBuf,
     /// Arguments that come before those of the call.
     #[serde(default)]
@@ -337,6 +345,7 @@ pub(crate) struct EvidenceConfig {
     pub(crate) log_name: String,
     /// The file with the secret seed that signs; `evidence.key` in the data directory when absent.
     /// It is made when it is missing.
+    #[schemars(with = "Option<FilePath>")]
     pub(crate) key_file: Option<PathBuf>,
 }
 
@@ -499,13 +508,16 @@ pub(crate) struct Flags {
 
 impl Config {
     /// Reads the configuration: defaults, then the file, then `CHARTER_…` (with `__` between levels,
-    /// e.g. `CHARTER_MODEL__SOURCE`), then flags.
+    /// e.g. `CHARTER_MODEL__SOURCE`), then flags. Paths of the file are relative to the file.
     pub(crate) fn load(flags: &Flags) -> anyhow::Result<Self> {
         let defaults =
             config::Config::try_from(&Self::default()).context("reading the defaults")?;
         let mut builder = config::Config::builder().add_source(defaults);
         if let Some(file) = config_file(flags) {
-            builder = builder.add_source(ConfigFile(file));
+            let source = ConfigFile(file.clone());
+            let located = Located::new(&file, source, schemars::schema_for!(Self));
+            let finding = || format!("finding the configuration file {}", file.display());
+            builder = builder.add_source(located.with_context(finding)?);
         }
         let environment = config::Environment::with_prefix("CHARTER")
             .prefix_separator("_")

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::paths::FilePath;
+
 /// How this installation presents itself to other agents: its agent card.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -23,6 +25,7 @@ pub(crate) struct A2aConfig {
     pub(crate) organization_url: Option<String>,
     /// The file with the secret seed that signs cards; `agent-card.key` in the data directory when
     /// absent. It is made when it is missing.
+    #[schemars(with = "Option<FilePath>")]
     pub(crate) key_file: Option<PathBuf>,
 }
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::paths::{FilePath, ProgramPath};
+
 /// The MCP servers whose tools are imported.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -21,8 +23,9 @@ pub(crate) struct McpConfig {
 pub(crate) struct McpServerConfig {
     /// A short id: 1 to 32 lower-case letters, digits, `-` or `_`.
     pub(crate) name: String,
-    /// The program, as an absolute path.
+    /// The program, as a path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<ProgramPath>")]
     pub(crate) command: Option<PathBuf>,
     /// Its arguments.
     #[serde(default)]
@@ -32,9 +35,11 @@ pub(crate) struct McpServerConfig {
     pub(crate) environment: Vec<String>,
     /// What the program may read beside the system's programs and libraries.
     #[serde(default)]
+    #[schemars(with = "Vec<FilePath>")]
     pub(crate) readable: Vec<PathBuf>,
     /// What the program may read and write beside its own folder.
     #[serde(default)]
+    #[schemars(with = "Vec<FilePath>")]
     pub(crate) writable: Vec<PathBuf>,
     /// The link, for a server that is reached by streamable HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]

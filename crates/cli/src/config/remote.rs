@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::paths::FilePath;
+
 /// Where a secret is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -13,7 +15,7 @@ pub(crate) enum SecretConfig {
     /// In the environment variable of this name.
     Variable(String),
     /// In this file; a line end at its end is not part of it.
-    File(PathBuf),
+    File(#[schemars(with = "FilePath")] PathBuf),
 }
 
 /// Where a server may be spoken to without TLS.

@@ -6,6 +6,7 @@ use charter_store_es::EsOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::paths::FilePath;
 use super::remote::{PlainHttpConfig, SecretConfig};
 
 /// An index of agent skills on Elasticsearch or OpenSearch.
@@ -24,6 +25,7 @@ pub(crate) struct SkillIndexConfig {
     /// Where an API key of Elasticsearch is, in place of user and password.
     pub(crate) api_key: Option<SecretConfig>,
     /// The certificates (PEM) that vouch for the node; those of the platform when absent.
+    #[schemars(with = "Option<FilePath>")]
     pub(crate) certificates: Option<PathBuf>,
     /// Where it may be spoken to without TLS.
     pub(crate) plain_http: PlainHttpConfig,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::paths::FilePath;
+
 /// Where everything is stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -23,6 +25,7 @@ pub(crate) struct StoreConfig {
     /// How far the standby may be behind, in milliseconds; beyond it the database is read.
     pub(crate) standby_lag_ms: u64,
     /// The certificates (PEM) that vouch for it; those of the platform when absent.
+    #[schemars(with = "Option<FilePath>")]
     pub(crate) certificates: Option<PathBuf>,
 }
 
