@@ -21,7 +21,7 @@ use tower::ServiceExt;
 
 use crate::boot::{self, Running, WaitingFor};
 use crate::config::Config;
-use crate::failure::Reported;
+use crate::failure::{NoAnswer, Reported};
 
 /// Largest response that a command reads, in bytes.
 const MAX_RESPONSE: usize = 256 << 20;
@@ -184,10 +184,7 @@ impl Client {
                         .header("content-type", "application/json")
                         .body(body);
                 }
-                let response = request
-                    .send()
-                    .await
-                    .with_context(|| format!("asking {base}"))?;
+                let response = request.send().await.with_context(|| no_answer(base))?;
                 let ok = response.status().is_success();
                 (ok, response.bytes().await.context("reading the answer")?)
             }
@@ -332,7 +329,7 @@ impl Client {
                     .body(body.unwrap_or_default())
                     .send()
                     .await
-                    .with_context(|| format!("asking {base}"))?;
+                    .with_context(|| no_answer(base))?;
                 if !response.status().is_success() {
                     let bytes = response.bytes().await.context("reading the answer")?;
                     return Err(refusal(&bytes));
@@ -361,6 +358,12 @@ impl Client {
                     .boxed())
             }
         }
+    }
+}
+
+fn no_answer(base: &str) -> NoAnswer {
+    NoAnswer {
+        server: base.to_owned(),
     }
 }
 

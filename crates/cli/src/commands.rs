@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod advice;
 mod approvals;
 mod ask;
 mod backup;
@@ -50,10 +51,13 @@ use serde_json::Value;
 use crate::config::{CONFIG_VARIABLE, Config, Flags};
 use crate::output::Format;
 use crate::telemetry::Telemetry;
+use advice::Advice;
 
 /// The contract-first context engine and mission runtime for AI agents.
 ///
-/// Exit codes: 0 yes or done, 1 no (invalid, differs, something is wrong), 2 the command failed.
+/// Exit codes: 0 yes or done, 1 no (invalid, differs, something is wrong), 2 the command failed, 141 the
+/// reader of its output closed it. Output goes to standard output, notes and errors to standard error; with
+/// `--output json` an error is a JSON object there.
 #[derive(Debug, Parser)]
 #[command(name = "charter", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -171,8 +175,14 @@ enum Command {
     Man(man::Man),
 }
 
-/// Runs a command; the number is the exit code.
+/// Runs a command; the number is the exit code. A failure has the hint that helps at the command line.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
+    let advice = Advice::of(&cli.command);
+    let ran = carry_out(cli).await;
+    ran.map_err(|error| advice.give(error))
+}
+
+async fn carry_out(cli: Cli) -> anyhow::Result<u8> {
     let (listen, role) = match &cli.command {
         Command::Serve(serve) => (serve.listen, serve.role),
         Command::Dev(dev) => (dev.listen, None),
@@ -246,7 +256,7 @@ async fn dispatch(
         Command::Memory(command) => memory::run(&command, config, format).await,
         Command::Evidence(command) => evidence::run(&command, config, format).await,
         Command::Skills(command) => skills::run(&command, config, format).await,
-        Command::Model(command) => model::run(&command, config).await,
+        Command::Model(command) => model::run(&command, config, format).await,
         Command::Models(command) => models::run(&command, config, format).await,
         Command::Reindex => reindex::run(config, format).await,
         Command::Doctor => doctor::run(config, format).await,

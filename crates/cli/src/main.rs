@@ -1,24 +1,32 @@
 //! The charter binary: the only place that reads configuration, environment and terminal, and
 //! wires everything together.
 
+// Macros that print panic when a reader has gone: `output` and `messages` write instead.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod boot;
 mod client;
 mod commands;
 mod config;
 mod evidence_key;
 mod failure;
+mod messages;
 mod output;
 mod seed_file;
 mod telemetry;
 mod terminal;
 mod text_file;
+mod usage;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Parser;
 
 use commands::{Cli, extract, filter, keep, render};
+use messages::Form;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -38,26 +46,35 @@ fn main() -> ExitCode {
         return ExitCode::from(keep::run());
     }
     charter_effects::allocator::set_up();
-    let cli = Cli::parse();
-    if rustls::crypto::ring::default_provider()
-        .install_default()
-        .is_err()
-    {
-        eprintln!("error: a TLS provider was installed before");
-        return ExitCode::from(failure::EXIT_ERROR);
-    }
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-    {
+    messages::set_form(Form::asked(std::env::args_os().skip(1)));
+    failure::report_panics();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(usage::report(&error)),
+    };
+    let ran = catch_unwind(AssertUnwindSafe(|| run(cli)));
+    // A panic has been reported where it happened.
+    ExitCode::from(ran.unwrap_or(failure::EXIT_ERROR))
+}
+
+/// Runs a command to its end, reports its failure, and gives the exit code.
+fn run(cli: Cli) -> u8 {
+    let runtime = match start() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("error: the asynchronous runtime did not start: {error}");
-            return ExitCode::from(failure::EXIT_ERROR);
-        }
+        Err(error) => return failure::report(&error),
     };
     match runtime.block_on(commands::run(cli)) {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(error) => failure::report(&error),
     }
+}
+
+fn start() -> anyhow::Result<tokio::runtime::Runtime> {
+    let provider = rustls::crypto::ring::default_provider();
+    if provider.install_default().is_err() {
+        anyhow::bail!("a TLS provider was installed before");
+    }
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.enable_all().build();
+    runtime.context("starting the asynchronous runtime")
 }

@@ -1,4 +1,7 @@
-//! What goes to stdout: tables for people, JSON and YAML for programs; problems with a caret.
+//! What goes to stdout: tables for people, JSON and YAML for programs; problems with a caret. Everything is written by
+//! [`write`], which knows a reader who has gone from a failure.
+
+use std::io::{ErrorKind, Write};
 
 use anyhow::Context;
 use charter_engine::{Gravity, Problem};
@@ -17,7 +20,36 @@ pub(crate) enum Format {
     Yaml,
 }
 
+/// The reader of standard output has closed it, as `head` does. The command ends without a word.
+#[derive(Debug, thiserror::Error)]
+#[error("the reader of standard output has closed it")]
+pub(crate) struct OutputClosed;
+
+/// Writes to standard output at once.
+///
+/// # Errors
+/// [`OutputClosed`] when its reader has gone; the cause when it cannot be written, e.g. to a full disk.
+pub(crate) fn write(bytes: &[u8]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(bytes).and_then(|()| out.flush());
+    written.map_err(|error| match error.kind() {
+        ErrorKind::BrokenPipe => OutputClosed.into(),
+        _ => anyhow::Error::new(error).context("writing to standard output"),
+    })
+}
+
+/// Writes a line to standard output at once.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn line(text: &str) -> anyhow::Result<()> {
+    write(format!("{text}\n").as_bytes())
+}
+
 /// Writes a value in a form; as a table it is what `table` makes of it.
+///
+/// # Errors
+/// As [`write`].
 pub(crate) fn print(
     format: Format,
     value: &Value,
@@ -28,8 +60,7 @@ pub(crate) fn print(
         Format::Json => serde_json::to_string_pretty(value).context("writing JSON")?,
         Format::Yaml => serde_saphyr::to_string(value).context("writing YAML")?,
     };
-    println!("{}", text.trim_end());
-    Ok(())
+    line(text.trim_end())
 }
 
 /// A table of one row for each entry, with the named fields as columns.

@@ -7,8 +7,9 @@ use charter_search::embed::fetch::FetchProgress;
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
+use tracing_subscriber::{EnvFilter, Layer, Registry};
 
+use crate::messages::{self, Form};
 use crate::telemetry::Telemetry;
 
 /// A spinner with a message; silent when stderr is no terminal.
@@ -46,16 +47,18 @@ pub(crate) fn start_log(filter: &str, telemetry: Option<&Telemetry>) {
     // What is meant for telemetry is no log, whatever is logged.
     let filter = EnvFilter::try_new(format!("{QUIET},{filter},{TELEMETRY}=off"));
     let filter = filter.unwrap_or_else(|_| EnvFilter::new(format!("info,{TELEMETRY}=off")));
-    let log = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_filter(filter);
-    let mut layers = vec![log.boxed()];
+    let log = tracing_subscriber::fmt::layer::<Registry>().with_writer(std::io::stderr);
+    let log = match messages::form() {
+        Form::Text => log.with_filter(filter).boxed(),
+        Form::JsonLines => log.json().with_filter(filter).boxed(),
+    };
+    let mut layers = vec![log];
     layers.extend(telemetry.into_iter().flat_map(Telemetry::layers));
     if tracing_subscriber::registry()
         .with(layers)
         .try_init()
         .is_err()
     {
-        eprintln!("warning: logging was started before");
+        messages::say("warning: logging was started before");
     }
 }

@@ -5,6 +5,7 @@ use clap_complete::{Shell, generate};
 
 use super::Cli;
 use crate::failure::EXIT_OK;
+use crate::output;
 
 /// Write a completion script for a shell.
 #[derive(Debug, Args)]
@@ -14,11 +15,8 @@ pub(crate) struct Completions {
 }
 
 pub(crate) fn run(command: &Completions) -> anyhow::Result<u8> {
-    generate(
-        command.shell,
-        &mut Cli::command(),
-        "charter",
-        &mut std::io::stdout(),
-    );
+    let mut script = Vec::new();
+    generate(command.shell, &mut Cli::command(), "charter", &mut script);
+    output::write(&script)?;
     Ok(EXIT_OK)
 }

@@ -14,8 +14,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::{package, serve};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
-use crate::output::{self, Format};
+use crate::failure::{self, EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::output::{self, Format, OutputClosed};
 use crate::telemetry::Telemetry;
 
 /// Work on a package: serve, check and reload it at each change, and show where its routing tests lead.
@@ -107,8 +107,11 @@ async fn watch(dir: &Path, config: &Config, format: Format) -> anyhow::Result<u8
     tokio::pin!(stop);
     loop {
         if let Err(error) = load(dir, &client, format).await {
-            // Somebody who is writing leaves things half done; what cannot be read now can be read later.
-            eprintln!("error: {error:#}");
+            if error.downcast_ref::<OutputClosed>().is_some() {
+                return Err(error);
+            }
+            // An author leaves things half done; what cannot be read now can be read later.
+            failure::tell(&error);
         }
         tokio::select! {
             () = &mut stop => return Ok(EXIT_OK),
@@ -143,7 +146,7 @@ async fn load(dir: &Path, client: &Client, format: Format) -> anyhow::Result<boo
     report["in_force"] = json!(sound);
     match format {
         // A line for each load, for programs that follow.
-        Format::Json => println!("{report}"),
+        Format::Json => output::line(&report.to_string())?,
         Format::Table | Format::Yaml => output::print(format, &report, told)?,
     }
     Ok(sound)

@@ -1,8 +1,5 @@
 //! `charter events`
 
-use std::io::Write as _;
-
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
@@ -51,8 +48,5 @@ pub(crate) async fn run(events: &Events, config: &Config, format: Format) -> any
 fn print_event(event: &crate::client::StreamEvent<'_>) -> anyhow::Result<()> {
     let line = json!({"id": event.id, "topic": event.name,
         "at": event.data["at"], "data": event.data["data"]});
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")
-        .and_then(|()| out.flush())
-        .context("writing an event")
+    output::line(&line.to_string())
 }

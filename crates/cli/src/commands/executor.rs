@@ -22,6 +22,7 @@ use crate::boot;
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_OK, Reported};
+use crate::messages;
 
 /// How long the server keeps a question open when it has no call, in milliseconds.
 const WAIT_MS: u64 = 20_000;
@@ -60,7 +61,9 @@ pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u
         packages: call::Packages::default(),
     });
     let server = config.server.as_deref().unwrap_or_default();
-    eprintln!("charter executor `{name}` takes calls from {server}");
+    messages::say(&format!(
+        "charter executor `{name}` takes calls from {server}"
+    ));
     let calls = TaskTracker::new();
     let ended = tokio::select! {
         failed = take_calls(&work, &name, config.tools.concurrency, &calls) => failed.map(|()| EXIT_OK),

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::failure::{EXIT_ERROR, EXIT_OK};
+use crate::messages;
 
 /// The first argument that makes this binary an extractor.
 pub(crate) const ARGUMENT: &str = "__extract";
@@ -36,7 +37,7 @@ pub(crate) fn run(file: &Path) -> u8 {
     match written {
         Ok(()) => EXIT_OK,
         Err(error) => {
-            eprintln!("{}", json!({ "message": format!("{error:#}") }));
+            messages::line(&json!({ "message": format!("{error:#}") }).to_string());
             EXIT_ERROR
         }
     }

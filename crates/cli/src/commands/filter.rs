@@ -12,23 +12,21 @@ use charter_domain::jq::Filter;
 use serde_json::{Value, json};
 
 use crate::failure::{EXIT_ERROR, EXIT_OK};
+use crate::{messages, output};
 
 /// The first argument that makes this binary a filter process.
 pub(crate) const ARGUMENT: &str = "__filter";
 
 /// Runs the program in a file; the number is the exit code.
 pub(crate) fn run(program: &Path) -> u8 {
-    match filtered(program) {
-        Ok(emitted) => {
-            println!("{emitted}");
-            EXIT_OK
-        }
+    let written = filtered(program).and_then(|emitted| output::line(&emitted.to_string()));
+    match written {
+        Ok(()) => EXIT_OK,
         Err(error) => {
             let message = format!("{error:#}");
-            eprintln!(
-                "{}",
-                json!({"error_type": "execution_error", "message": message, "retryable": false})
-            );
+            let failure =
+                json!({"error_type": "execution_error", "message": message, "retryable": false});
+            messages::line(&failure.to_string());
             EXIT_ERROR
         }
     }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::EXIT_OK;
+use crate::messages;
 use crate::output::{self, Format};
 
 /// Ask the expert graph.
@@ -95,7 +96,7 @@ pub(crate) async fn run(command: &Graph, config: &Config, format: Format) -> any
         ),
     })?;
     if format == Format::Table && found["truncated"] == true {
-        eprintln!("there is more; ask for less, or with a smaller depth");
+        messages::say("there is more; ask for less, or with a smaller depth");
     }
     Ok(EXIT_OK)
 }

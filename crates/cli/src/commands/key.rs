@@ -10,6 +10,7 @@ use super::{encoded, query};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::EXIT_OK;
+use crate::messages;
 use crate::output::{self, Format};
 
 /// Make, list, replace and end API keys.
@@ -128,7 +129,7 @@ pub(crate) async fn run(keys: &Keys, config: &Config, format: Format) -> anyhow:
         }
     })?;
     if matches!(keys.command, Key::Create(_) | Key::Rotate { .. }) {
-        eprintln!("Keep the secret now: it is not shown again.");
+        messages::say("Keep the secret now: it is not shown again.");
     }
     Ok(EXIT_OK)
 }

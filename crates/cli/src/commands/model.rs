@@ -1,10 +1,12 @@
 //! `charter model …`
 
 use clap::Subcommand;
+use serde_json::json;
 
 use crate::boot;
 use crate::config::Config;
 use crate::failure::EXIT_OK;
+use crate::output::{self, Format};
 
 /// Fetch the embedding model.
 #[derive(Debug, Subcommand)]
@@ -13,13 +15,17 @@ pub(crate) enum Model {
     Fetch,
 }
 
-pub(crate) async fn run(command: &Model, config: &Config) -> anyhow::Result<u8> {
+pub(crate) async fn run(command: &Model, config: &Config, format: Format) -> anyhow::Result<u8> {
     match command {
         Model::Fetch => {
             let directory = boot::model_directory(config).await?;
             // Loading it detects a model that cannot be used, and writes the prepacked weights.
             drop(boot::local_model(config, directory.clone()).await?);
-            println!("{}", directory.display());
+            output::print(
+                format,
+                &json!({"directory": directory.display().to_string()}),
+                |_| directory.display().to_string(),
+            )?;
             Ok(EXIT_OK)
         }
     }

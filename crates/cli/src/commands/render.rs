@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{EXIT_ERROR, EXIT_OK};
+use crate::messages;
 
 /// The first argument that makes this binary a renderer.
 pub(crate) const ARGUMENT: &str = "__render";
@@ -35,10 +36,9 @@ pub(crate) fn run(template: &Path) -> u8 {
         Ok(()) => EXIT_OK,
         Err(error) => {
             let message = format!("{error:#}");
-            eprintln!(
-                "{}",
-                json!({"error_type": "execution_error", "message": message, "retryable": false})
-            );
+            let failure =
+                json!({"error_type": "execution_error", "message": message, "retryable": false});
+            messages::line(&failure.to_string());
             EXIT_ERROR
         }
     }

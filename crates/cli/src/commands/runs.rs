@@ -11,6 +11,7 @@ use super::{encoded, query};
 use crate::client::Client;
 use crate::config::Config;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::messages;
 use crate::output::{self, Format};
 
 pub(super) use start::document;
@@ -188,7 +189,7 @@ pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value
         if !BUSY.contains(&status) {
             let notes = shown["notes"].as_array().into_iter().flatten();
             for note in notes.filter_map(Value::as_str) {
-                eprintln!("note: {note}");
+                messages::say(&format!("note: {note}"));
             }
             return Ok(shown);
         }

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use crate::boot;
 use crate::config::{Config, ReplicaRole};
 use crate::failure::EXIT_OK;
+use crate::messages;
 use crate::telemetry::Telemetry;
 
 /// Serve the API.
@@ -54,10 +55,10 @@ pub(super) async fn serve(
         tracing::info!(requests = recovered, "taking up interrupted requests");
     }
     running.engine.keep_house();
-    eprintln!(
+    messages::say(&format!(
         "charter is listening on http://{address} ({})",
         running.store.place(config)
-    );
+    ));
     let limits = state.limits;
     let routes = match config.replica.role {
         ReplicaRole::Worker => charter_server::probes(state),

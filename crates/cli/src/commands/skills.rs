@@ -4,7 +4,6 @@ mod export;
 mod read_directory;
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use charter_engine::{Problem, SkillsSent};
@@ -252,11 +251,8 @@ async fn show(
 ) -> anyhow::Result<u8> {
     let skill = path(id);
     if let Some(file) = file {
-        let mut out = std::io::stdout().lock();
         let path = format!("{skill}/files/{}", encoded_path(file));
-        client
-            .download(&path, |piece| Ok(out.write_all(piece)?))
-            .await?;
+        client.download(&path, output::write).await?;
         return Ok(EXIT_OK);
     }
     if instruction {

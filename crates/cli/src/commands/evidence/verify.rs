@@ -14,6 +14,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
+use crate::messages;
 use crate::output::{self, Format};
 
 /// Verify an export, without a server.
@@ -68,14 +69,14 @@ pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
     };
     let checked = check(&command.file, &known)?;
     if known.key.is_none() {
-        eprintln!(
-            "note: the key is the file's own; name the one that you trust with --key to know who signed"
+        messages::say(
+            "note: the key is the file's own; name the one that you trust with --key to know who signed",
         );
     }
     if let Checked::Read(verdict) = &checked
         && (known.accepted, verdict.coverage) == (Coverage::Complete, Coverage::Selection)
     {
-        eprintln!("note: the file is a selection of records; --selection accepts one");
+        messages::say("note: the file is a selection of records; --selection accepts one");
     }
     show(&checked, format)
 }

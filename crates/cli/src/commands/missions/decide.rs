@@ -10,6 +10,7 @@ use super::{path, show, text, watch};
 use crate::client::Client;
 use crate::commands::encoded;
 use crate::failure::EXIT_OK;
+use crate::messages;
 use crate::output::{self, Format};
 
 /// Time between two looks at an approval that is being used.
@@ -119,7 +120,14 @@ async fn waiting(which: &Which, client: &Client) -> anyhow::Result<Vec<Value>> {
     }
     match &which.proposal {
         Some(wanted) if approvals.is_empty() => {
-            bail!("the mission {} has no proposal {wanted}", which.id)
+            let proposals = mission["proposals"].as_array().into_iter().flatten();
+            let ids = proposals.map(|shown| text(&shown["proposal"], "proposal_id"));
+            let ids = ids.collect::<Vec<_>>().join(", ");
+            let there = match ids.as_str() {
+                "" => String::new(),
+                ids => format!("; it has {ids}"),
+            };
+            bail!("the mission {} has no proposal {wanted}{there}", which.id)
         }
         _ => Ok(approvals),
     }
@@ -134,7 +142,7 @@ async fn decide(
     format: Format,
 ) -> anyhow::Result<u8> {
     for approval in waiting {
-        eprintln!("{}", show::call(approval));
+        messages::say_facts("the call that is decided on", show::call(approval));
         let approval_id = encoded(&text(approval, "approval_id"));
         let body = json!({"digest": approval["digest"], "reason": reason});
         let path = format!("/v1/approvals/{approval_id}/{word}");

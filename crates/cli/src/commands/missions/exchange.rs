@@ -1,7 +1,7 @@
 //! `charter mission export`, `import` and `verify`: missions as bundles that prove themselves.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -54,11 +54,7 @@ pub(super) async fn export(
 ) -> anyhow::Result<u8> {
     let path = path(&command.id, "/bundle");
     let Some(file) = &command.out else {
-        let mut out = std::io::stdout().lock();
-        let writing = || "writing the bundle";
-        client
-            .download(&path, |piece| out.write_all(piece).with_context(writing))
-            .await?;
+        client.download(&path, output::write).await?;
         return Ok(EXIT_OK);
     };
     client.save(&path, file).await?;

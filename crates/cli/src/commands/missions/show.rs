@@ -108,12 +108,12 @@ pub(super) fn event(event: &Value) -> String {
 }
 
 /// The exact call that an approval is for.
-pub(super) fn call(approval: &Value) -> String {
-    output::fields(&json!({
+pub(super) fn call(approval: &Value) -> Value {
+    json!({
         "approval": approval["approval_id"],
         "tool": approval["call"]["tool"],
         "parameters": approval["call"]["parameters"],
         "digest": approval["digest"],
         "expires_at": approval["expires_at"],
-    }))
+    })
 }

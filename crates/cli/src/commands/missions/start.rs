@@ -7,6 +7,7 @@ use super::{code_of, show, text, watch};
 use crate::client::Client;
 use crate::commands::parameter;
 use crate::failure::EXIT_OK;
+use crate::messages;
 use crate::output::{self, Format};
 
 /// Units of a length of time, in milliseconds.
@@ -65,7 +66,8 @@ pub(super) async fn run(command: &Start, client: &Client, format: Format) -> any
     let id = text(&started, "mission_id");
     let mission = watch::until_still(client, &id, |event| {
         if event.name == "state" {
-            eprintln!("{id}: {}", text(&event.data, "mission_state"));
+            let state = text(&event.data, "mission_state");
+            messages::say(&format!("{id}: {state}"));
         }
         Ok(())
     });

@@ -1,9 +1,7 @@
 //! `charter mission watch`
 
-use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::Value;
 
@@ -103,8 +101,5 @@ fn say(event: &StreamEvent<'_>, format: Format) -> anyhow::Result<()> {
         Format::Table => show::event(&event.data),
         Format::Json | Format::Yaml => event.data.to_string(),
     };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}")
-        .and_then(|()| out.flush())
-        .context("writing an event")
+    output::line(&line)
 }

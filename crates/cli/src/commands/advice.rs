@@ -1,0 +1,273 @@
+//! What helps at the command line with a failure. The hint of a public code is for every client of the API; a command
+//! knows which command lists what is there, and how a value is given to it. Must not know how a command works.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::error_code::ErrorCode;
+
+use super::skills::Skills;
+use super::{Command, runs};
+use crate::failure::Reported;
+
+/// The detail of a failure that names what was looked for.
+const WHAT: &str = "what";
+
+/// The detail of a failure that lists the kinds that there are, where an unknown one was asked for.
+const KINDS: &str = "kinds";
+
+/// The commands that list what there is of a kind, beside `charter list`.
+const LISTINGS: [(&str, &str); 14] = [
+    ("agent skill", "charter skills tree"),
+    ("approval", "charter approvals list"),
+    ("domain lens", "charter lens list"),
+    ("evidence", "charter evidence list"),
+    ("evidence record", "charter evidence list"),
+    ("key", "charter key list"),
+    ("lens", "charter lens list"),
+    ("memory", "charter memory list"),
+    ("mission", "charter mission list"),
+    ("package", "charter package list"),
+    ("run", "charter runs list"),
+    ("schema", "charter schema list"),
+    ("task", "charter mission show ID"),
+    ("version", "charter package history NAME"),
+];
+
+/// What a command knows of its failures.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Advice {
+    /// Whether its skills are Agent Skills.
+    agent_skills: bool,
+    /// How parameters are given to it.
+    parameters: Option<&'static str>,
+    /// How the documents that it sends are checked.
+    documents: Option<&'static str>,
+    /// How it does its work in spite of references.
+    references: Option<&'static str>,
+}
+
+impl Advice {
+    pub(super) fn of(command: &Command) -> Self {
+        let mut advice = Self::default();
+        if let Command::Skills(command) = command {
+            advice.agent_skills = true;
+            if let Skills::Import { .. } = command {
+                advice.documents = Some("--dry-run checks all of them again, and writes nothing.");
+            }
+            if let Skills::Delete { .. } = command {
+                advice.references = Some("Delete those skills first, or repeat it with --force.");
+            }
+        }
+        if let Command::Package(_) | Command::Dev(_) = command {
+            let check = "`charter package validate DIR` checks it again, and writes nothing.";
+            advice.documents = Some(check);
+        }
+        if let Command::Ask(_) | Command::Playbook(_) | Command::Gate(_) = command {
+            advice.parameters = Some("Give each with -p NAME=VALUE.");
+        }
+        if let Command::Runs(command) = command {
+            advice.parameters = Some(match command {
+                runs::Runs::Start(_) => "Give each with -p NAME=VALUE.",
+                _ => "`charter runs give ID NAME=VALUE` gives them.",
+            });
+            advice.documents = Some("`charter validate FILE` checks a plan, and starts nothing.");
+        }
+        advice
+    }
+
+    /// Gives a failure the hint that helps, where one is known.
+    pub(super) fn give(self, mut error: anyhow::Error) -> anyhow::Error {
+        if let Some(reported) = error.downcast_mut::<Reported>()
+            && let Some(hint) = self.hint(reported)
+        {
+            reported.hint = Some(hint);
+        }
+        error
+    }
+
+    fn hint(self, reported: &Reported) -> Option<String> {
+        let code: ErrorCode = reported.code.parse().ok()?;
+        let hint = match code {
+            ErrorCode::NotFound if reported.details.get(KINDS).is_some() => {
+                "Name one of the kinds that the message lists."
+            }
+            ErrorCode::NotFound | ErrorCode::InvalidRequest => {
+                let what = reported.details.get(WHAT)?.as_str()?;
+                return Some(format!("`{}` shows what there is.", self.listing(what)?));
+            }
+            ErrorCode::MissingParameters => self.parameters?,
+            ErrorCode::InvalidDocument | ErrorCode::RoutingTestFailed => self.documents?,
+            ErrorCode::StillReferenced => self.references?,
+            ErrorCode::Unauthenticated => {
+                "Set CHARTER_API_KEY, or `api_key` in the configuration, to a key of that server."
+            }
+            ErrorCode::ApprovalRequired => {
+                "`charter approvals list` shows what waits for a person."
+            }
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// The command that lists what there is of a kind.
+    fn listing(self, what: &str) -> Option<String> {
+        let what = what.strip_prefix("active ").unwrap_or(what);
+        let what = match what {
+            "skill" if self.agent_skills => "agent skill",
+            "candidate" => "skill",
+            other => other,
+        };
+        if let Some((_, listing)) = LISTINGS.iter().find(|(kind, _)| *kind == what) {
+            return Some((*listing).to_owned());
+        }
+        let kind: DocumentKind = what.replace(' ', "_").parse().ok()?;
+        kind.is_registrable()
+            .then(|| format!("charter list {kind}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::commands::Cli;
+
+    /// The hint of a failure of a command.
+    fn hint(line: &str, code: ErrorCode, details: Value) -> Option<String> {
+        let words = line.split(' ');
+        let cli = Cli::try_parse_from(words).unwrap();
+        let failure = Reported {
+            details,
+            ..Reported::new(code, "it failed")
+        };
+        let general = failure.hint.clone();
+        let advised = Advice::of(&cli.command).give(failure.into());
+        let advised = advised.downcast_ref::<Reported>().unwrap();
+        advised.hint.clone().filter(|_| advised.hint != general)
+    }
+
+    #[test]
+    fn what_is_not_found_leads_to_the_command_that_lists_it() {
+        for (line, what, listing) in [
+            ("charter runs show x", "run", "charter runs list"),
+            ("charter resolve tool x", "tool", "charter list tool"),
+            (
+                "charter playbook run x",
+                "active playbook",
+                "charter list playbook",
+            ),
+            ("charter skills show x", "skill", "charter skills tree"),
+            (
+                "charter ask q --skill x",
+                "active skill",
+                "charter list skill",
+            ),
+            ("charter lens show x", "domain lens", "charter lens list"),
+        ] {
+            let found = hint(line, ErrorCode::NotFound, json!({ "what": what }));
+            let expected = format!("`{listing}` shows what there is.");
+            assert_eq!(found, Some(expected), "{line}");
+        }
+        let kinds = json!({"kinds": ["skill", "tool"]});
+        let kind = hint("charter list x", ErrorCode::NotFound, kinds).unwrap();
+        assert_eq!(kind, "Name one of the kinds that the message lists.");
+        let unknown = hint(
+            "charter runs show x",
+            ErrorCode::NotFound,
+            json!({"what": "moon"}),
+        );
+        assert_eq!(unknown, None);
+    }
+
+    /// The commands that a hint names.
+    fn named(hint: &str) -> impl Iterator<Item = &str> {
+        let parts = hint.split('`').skip(1).step_by(2);
+        parts.filter(|part| part.starts_with("charter "))
+    }
+
+    /// Whether a command with its words exists, as far as these are no values.
+    fn exists(named: &str) -> bool {
+        let mut command = Cli::command();
+        for word in named.split(' ').skip(1) {
+            match command.find_subcommand(word).cloned() {
+                Some(below) => command = below,
+                None => break,
+            }
+        }
+        !command.has_subcommands()
+    }
+
+    #[test]
+    fn every_command_that_a_hint_names_exists() {
+        assert!(!exists("charter list-all") && !exists("charter runs lst"));
+        for (what, _) in LISTINGS {
+            let listing = Advice::default().listing(what).unwrap();
+            assert!(exists(&listing), "{listing}");
+        }
+        for kind in DocumentKind::ALL
+            .iter()
+            .filter(|kind| kind.is_registrable())
+        {
+            let what = kind.as_str().replace('_', " ");
+            let listing = Advice::default().listing(&what).unwrap();
+            assert!(exists(&listing), "{listing}");
+        }
+        for code in ErrorCode::ALL {
+            assert!(named(code.hint()).all(exists), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_a_command_takes_is_said_in_its_own_terms() {
+        let none = || json!({});
+        for (line, code, expected) in [
+            (
+                "charter ask q",
+                ErrorCode::MissingParameters,
+                "-p NAME=VALUE",
+            ),
+            (
+                "charter runs confirm x --digest y",
+                ErrorCode::MissingParameters,
+                "charter runs give",
+            ),
+            (
+                "charter package register d",
+                ErrorCode::InvalidDocument,
+                "charter package validate",
+            ),
+            (
+                "charter skills import d",
+                ErrorCode::InvalidDocument,
+                "--dry-run",
+            ),
+            (
+                "charter runs start f",
+                ErrorCode::InvalidDocument,
+                "charter validate",
+            ),
+            (
+                "charter skills delete x",
+                ErrorCode::StillReferenced,
+                "--force",
+            ),
+            (
+                "charter runs list",
+                ErrorCode::Unauthenticated,
+                "CHARTER_API_KEY",
+            ),
+        ] {
+            let found = hint(line, code, none()).unwrap();
+            assert!(found.contains(expected), "{line}: {found}");
+            assert!(named(&found).all(exists), "{line}: {found}");
+        }
+        for (line, code) in [
+            ("charter package unregister x", ErrorCode::StillReferenced),
+            ("charter memory list", ErrorCode::InvalidDocument),
+            ("charter runs list", ErrorCode::RateLimited),
+        ] {
+            assert_eq!(hint(line, code, none()), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! A command line that cannot be read. As text it is reported by the reader of the command line itself, with its
+//! suggestions; with `--output json` like every error.
+
+use charter_contract::error_code::ErrorCode;
+use clap::error::ErrorKind;
+use serde_json::json;
+
+use crate::failure::{self, EXIT_ERROR, Reported};
+use crate::messages::{self, Form};
+
+/// What helps where nothing is suggested.
+const HELP: &str = "`charter help` lists the commands, and --help shows how one is used.";
+
+/// Reports it and gives the exit code. Help and the version, which were asked for, are output.
+pub(crate) fn report(error: &clap::Error) -> u8 {
+    if error.use_stderr() && messages::form() == Form::JsonLines {
+        failure::tell(&reported(error).into());
+    } else {
+        // Where the reader has gone, what was asked for has no use.
+        error.print().ok();
+    }
+    u8::try_from(error.exit_code()).unwrap_or(EXIT_ERROR)
+}
+
+fn reported(error: &clap::Error) -> Reported {
+    let text = error.render().to_string();
+    let line_after = |start: &str| {
+        let mut lines = text.lines();
+        lines.find_map(|line| line.trim_start().strip_prefix(start))
+    };
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let words = first.strip_prefix("error: ").unwrap_or(first);
+    let message = match error.kind() {
+        // The text is the help.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            "a command or an argument is missing".to_owned()
+        }
+        _ => words.split_whitespace().collect::<Vec<_>>().join(" "),
+    };
+    let hint = line_after("tip: ").unwrap_or(HELP);
+    Reported {
+        details: json!({ "usage": line_after("Usage: ") }),
+        ..Reported::new(ErrorCode::InvalidRequest, message).with_hint(hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::commands::Cli;
+
+    /// What is reported of a command line: message, hint and usage.
+    fn of(arguments: &[&str]) -> (String, String, String) {
+        let line = std::iter::once(&"charter").chain(arguments);
+        let error = Cli::try_parse_from(line).unwrap_err();
+        let reported = reported(&error);
+        let usage = reported.details["usage"].as_str().unwrap_or_default();
+        (reported.message, reported.hint.unwrap(), usage.to_owned())
+    }
+
+    #[test]
+    fn what_is_wrong_and_what_was_meant_are_told_apart() {
+        let (message, hint, usage) = of(&["runs", "lst"]);
+        assert_eq!(message, "unrecognized subcommand 'lst'");
+        assert_eq!(hint, "a similar subcommand exists: 'list'");
+        assert_eq!(usage, "charter runs [OPTIONS] <COMMAND>");
+        let (message, hint, _) = of(&["runs", "show"]);
+        assert_eq!(
+            message,
+            "the following required arguments were not provided: <ID>"
+        );
+        assert_eq!(hint, HELP);
+        let (message, hint, _) = of(&["schema", "list", "--output", "jsn"]);
+        let values = "[possible values: table, json, yaml]";
+        assert_eq!(
+            message,
+            format!("invalid value 'jsn' for '--output <OUTPUT>' {values}")
+        );
+        assert_eq!(hint, "a similar value exists: 'json'");
+    }
+
+    #[test]
+    fn help_in_the_place_of_a_command_is_told_as_what_is_missing() {
+        let (message, _, usage) = of(&["--output", "json", "runs"]);
+        assert_eq!(message, "a command or an argument is missing");
+        assert_eq!(usage, "charter runs [OPTIONS] <COMMAND>");
+    }
+}
