@@ -54,6 +54,15 @@ pub(crate) use skill_index::skill_index;
 pub(crate) use store::{MAX_SKEW_MS, OpenStore, postgres, skew_ms};
 pub(crate) use webhooks::webhooks;
 
+/// What helps where the configuration names the model's directory.
+const MODEL_NAMED: &str = "Name the directory that holds the model's files in `model.directory`, or \
+     leave it out, so that `charter model fetch` fetches them.";
+
+/// What helps where the model is fetched.
+const MODEL_FETCHED: &str = "Run `charter model fetch` where a source can be reached, or name a \
+     directory that holds the model's files in `model.directory`. With `model.source = \"none\"` \
+     routing compares words only.";
+
 /// An engine with the store that it must give back in the end.
 pub(crate) struct Running {
     pub(crate) engine: Arc<Engine>,
@@ -176,7 +185,7 @@ pub(crate) async fn local_model(config: &Config, directory: PathBuf) -> anyhow::
     };
     let loading = tokio::task::spawn_blocking(move || MiniLm::load(&directory, &options));
     let model = loading.await.context("loading the embedding model")?;
-    model.map_err(|error| missing(&anyhow::Error::new(error)))
+    model.map_err(|error| missing(config, &anyhow::Error::new(error)))
 }
 
 /// Where the model's files are, fetched first if need be.
@@ -196,12 +205,17 @@ pub(crate) async fn model_directory(config: &Config) -> anyhow::Result<PathBuf> 
     })
     .await;
     bar.finish_and_clear();
-    fetched.map_err(|error| missing(&anyhow::Error::new(error)))
+    fetched.map_err(|error| missing(config, &anyhow::Error::new(error)))
 }
 
-fn missing(error: &anyhow::Error) -> anyhow::Error {
+fn missing(config: &Config, error: &anyhow::Error) -> anyhow::Error {
     let message = format!("the embedding model cannot be used: {error:#}");
-    Reported::new(ErrorCode::ModelMissing, message).into()
+    let hint = match config.model.directory {
+        Some(_) => MODEL_NAMED,
+        None => MODEL_FETCHED,
+    };
+    let missing = Reported::new(ErrorCode::ModelMissing, message);
+    missing.with_hint(hint).into()
 }
 
 fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {

@@ -42,25 +42,25 @@ macro_rules! error_codes {
 
 error_codes! {
     /// A document breaks its contract.
-    InvalidDocument = "invalid_document", InputError, no, "The document breaks its contract.", "Correct every violation listed; `charter validate` shows them before sending.";
+    InvalidDocument = "invalid_document", InputError, no, "The document breaks its contract.", "Correct what the message and the details name.";
     /// A request breaks its contract or a rule of the interface.
-    InvalidRequest = "invalid_request", InputError, no, "The request is not valid.", "Correct the fields named in the details.";
+    InvalidRequest = "invalid_request", InputError, no, "The request is not valid.", "Correct what the message names.";
     /// The body is not UTF-8.
     InvalidUtf8 = "invalid_utf8", InputError, no, "The text is not valid UTF-8.", "Send UTF-8.";
     /// Something is larger than its limit.
-    TooLarge = "too_large", InputError, no, "What was sent is too large.", "Stay within the limit named in the details.";
+    TooLarge = "too_large", InputError, no, "What was sent is too large.", "Stay within the limit that the message names.";
     /// A version of a contract that is not known.
-    UnsupportedVersion = "unsupported_version", InputError, no, "This version of the contract is not supported.", "Use one of the versions named in the details.";
+    UnsupportedVersion = "unsupported_version", InputError, no, "This version of the contract is not supported.", "Use one of the versions that the message names.";
     /// A way of answering that is not built yet.
-    UnsupportedFlow = "unsupported_flow", InputError, no, "Requests of this kind are not supported yet.", "Ask for something that can be answered by reading.";
+    UnsupportedFlow = "unsupported_flow", InputError, no, "Requests of this kind are not supported yet.", "Ask without `flow`, or register a skill or playbook for it.";
     /// A domain that is not in the registry, or inactive.
     UnknownDomain = "unknown_domain", InputError, no, "The domain is not known or not active.", "Register the domain first, or correct its name.";
     /// A collection that the seed withdrew.
-    DeprecatedCollection = "deprecated_collection", InputError, no, "This collection no longer exists.", "Use the successor named in the details.";
+    DeprecatedCollection = "deprecated_collection", InputError, no, "This collection no longer exists.", "Use the successor that the message names.";
     /// Parameters that a skill, tool or playbook needs are not given.
-    MissingParameters = "missing_parameters", InputError, no, "Some parameters are missing.", "Give the parameters named in the details.";
+    MissingParameters = "missing_parameters", InputError, no, "Some parameters are missing.", "Give the parameters that the message names.";
     /// A parameter does not fit its declaration.
-    InvalidParameters = "invalid_parameters", InputError, no, "Some parameters do not fit.", "Correct the parameters named in the details.";
+    InvalidParameters = "invalid_parameters", InputError, no, "Some parameters do not fit.", "Correct the parameters that the message names.";
     /// Nothing by that id, or nothing the caller may see.
     NotFound = "not_found", InputError, no, "Nothing was found by that id.", "Check the id; list what is there.";
     /// Nothing in the catalogue answers the request.
@@ -76,9 +76,9 @@ error_codes! {
     /// Something that may only be added to.
     Immutable = "immutable", InputError, no, "This cannot be changed or deleted.", "Add a new record instead.";
     /// Other documents still refer to it.
-    StillReferenced = "still_referenced", InputError, no, "Other documents still refer to this.", "Remove the references named in the details first, or force it.";
+    StillReferenced = "still_referenced", InputError, no, "Other documents still refer to this.", "Remove the references that the message names first.";
     /// A routing test of a package failed.
-    RoutingTestFailed = "routing_test_failed", InputError, no, "A routing test of the package failed.", "Look at the verdict of each test in the details.";
+    RoutingTestFailed = "routing_test_failed", InputError, no, "A routing test of the package failed.", "Correct the skills or the tests; the details list each test that failed.";
     /// No session of that id, or another caller's, or it is over.
     SessionNotFound = "session_not_found", InputError, no, "The session is not known or is over.", "Start a new session.";
     /// A route that leads to no model that can be asked.
@@ -86,13 +86,13 @@ error_codes! {
     /// No credential, or a wrong one.
     Unauthenticated = "unauthenticated", PermissionError, no, "Please authenticate.", "Send a valid credential.";
     /// The credential does not allow it.
-    PermissionDenied = "permission_denied", PermissionError, no, "This is not allowed.", "Ask an administrator for the permission named in the details.";
+    PermissionDenied = "permission_denied", PermissionError, no, "This is not allowed.", "Have it done with a credential that may do it; the message names what is needed.";
     /// A guardrail blocks it.
-    GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Read the guardrail's message in the details.";
+    GuardrailBlocked = "guardrail_blocked", PermissionError, no, "A guardrail does not allow this.", "Change what the guardrail's message names, or ask its owner.";
     /// It waits for an approval.
     ApprovalRequired = "approval_required", PermissionError, no, "This needs an approval.", "Have the pending approval decided.";
     /// Policy does not permit it.
-    PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "Read the policy named in the details; `charter gate explain` says why.";
+    PolicyDenied = "policy_denied", PermissionError, no, "A policy does not allow this.", "`charter gate explain` shows which policy refuses the call, and why.";
     /// A person refused it.
     ApprovalRejected = "approval_rejected", PermissionError, no, "A person did not approve this.", "Read the reason in the run.";
     /// Nobody approved it in time.
@@ -114,9 +114,9 @@ error_codes! {
     /// No template fits the output.
     TemplateMissing = "template_missing", ExecutionError, no, "No template fits this output.", "Register a template for this output type.";
     /// A template has a placeholder without a value.
-    PlaceholderMissing = "placeholder_missing", ExecutionError, no, "A value for the output is missing.", "Give the values named in the details, or correct the template.";
+    PlaceholderMissing = "placeholder_missing", ExecutionError, no, "A value for the output is missing.", "Give the values that the message names, or correct the template.";
     /// An expression failed or gave a value of the wrong type.
-    ExpressionFailed = "expression_failed", ExecutionError, no, "An expression could not be evaluated.", "Correct the expression named in the details.";
+    ExpressionFailed = "expression_failed", ExecutionError, no, "An expression could not be evaluated.", "Correct the expression that the message names.";
     /// A run was cancelled.
     Cancelled = "cancelled", ExecutionError, no, "This was cancelled.", "Start it again if it is still wanted.";
     /// A tool took too long.
@@ -129,8 +129,8 @@ error_codes! {
     ModelMismatch = "model_mismatch", ResourceError, no, "The index was made with another model.", "Run `charter reindex`.";
     /// No space is left.
     StorageFull = "storage_full", ResourceError, retry, "No storage space is left.", "Free some space; nothing that was acknowledged is lost.";
-    /// Another server uses the data directory.
-    DataDirectoryLocked = "data_directory_locked", ResourceError, no, "Another server uses the data directory.", "Stop the other server, or use another directory.";
+    /// Another process uses the data directory.
+    DataDirectoryLocked = "data_directory_locked", ResourceError, no, "Another process uses the data directory.", "Stop the process that the message names, or use another directory.";
     /// The caller asks too often.
     RateLimited = "rate_limited", ResourceError, retry, "Too many requests.", "Wait as long as the details say.";
     /// The server has no room for more at the moment.
@@ -138,7 +138,7 @@ error_codes! {
     /// The server cannot do its work at the moment.
     Unavailable = "unavailable", ResourceError, retry, "This is not available at the moment.", "Try again in a moment; `charter doctor` shows what is missing.";
     /// A defect.
-    Internal = "internal", SystemError, no, "Something went wrong in the system.", "Report the error id to whoever runs the system.";
+    Internal = "internal", SystemError, no, "Something went wrong in the system.", "Report it with the error id to the operator of the system, whose log has the cause.";
 }
 
 impl ErrorCode {

@@ -63,20 +63,17 @@ impl EngineError {
         self
     }
 
-    /// Something of this kind and id is not there for this caller.
+    /// Something of this kind and id is not there for this caller. The details name the kind.
     #[must_use]
     pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
-        Self::new(ErrorCode::NotFound, format!("there is no {what} `{id}`"))
+        let message = format!("there is no {what} `{id}`");
+        Self::new(ErrorCode::NotFound, message).with_details(json!({"what": what}))
     }
 
     /// Adds which of the names that the caller sees is nearest to what was given, if one is near enough to be
     /// meant: one letter is soon mistyped. What the caller does not see is no candidate.
     #[must_use]
-    pub(crate) fn or_nearest<'c>(
-        mut self,
-        given: &str,
-        seen: impl IntoIterator<Item = &'c str>,
-    ) -> Self {
+    pub fn or_nearest<'c>(mut self, given: &str, seen: impl IntoIterator<Item = &'c str>) -> Self {
         if let Some(meant) = nearest(given, seen) {
             self.message = format!("{}; {meant}", self.message);
         }
@@ -188,7 +185,7 @@ impl From<StoreError> for EngineError {
                 format!("the {what} `{id}` exists already"),
             ),
             StoreError::NotFound { what, id } => {
-                (ErrorCode::NotFound, format!("there is no {what} `{id}`"))
+                return Self::not_found(what, id).caused_by(error);
             }
             StoreError::VersionConflict { what, .. } => (
                 ErrorCode::VersionConflict,
@@ -250,6 +247,19 @@ mod tests {
     use charter_effects::{ModelFault, Usage};
 
     use super::*;
+
+    #[test]
+    fn what_is_not_found_is_named_wherever_it_was_looked_for() {
+        let stored = EngineError::from(StoreError::NotFound {
+            what: "run",
+            id: "run-1".to_owned(),
+        });
+        for error in [EngineError::not_found("run", "run-1"), stored] {
+            assert_eq!(error.code, ErrorCode::NotFound);
+            assert_eq!(error.to_string(), "there is no run `run-1`");
+            assert_eq!(error.details, Some(json!({"what": "run"})));
+        }
+    }
 
     /// B003-3: what a model failed with is told with what was spent, and without the provider's words.
     #[test]

@@ -19,6 +19,9 @@ use crate::{Caller, Engine, EngineError, Tier};
 /// Paths that are returned when the question names no number.
 const PATHS: usize = 100;
 
+/// Frameworks that an answer names where an unknown one was asked for.
+const NAMED_FRAMEWORKS: usize = 10;
+
 /// A question to the graph.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
@@ -151,7 +154,7 @@ impl Engine {
             GraphQuery::Coverage { framework } => {
                 let coverage = graph.coverage(&framework);
                 if coverage.controls.is_empty() {
-                    return Err(EngineError::not_found("framework", &framework));
+                    return Err(unknown_framework(&graph, &framework));
                 }
                 GraphAnswer::Coverage(coverage)
             }
@@ -172,4 +175,19 @@ impl Engine {
             }
         }
     }
+}
+
+/// That the caller sees no control of this framework, and which frameworks they see.
+fn unknown_framework(graph: &ExpertGraph<'_>, framework: &str) -> EngineError {
+    let mut absent = EngineError::not_found("framework", framework);
+    let known = graph.frameworks();
+    let named: Vec<&str> = known
+        .iter()
+        .take(NAMED_FRAMEWORKS)
+        .map(String::as_str)
+        .collect();
+    if !named.is_empty() {
+        absent.message = format!("{}; controls name {}", absent.message, named.join(", "));
+    }
+    absent
 }

@@ -19,6 +19,7 @@ use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::package::{Gravity, Problem};
+use charter_store::StoreError;
 use charter_store::catalogue::{Change, PackageVersion, Registration};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -283,12 +284,21 @@ impl Engine {
         let scope = scope_of(caller, scope);
         let history = self.store().package_history(&scope, package).await?;
         if history.is_empty() {
-            let in_force = self.store().packages(&scope).await?;
-            let names = in_force.iter().map(|known| known.package.as_str());
-            let absent = EngineError::not_found("package", package);
-            return Err(absent.or_nearest(package.as_str(), names));
+            return Err(self.no_package(&scope, package).await?);
         }
         Ok(history.into_iter().map(PackageShown::from).collect())
+    }
+
+    /// That a scope has no such package, and the nearest that it has.
+    async fn no_package(
+        &self,
+        scope: &Scope,
+        package: &PackageName,
+    ) -> Result<EngineError, EngineError> {
+        let in_force = self.store().packages(scope).await?;
+        let names = in_force.iter().map(|known| known.package.as_str());
+        let absent = EngineError::not_found("package", package);
+        Ok(absent.or_nearest(package.as_str(), names))
     }
 
     /// Puts an earlier version in force again, checked and cancelled like any registration.
@@ -384,10 +394,15 @@ impl Engine {
             return Err(EngineError::new(ErrorCode::StillReferenced, message));
         }
         let at = self.now();
-        self.store()
-            .unregister(&scope, package, live.revision, &caller.user, at)
-            .await?;
-        self.reload_catalogue().await
+        let store = self.store();
+        let removed = store.unregister(&scope, package, live.revision, &caller.user, at);
+        match removed.await {
+            Err(StoreError::NotFound { .. }) => Err(self.no_package(&scope, package).await?),
+            removed => {
+                removed?;
+                self.reload_catalogue().await
+            }
+        }
     }
 }
 

@@ -189,7 +189,13 @@ impl Engine {
                 "there is no template for the output type `{}`",
                 wanted.output_type
             );
+            let types = view.templates().map(|found| {
+                let output_type: &str = found.document().output_type.as_ref();
+                output_type.to_owned()
+            });
+            let types: Vec<String> = types.collect();
             EngineError::new(ErrorCode::TemplateMissing, message)
+                .or_nearest(wanted.output_type, types.iter().map(String::as_str))
         })?;
         Ok(ResolvedTemplate {
             template: found.into(),

@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Query, Request};
 use axum::http::request::Parts;
 use charter_contract::bounds::LIGHT_BODY;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::IdError;
 use charter_contract::json::{Profile, TooMuch, extent};
 use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, parse, parse_typed};
@@ -301,17 +302,40 @@ impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for Path<T> {
 pub(crate) fn parsed<T>(state: &AppState, text: &str) -> Result<T, ApiError>
 where
     T: std::str::FromStr,
-    T::Err: std::fmt::Display,
+    T::Err: std::error::Error + 'static,
 {
-    text.parse().map_err(|error| {
-        let message = format!("`{text}`: {error}");
-        ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
-    })
+    text.parse()
+        .map_err(|error| ApiError::new(state, malformed(text, &error)))
+}
+
+/// That a text is not what is expected in its place. Of an id the details name the kind, as those of one that is not found.
+fn malformed(text: &str, error: &(dyn std::error::Error + 'static)) -> EngineError {
+    let message = format!("`{text}`: {error}");
+    let malformed = EngineError::new(ErrorCode::InvalidRequest, message);
+    match error.downcast_ref::<IdError>() {
+        Some(id) => {
+            let kind = id.kind().trim_end_matches("Id");
+            malformed.with_details(json!({"what": kind.to_lowercase()}))
+        }
+        None => malformed,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use charter_contract::ids::RunId;
+
     use super::*;
+
+    #[test]
+    fn an_id_of_the_wrong_form_names_its_kind() {
+        let id = "x".parse::<RunId>().unwrap_err();
+        let refused = malformed("x", &id);
+        assert_eq!(refused.code, ErrorCode::InvalidRequest);
+        assert_eq!(refused.details, Some(json!({"what": "run"})));
+        let number = "x".parse::<u64>().unwrap_err();
+        assert_eq!(malformed("x", &number).details, None);
+    }
 
     #[test]
     fn a_slow_body_is_told_from_one_that_broke_off() {

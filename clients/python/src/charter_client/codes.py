@@ -32,7 +32,7 @@ class SystemFailure(ApiError):
 class InvalidDocument(InputFailure):
     """The document breaks its contract.
 
-    Correct every violation listed; `charter validate` shows them before sending. See docs/errors/invalid_document.md.
+    Correct what the message and the details name. See docs/errors/invalid_document.md.
     """
 
     code = "invalid_document"
@@ -41,7 +41,7 @@ class InvalidDocument(InputFailure):
 class InvalidRequest(InputFailure):
     """The request is not valid.
 
-    Correct the fields named in the details. See docs/errors/invalid_request.md.
+    Correct what the message names. See docs/errors/invalid_request.md.
     """
 
     code = "invalid_request"
@@ -59,7 +59,7 @@ class InvalidUtf8(InputFailure):
 class TooLarge(InputFailure):
     """What was sent is too large.
 
-    Stay within the limit named in the details. See docs/errors/too_large.md.
+    Stay within the limit that the message names. See docs/errors/too_large.md.
     """
 
     code = "too_large"
@@ -68,7 +68,7 @@ class TooLarge(InputFailure):
 class UnsupportedVersion(InputFailure):
     """This version of the contract is not supported.
 
-    Use one of the versions named in the details. See docs/errors/unsupported_version.md.
+    Use one of the versions that the message names. See docs/errors/unsupported_version.md.
     """
 
     code = "unsupported_version"
@@ -77,7 +77,7 @@ class UnsupportedVersion(InputFailure):
 class UnsupportedFlow(InputFailure):
     """Requests of this kind are not supported yet.
 
-    Ask for something that can be answered by reading. See docs/errors/unsupported_flow.md.
+    Ask without `flow`, or register a skill or playbook for it. See docs/errors/unsupported_flow.md.
     """
 
     code = "unsupported_flow"
@@ -95,7 +95,7 @@ class UnknownDomain(InputFailure):
 class DeprecatedCollection(InputFailure):
     """This collection no longer exists.
 
-    Use the successor named in the details. See docs/errors/deprecated_collection.md.
+    Use the successor that the message names. See docs/errors/deprecated_collection.md.
     """
 
     code = "deprecated_collection"
@@ -104,7 +104,7 @@ class DeprecatedCollection(InputFailure):
 class MissingParameters(InputFailure):
     """Some parameters are missing.
 
-    Give the parameters named in the details. See docs/errors/missing_parameters.md.
+    Give the parameters that the message names. See docs/errors/missing_parameters.md.
     """
 
     code = "missing_parameters"
@@ -113,7 +113,7 @@ class MissingParameters(InputFailure):
 class InvalidParameters(InputFailure):
     """Some parameters do not fit.
 
-    Correct the parameters named in the details. See docs/errors/invalid_parameters.md.
+    Correct the parameters that the message names. See docs/errors/invalid_parameters.md.
     """
 
     code = "invalid_parameters"
@@ -185,7 +185,7 @@ class Immutable(InputFailure):
 class StillReferenced(InputFailure):
     """Other documents still refer to this.
 
-    Remove the references named in the details first, or force it. See docs/errors/still_referenced.md.
+    Remove the references that the message names first. See docs/errors/still_referenced.md.
     """
 
     code = "still_referenced"
@@ -194,7 +194,7 @@ class StillReferenced(InputFailure):
 class RoutingTestFailed(InputFailure):
     """A routing test of the package failed.
 
-    Look at the verdict of each test in the details. See docs/errors/routing_test_failed.md.
+    Correct the skills or the tests; the details list each test that failed. See docs/errors/routing_test_failed.md.
     """
 
     code = "routing_test_failed"
@@ -230,7 +230,7 @@ class Unauthenticated(PermissionFailure):
 class PermissionDenied(PermissionFailure):
     """This is not allowed.
 
-    Ask an administrator for the permission named in the details. See docs/errors/permission_denied.md.
+    Have it done with a credential that may do it; the message names what is needed. See docs/errors/permission_denied.md.
     """
 
     code = "permission_denied"
@@ -239,7 +239,7 @@ class PermissionDenied(PermissionFailure):
 class GuardrailBlocked(PermissionFailure):
     """A guardrail does not allow this.
 
-    Read the guardrail's message in the details. See docs/errors/guardrail_blocked.md.
+    Change what the guardrail's message names, or ask its owner. See docs/errors/guardrail_blocked.md.
     """
 
     code = "guardrail_blocked"
@@ -257,7 +257,7 @@ class ApprovalRequired(PermissionFailure):
 class PolicyDenied(PermissionFailure):
     """A policy does not allow this.
 
-    Read the policy named in the details; `charter gate explain` says why. See docs/errors/policy_denied.md.
+    `charter gate explain` shows which policy refuses the call, and why. See docs/errors/policy_denied.md.
     """
 
     code = "policy_denied"
@@ -356,7 +356,7 @@ class TemplateMissing(ExecutionFailure):
 class PlaceholderMissing(ExecutionFailure):
     """A value for the output is missing.
 
-    Give the values named in the details, or correct the template. See docs/errors/placeholder_missing.md.
+    Give the values that the message names, or correct the template. See docs/errors/placeholder_missing.md.
     """
 
     code = "placeholder_missing"
@@ -365,7 +365,7 @@ class PlaceholderMissing(ExecutionFailure):
 class ExpressionFailed(ExecutionFailure):
     """An expression could not be evaluated.
 
-    Correct the expression named in the details. See docs/errors/expression_failed.md.
+    Correct the expression that the message names. See docs/errors/expression_failed.md.
     """
 
     code = "expression_failed"
@@ -426,9 +426,9 @@ class StorageFull(ResourceFailure):
 
 
 class DataDirectoryLocked(ResourceFailure):
-    """Another server uses the data directory.
+    """Another process uses the data directory.
 
-    Stop the other server, or use another directory. See docs/errors/data_directory_locked.md.
+    Stop the process that the message names, or use another directory. See docs/errors/data_directory_locked.md.
     """
 
     code = "data_directory_locked"
@@ -464,7 +464,7 @@ class Unavailable(ResourceFailure):
 class Internal(SystemFailure):
     """Something went wrong in the system.
 
-    Report the error id to whoever runs the system. See docs/errors/internal.md.
+    Report it with the error id to the operator of the system, whose log has the cause. See docs/errors/internal.md.
     """
 
     code = "internal"

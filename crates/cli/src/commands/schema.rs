@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::schema::{self as schemas, SchemaEntry};
+use charter_contract::validate::nearest;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -37,14 +38,7 @@ pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
             })?;
         }
         Schema::Show { name } => {
-            let entry = schemas::get(name).ok_or_else(|| {
-                let names = schemas::all().map(|entry| entry.name.as_str());
-                let advice = charter_contract::validate::nearest(name, names).unwrap_or_default();
-                Reported::new(
-                    ErrorCode::NotFound,
-                    format!("there is no schema `{name}` {advice}"),
-                )
-            })?;
+            let entry = named(name)?;
             let as_json = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
             output::print(format, &entry.of_file(), as_json)?;
         }
@@ -56,6 +50,19 @@ pub(crate) fn run(command: &Schema, format: Format) -> anyhow::Result<u8> {
         }
     }
     Ok(EXIT_OK)
+}
+
+/// The contract of a name.
+pub(super) fn named(name: &str) -> anyhow::Result<&'static SchemaEntry> {
+    schemas::get(name).ok_or_else(|| {
+        let names = schemas::all().map(|entry| entry.name.as_str());
+        let meant = nearest(name, names).map(|meant| format!("; {meant}"));
+        let message = format!("there is no schema `{name}`{}", meant.unwrap_or_default());
+        let absent = Reported::new(ErrorCode::NotFound, message);
+        absent
+            .with_hint("`charter schema list` shows what there is.")
+            .into()
+    })
 }
 
 /// Writes a schema for each kind of file that a package may have: one document, or a list of them.

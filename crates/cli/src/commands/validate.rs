@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use charter_contract::lines;
-use charter_contract::schema::{self, SchemaName};
+use charter_contract::schema::SchemaName;
 use charter_contract::validate::{guess, inspect};
 use charter_contract::violation::{Report, Violation};
 use charter_domain::source::{self, Located};
@@ -11,6 +11,7 @@ use charter_engine::{Gravity, Problem};
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::schema;
 use crate::failure::{EXIT_ERROR, EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 use crate::text_file;
@@ -34,10 +35,7 @@ pub(crate) struct Validate {
 pub(crate) fn run(command: &Validate, format: Format) -> anyhow::Result<u8> {
     let wanted = match &command.schema {
         None => None,
-        Some(name) => match schema::get(name) {
-            Some(entry) => Some(entry.name),
-            None => anyhow::bail!("there is no schema `{name}`; see `charter schema list`"),
-        },
+        Some(name) => Some(schema::named(name)?.name),
     };
     let checked: Vec<Checked> = command
         .files

@@ -84,6 +84,14 @@ type Actions =
     BTreeMap<(Label, Label, DomainId), BTreeMap<(DocumentKind, String), BTreeSet<ToolId>>>;
 
 impl ExpertGraph<'_> {
+    /// The frameworks that controls of the view name.
+    #[must_use]
+    pub fn frameworks(&self) -> BTreeSet<String> {
+        let controls = self.nodes_of(NodeType::Control);
+        let named = controls.filter_map(|control| control.document().framework.clone());
+        named.map(|name| name.as_str().to_owned()).collect()
+    }
+
     /// How the controls of a framework are looked after; no controls when the view has none of it.
     /// Upper and lower case of the framework's name are the same.
     #[must_use]

@@ -5,9 +5,11 @@ use axum::extract::State;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{DocumentKind, DocumentKindError};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::validate::nearest;
 use charter_engine::{CatalogueShown, DocumentFilter, EngineError, Listed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
@@ -87,16 +89,64 @@ pub(crate) async fn show(State(state): State<AppState>, By(caller): By) -> Json<
 pub(super) fn kind_of(text: &str) -> Result<DocumentKind, EngineError> {
     match DocumentKind::parse(text) {
         Ok(kind) if kind.is_registrable() => Ok(kind),
-        Ok(kind) => Err(EngineError::new(
-            ErrorCode::NotFound,
-            format!("`{kind}` is not a collection that is listed"),
-        )),
+        Ok(kind) => {
+            let why = format!("`{kind}` is not a collection that is listed");
+            Err(unlisted(&why, None))
+        }
         Err(error @ DocumentKindError::Deprecated { .. }) => Err(EngineError::new(
             ErrorCode::DeprecatedCollection,
             error.to_string(),
         )),
         Err(error @ DocumentKindError::Unknown(_)) => {
-            Err(EngineError::new(ErrorCode::NotFound, error.to_string()))
+            let meant = nearest(text, listed().map(DocumentKind::as_str));
+            Err(unlisted(&error.to_string(), meant.as_deref()))
         }
+    }
+}
+
+/// The kinds of documents that are listed.
+fn listed() -> impl Iterator<Item = DocumentKind> {
+    let kinds = DocumentKind::ALL.iter().copied();
+    kinds.filter(|kind| kind.is_registrable())
+}
+
+fn unlisted(why: &str, meant: Option<&str>) -> EngineError {
+    let kinds: Vec<&str> = listed().map(DocumentKind::as_str).collect();
+    let all = kinds.join(", ");
+    let message = match meant {
+        Some(meant) => format!("{why}; {meant} Listed are {all}"),
+        None => format!("{why}; listed are {all}"),
+    };
+    EngineError::new(ErrorCode::NotFound, message).with_details(json!({"kinds": kinds}))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_kind_leads_to_those_that_are_listed() {
+        for (text, start) in [
+            (
+                "skil",
+                "`skil` is not a kind of document; did you mean `skill`? Listed are skill, tool, ",
+            ),
+            (
+                "moons",
+                "`moons` is not a kind of document; listed are skill, tool, ",
+            ),
+            (
+                "evidence",
+                "`evidence` is not a collection that is listed; listed are skill, tool, ",
+            ),
+        ] {
+            let refused = kind_of(text).unwrap_err();
+            assert_eq!(refused.code, ErrorCode::NotFound);
+            assert!(refused.message.starts_with(start), "{refused}");
+            assert!(refused.message.contains(", prompt_template"), "{refused}");
+            assert!(!refused.message.contains("tag_record"), "{refused}");
+        }
+        let kind = kind_of("graph_node").unwrap();
+        assert_eq!(kind, DocumentKind::GraphNode);
     }
 }

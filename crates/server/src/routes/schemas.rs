@@ -44,7 +44,8 @@ pub(crate) async fn show(
         Some(entry) => Ok(Json(entry.of_file())),
         None => Err(ApiError::new(
             &state,
-            EngineError::not_found("schema", name),
+            EngineError::not_found("schema", &name)
+                .or_nearest(&name, schema::all().map(|entry| entry.name.as_str())),
         )),
     }
 }
