@@ -13,13 +13,17 @@ use crate::seed_file;
 /// Files by which a data directory that was used before is known.
 const OF_USED: [&str; 2] = ["charter.lock", "charter.db"];
 
+/// Whether the data directory holds a store, or held one. A process makes the seed before the other files.
+pub(crate) fn was_used(config: &Config) -> bool {
+    let mut files = OF_USED.iter();
+    files.any(|file| config.data_dir.join(file).exists())
+}
+
 /// Makes the default seed file of a new data directory. A directory that was used and has lost its seed is refused,
 /// because a new key would sign unnoticed from then on. A file that the configuration names is made if it is missing.
 pub(crate) fn keep(config: &Config) -> anyhow::Result<()> {
-    // In this order: a process makes the seed before the other files.
-    let was_used = OF_USED
-        .iter()
-        .any(|file| config.data_dir.join(file).exists());
+    // Looked at before the seed, which another process makes first.
+    let was_used = was_used(config);
     let path = config.evidence_key_file();
     if config.evidence.key_file.is_some() || path.exists() {
         return Ok(());

@@ -1,5 +1,6 @@
 //! Opening the configured store: the file in the data directory, or a PostgreSQL database.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use crate::config::Config;
 use crate::evidence_key;
 use crate::failure::Reported;
+use crate::messages;
 
 /// How far the clocks of replicas and database may be apart: leases end by the clock of whoever looks.
 pub(crate) const MAX_SKEW_MS: u64 = 2_000;
@@ -32,9 +34,11 @@ pub(crate) enum OpenStore {
 }
 
 impl OpenStore {
-    /// Opens what the configuration names and brings its schema up to date. A data directory that
-    /// another process holds has a code of its own.
+    /// Opens what the configuration names and brings its schema up to date. Says when that makes a new store: a
+    /// directory that was mistyped looks like an empty one. A data directory that another process holds has a code of
+    /// its own.
     pub(crate) async fn open(config: &Config) -> anyhow::Result<Self> {
+        let is_new = !evidence_key::was_used(config);
         std::fs::create_dir_all(&config.data_dir).with_context(|| {
             format!("creating the data directory {}", config.data_dir.display())
         })?;
@@ -47,6 +51,9 @@ impl OpenStore {
                 ..SqliteOptions::default()
             };
             let store = SqliteStore::open(&config.data_dir, &options).map_err(reported)?;
+            if is_new {
+                say_new(&whole(&config.data_dir).display().to_string());
+            }
             return Ok(Self::Sqlite(Arc::new(store)));
         };
         let directory = DirectoryLock::take(&config.data_dir, &holder).map_err(reported)?;
@@ -66,6 +73,9 @@ impl OpenStore {
             );
         }
         let store = PostgresStore::connect(&options).await.map_err(reported)?;
+        if examined.schema_version == 0 {
+            say_new(&format!("the database {}", examined.place));
+        }
         Ok(Self::Postgres {
             store: Arc::new(store),
             directory,
@@ -119,6 +129,16 @@ impl OpenStore {
             }
         }
     }
+}
+
+/// Says that a store was made.
+fn say_new(place: &str) {
+    messages::say(&format!("made a new store in {place}"));
+}
+
+/// A path with the working directory that it is relative to.
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// How far this machine's clock is from the database's.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::boot::{self, MAX_SKEW_MS, OpenStore};
 use crate::config::Config;
+use crate::evidence_key;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 use crate::telemetry::Collector;
@@ -191,6 +192,21 @@ fn layout(config: &Config) -> Check {
 }
 
 async fn store(config: &Config) -> (Check, Keys) {
+    if !evidence_key::was_used(config) {
+        let found =
+            Ok("nothing is stored yet; the first command that needs a store makes it".to_owned());
+        let keys = Keys::Read {
+            live: Vec::new(),
+            made: false,
+        };
+        return (
+            Check {
+                name: "store",
+                found,
+            },
+            keys,
+        );
+    }
     let mut keys = Keys::NotRead;
     let found = match OpenStore::open(config).await {
         Err(error) => match crate::client::Client::holder(&error) {

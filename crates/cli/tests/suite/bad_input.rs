@@ -235,8 +235,12 @@ fn a_missing_model_is_said_with_what_to_do() {
     );
     let ran = home.run(&["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.err.starts_with("error[model_missing]: "), "{ran:?}");
-    assert!(ran.err.contains("charter model fetch"), "{ran:?}");
+    assert!(ran.err.contains("\nerror[model_missing]: "), "{ran:?}");
+    assert!(
+        ran.err
+            .contains("leave it out, so that `charter model fetch`"),
+        "{ran:?}"
+    );
 }
 
 /// An empty cache with no source in reach is the same.
