@@ -102,6 +102,9 @@ def compose(schema):
             continue
         assert service["read_only"] is True and service["cap_drop"] == ["ALL"], name
         assert service["user"] == "10001:10001", name
+        # Servers have the health check of the image; what ends by itself has none.
+        serves = service["command"][:1] == ["serve"]
+        assert service.get("healthcheck") == (None if serves else {"disable": True}), name
     print(f"compose.yaml: {len(services['services'])} services")
 
 

@@ -17,6 +17,7 @@ pub(crate) mod extract;
 pub(crate) mod filter;
 mod gate;
 mod graph;
+mod health;
 mod init;
 pub(crate) mod keep;
 mod key;
@@ -158,6 +159,8 @@ enum Command {
     Reindex,
     /// Look for what is wrong with this installation.
     Doctor,
+    /// Ask a server whether it is ready: that of --server, or of this machine; exit 1 when it is not.
+    Health,
     /// Bring the data directory, or the database, to this version's layout.
     Migrate(migrate::Migrate),
     /// Copy everything that is stored to a directory, while servers go on.
@@ -260,6 +263,7 @@ async fn dispatch(
         Command::Models(command) => models::run(&command, config, format).await,
         Command::Reindex => reindex::run(config, format).await,
         Command::Doctor => doctor::run(config, format).await,
+        Command::Health => health::run(config, format).await,
         Command::Migrate(command) => migrate::run(&command, config, format).await,
         Command::Backup(command) => backup::back_up(command, config, format).await,
         Command::Restore(command) => backup::restore(command, config, format).await,

@@ -1,0 +1,245 @@
+//! What holds of every command: who reads its output, how its failures are told, what it makes, and where its paths are.
+
+use std::io::pipe;
+use std::path::Path;
+use std::process::Command;
+
+use charter_contract::schema::SchemaName;
+use charter_contract::validate::validate;
+use serde_json::{Value, json};
+
+use crate::home::{Home, Ran};
+use crate::shared::Tenants;
+
+/// Commands with output that need no store.
+const WRITING: [&[&str]; 6] = [
+    &["schema", "list"],
+    &["schema", "show", "tool", "--output", "json"],
+    &["config", "show"],
+    &["config", "schema", "--output", "yaml"],
+    &["completions", "zsh"],
+    &["policy", "schema"],
+];
+
+/// A pipe whose reader has gone.
+fn unread() -> std::io::PipeWriter {
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    writer
+}
+
+fn ran(mut command: Command) -> Ran {
+    Ran::of(command.output().unwrap())
+}
+
+/// The lines of standard error, each a JSON object.
+fn lines(ran: &Ran) -> Vec<Value> {
+    let lines = ran.err.lines();
+    let read = |line: &str| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+    lines.map(read).collect()
+}
+
+/// The error of a command that failed, which is the last line.
+fn error(ran: &Ran) -> Value {
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+    let error = lines(ran).pop().unwrap();
+    assert_eq!(validate(SchemaName::AgentError, &error), [], "{error:#}");
+    error
+}
+
+/// `charter … | head` ends like any command of a shell whose reader has gone.
+#[test]
+fn a_command_whose_reader_has_gone_ends_quietly() {
+    let home = Home::new();
+    for arguments in WRITING {
+        let mut command = home.bare(arguments);
+        command.stdout(unread());
+        let ended = ran(command);
+        assert_eq!(
+            (ended.code, ended.err.as_str()),
+            (Some(141), ""),
+            "{arguments:?}"
+        );
+    }
+}
+
+/// Closed standard error changes neither what a command does nor its exit code.
+#[test]
+fn a_command_that_fails_unheard_keeps_its_exit_code() {
+    let home = Home::new();
+    for arguments in [
+        &["schema", "show", "no_such"][..],
+        &["validate", "/nowhere.json", "--schema", "no_such"],
+        &["runs", "show"],
+    ] {
+        let mut command = home.bare(arguments);
+        let status = command.stdout(unread()).stderr(unread()).status();
+        assert_eq!(status.unwrap().code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn with_output_json_every_failure_is_an_agent_error_on_standard_error() {
+    let home = Home::new();
+    let fails = |arguments: &[&str]| error(&home.run(&[arguments, &["--output", "json"]].concat()));
+    let unknown = fails(&["schema", "show", "tol"]);
+    assert_eq!(
+        (&unknown["error_code"], &unknown["user_message"]),
+        (
+            &json!("not_found"),
+            &json!("there is no schema `tol`; did you mean `tool`?")
+        )
+    );
+    let misused = fails(&["runs", "lst"]);
+    assert_eq!(misused["error_code"], "invalid_request");
+    assert_eq!(misused["user_message"], "unrecognized subcommand 'lst'");
+    let unread = fails(&["runs", "start", "/nowhere.yaml"]);
+    assert_eq!(unread["error_type"], "resource_error");
+    let message = unread["user_message"].as_str().unwrap();
+    assert!(message.contains("/nowhere.yaml"), "{message}");
+    let alone = fails(&["runs", "list", "--server", "http://127.0.0.1:1"]);
+    assert_eq!(alone["error_code"], "unavailable");
+    let hint = &alone["recommended_actions"][0]["description"];
+    assert!(hint.as_str().unwrap().contains("--server"), "{hint}");
+}
+
+/// A failure of the API keeps its ids and details, and has the hint that helps at the command line.
+#[test]
+fn what_the_api_refuses_is_told_in_the_commands_own_terms() {
+    let home = Home::new();
+    let refused = |arguments: &[&str]| home.run(&[arguments, &["--output", "json"]].concat());
+    for (arguments, code, hint) in [
+        (
+            &["runs", "show", "x"][..],
+            "invalid_request",
+            "charter runs list",
+        ),
+        (
+            &["resolve", "tool", "no.such"],
+            "not_found",
+            "charter list tool",
+        ),
+        (
+            &["package", "history", "no-such"],
+            "not_found",
+            "charter package list",
+        ),
+        (
+            &["skills", "show", "no.such"],
+            "not_found",
+            "charter skills tree",
+        ),
+        (
+            &["playbook", "run", "no.such"],
+            "not_found",
+            "charter list playbook",
+        ),
+        (&["list", "skil"], "not_found", "kinds"),
+    ] {
+        let error = error(&refused(arguments));
+        let found = error["recommended_actions"][0]["description"].as_str();
+        assert_eq!(error["error_code"], code, "{error:#}");
+        assert!(found.unwrap().contains(hint), "{error:#}");
+        let page = error["technical_details"]["documentation"].as_str();
+        assert_eq!(page, Some(format!("docs/errors/{code}.md").as_str()));
+    }
+    let kind = error(&refused(&["list", "skil"]));
+    let message = kind["user_message"].as_str().unwrap();
+    let start = "`skil` is not a kind of document; did you mean `skill`? Listed are skill, tool, ";
+    assert!(message.starts_with(start), "{message}");
+}
+
+/// A directory that was mistyped looks like an empty one, so a command that makes a store says where.
+#[test]
+fn a_new_store_is_told_once_with_its_place() {
+    let home = Home::new().embedded();
+    let doctor = home.run(&["doctor", "--output", "json"]);
+    assert_eq!(doctor.code, Some(0), "{doctor:?}");
+    assert!(!home.data().join("charter.db").exists());
+    let place = home.data();
+    let said = format!("made a new store in {}", place.display());
+    let first = home.run(&["runs", "list"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert!(first.err.lines().any(|line| line == said), "{first:?}");
+    let second = home.run(&["runs", "list"]);
+    assert!(!second.err.contains("made a new store"), "{second:?}");
+    let elsewhere = [
+        "--data-dir",
+        "elsewhere",
+        "runs",
+        "list",
+        "--output",
+        "json",
+    ];
+    let other = home.run_in_home(&elsewhere);
+    let place = place.with_file_name("elsewhere");
+    let said = json!({"message": format!("made a new store in {}", place.display())});
+    assert!(lines(&other).contains(&said), "{other:?}");
+    assert_eq!(other.json(0)["entries"], json!([]));
+}
+
+/// The file means the same wherever a command is run; flags and variables are a shell's.
+#[test]
+fn paths_of_the_configuration_file_are_relative_to_it() {
+    let home = Home::new();
+    let folder = home.path("installation");
+    let elsewhere = home.path("elsewhere");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let file = folder.join("charter.toml");
+    let text = "data_dir = \"data\"\n[evidence]\nkey_file = \"../keys/evidence\"\n\
+                [tools.builtin.roots.site]\npath = \"site\"\n";
+    std::fs::write(&file, text).unwrap();
+    let shown = |change: &dyn Fn(&mut Command)| -> Value {
+        let mut command = home.bare(&["config", "show", "--output", "json"]);
+        command.env("CHARTER_CONFIG", &file).current_dir(&elsewhere);
+        change(&mut command);
+        ran(command).json(0)
+    };
+    let path = |folder: &Path, name: &str| json!(folder.join(name).to_str().unwrap());
+    let found = shown(&|_| {});
+    assert_eq!(found["data_dir"], path(&folder, "data"));
+    assert_eq!(
+        found["evidence"]["key_file"],
+        path(&folder, "../keys/evidence")
+    );
+    assert_eq!(
+        found["tools"]["builtin"]["roots"]["site"]["path"],
+        path(&folder, "site")
+    );
+    let named = shown(&|command| {
+        command.env_remove("CHARTER_CONFIG");
+        command.args(["--config", "../installation/charter.toml"]);
+    });
+    let folder_as_named = elsewhere.join("../installation");
+    assert_eq!(named["data_dir"], path(&folder_as_named, "data"));
+    let variable = shown(&|command| {
+        command.env("CHARTER_DATA_DIR", "own");
+    });
+    assert_eq!(variable["data_dir"], "own");
+    let flag = shown(&|command| {
+        command.args(["--data-dir", "own"]);
+    });
+    assert_eq!(flag["data_dir"], "own");
+}
+
+/// The probe of the container image: 0 where a server is ready, 1 where none answers.
+#[test]
+fn health_asks_the_server() {
+    let server = Tenants::one();
+    let home = Home::new();
+    let ready = home.run(&["health", "--server", &server.api.base, "--output", "json"]);
+    let report = ready.json(0);
+    assert_eq!(
+        (&report["ready"], &report["server"]),
+        (&json!(true), &json!(server.api.base))
+    );
+    let home = home.with("CHARTER_LISTEN", "0.0.0.0:1");
+    let silent = home.run(&["health"]);
+    assert_eq!(silent.code, Some(1), "{silent:?}");
+    assert!(
+        silent.out.starts_with("http://127.0.0.1:1: no answer: "),
+        "{silent:?}"
+    );
+    assert!(!home.data().exists());
+}
