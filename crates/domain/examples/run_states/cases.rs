@@ -86,7 +86,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
             askers: BTreeSet::new(),
             role: Role::Operator,
             graph: StepGraph::new(parts)?,
-            arguments: Arguments::exact(Map::new()),
+            parameters: Map::new(),
             pins: Vec::new(),
             dry_run,
             opening,
