@@ -21,6 +21,22 @@ class A2aCall(Wire):
     """Its parameters."""
 
 
+class A2aErrorError(Wire):
+    code: int
+    """The HTTP status."""
+    details: list[dict[str, Any]]
+    message: str
+    """What failed."""
+    status: str
+    """Its name in `google.rpc.Code`."""
+
+
+class A2aError(Wire):
+    """A failure as the HTTP+JSON binding of A2A has it."""
+
+    error: A2aErrorError
+
+
 class A2aMessageConfiguration(Wire):
     """`SendMessageConfiguration`."""
 
@@ -505,6 +521,10 @@ class DecisionTreeInput(Wire):
     """A value that would be accepted."""
     name: str
     """Name, unique within its list."""
+    other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
+        None
+    )
+    """Further types that its value may have (this project)."""
     pattern: str | None = None
     """
     Regular expression that a string value must match as a whole or in part,
@@ -514,6 +534,11 @@ class DecisionTreeInput(Wire):
     """Whether a caller must give it. In a playbook the list it stands in decides."""
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
+    wire_name: str | None = None
+    """
+    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
+    Callers may use either.
+    """
 
 
 class DecisionTreeNodeBranch(Wire):
@@ -1442,6 +1467,15 @@ class LeaseRequest(Wire):
     """How long it waits when there is no call, in milliseconds; at most 30 s."""
 
 
+class LensFileLeftOut(Wire):
+    """A file of a folder that cannot be read."""
+
+    file: str
+    """Its path in the package."""
+    reason: str
+    """Why."""
+
+
 class LensIndex(Wire):
     """What is known of an index."""
 
@@ -1453,6 +1487,8 @@ class LensIndex(Wire):
     """When the source was last looked at."""
     indexed_at: AwareDatetime
     """When the index was made."""
+    left_out: list[LensFileLeftOut] | None = None
+    """Files of the folder that it does without, because they cannot be read."""
     model: str | None
     """The embedding model; absent where only words are compared."""
     notices: list[str] | None = None
@@ -1473,6 +1509,8 @@ class LensIndexed(Wire):
     """Passages of the index."""
     embedded: int | None = None
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    left_out: list[LensFileLeftOut] | None = None
+    """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
     """Why parts of the text may not be what its author wrote."""
     outcome: Literal["indexed", "not_fetched", "unchanged"] | str
@@ -1485,6 +1523,8 @@ class LensOutcome(Wire):
     """Passages of the index."""
     embedded: int | None = None
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    left_out: list[LensFileLeftOut] | None = None
+    """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
     """Why parts of the text may not be what its author wrote."""
     outcome: Literal["indexed", "not_fetched", "unchanged"] | str
@@ -1537,6 +1577,8 @@ class LensWork(Wire):
     """Parts of passages that had to be embedded; the others' vectors were taken over."""
     failed: str | None = None
     """Why."""
+    left_out: list[LensFileLeftOut] | None = None
+    """Files of the folder that are left out, because they cannot be read."""
     notices: list[str] | None = None
     """Why parts of the text may not be what its author wrote."""
     outcome: Literal["indexed", "not_fetched", "unchanged"] | str | None = None
@@ -1653,6 +1695,8 @@ class MemoryFound(Wire):
     """When it was written."""
     author: str
     """By whom."""
+    conflicts_with: list[str] | None = None
+    """Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise."""
     cosine: float | None
     """Similarity of meaning; absent where only words were compared."""
     decided_at: AwareDatetime | None = None
@@ -1669,6 +1713,8 @@ class MemoryFound(Wire):
     """The entry; absent once it was removed."""
     memory_id: str
     """The memory."""
+    notice: str | None = None
+    """The same in words, in the answer to a write."""
     owner: str
     """Its owner."""
     proposed: int | None = None
@@ -1677,6 +1723,10 @@ class MemoryFound(Wire):
     """When the content was removed."""
     removed_by: str | None = None
     """By whom; absent when it expired."""
+    score: float | None
+    """Chance that it has to do with the question, 0 to 1: comparable over questions. Absent without a text."""
+    similar_to: list[str] | None = None
+    """Memories that say the same or nearly so: in what a search found, and in the answer to a write."""
     state: Literal["proposed", "accepted", "superseded", "rejected"] | str
     """Where that version stands."""
     supersedes: int | None = None
@@ -1698,7 +1748,7 @@ class MemoryNewMemoryMetadata(Wire):
     """Files it belongs with."""
     importance: int | None = None
     """From 1 (low) to 10 (high)."""
-    source: str | None = None
+    source: str
     """Its source: `user_statement`, `system_observation`."""
 
 
@@ -1756,7 +1806,7 @@ class MemoryVersionMemoryMetadata(Wire):
     """Files it belongs with."""
     importance: int | None = None
     """From 1 (low) to 10 (high)."""
-    source: str | None = None
+    source: str
     """Its source: `user_statement`, `system_observation`."""
 
 
@@ -2446,6 +2496,10 @@ class PipelineDefinitionInput(Wire):
     """A value that would be accepted."""
     name: str
     """Name, unique within its list."""
+    other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
+        None
+    )
+    """Further types that its value may have (this project)."""
     pattern: str | None = None
     """
     Regular expression that a string value must match as a whole or in part,
@@ -2455,6 +2509,11 @@ class PipelineDefinitionInput(Wire):
     """Whether a caller must give it. In a playbook the list it stands in decides."""
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
+    wire_name: str | None = None
+    """
+    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
+    Callers may use either.
+    """
 
 
 class PipelineDefinitionStageCondition(Wire):
@@ -2527,7 +2586,9 @@ class PlanOrder(Wire):
     decision_tree: DecisionTree | None = None
     dry_run: bool = False
     execution_plan: ExecutionPlan | None = None
-    fallbacks: list[Any] = []
+    fallbacks: list[ExecutionPlan | PipelineDefinition] = Field(
+        [], validate_default=True
+    )
     parameters: dict[str, Any] = {}
     pipeline: PipelineDefinition | None = None
 
@@ -2561,6 +2622,10 @@ class PlaybookMandatoryParameter(Wire):
     """A value that would be accepted."""
     name: str
     """Name, unique within its list."""
+    other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
+        None
+    )
+    """Further types that its value may have (this project)."""
     pattern: str | None = None
     """
     Regular expression that a string value must match as a whole or in part,
@@ -2570,6 +2635,11 @@ class PlaybookMandatoryParameter(Wire):
     """Whether a caller must give it. In a playbook the list it stands in decides."""
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
+    wire_name: str | None = None
+    """
+    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
+    Callers may use either.
+    """
 
 
 class PlaybookOptionalParameter(Wire):
@@ -2590,6 +2660,10 @@ class PlaybookOptionalParameter(Wire):
     """A value that would be accepted."""
     name: str
     """Name, unique within its list."""
+    other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
+        None
+    )
+    """Further types that its value may have (this project)."""
     pattern: str | None = None
     """
     Regular expression that a string value must match as a whole or in part,
@@ -2599,6 +2673,11 @@ class PlaybookOptionalParameter(Wire):
     """Whether a caller must give it. In a playbook the list it stands in decides."""
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
+    wire_name: str | None = None
+    """
+    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
+    Callers may use either.
+    """
 
 
 class PlaybookRollbackStep(Wire):
@@ -3065,6 +3144,8 @@ class RelatedMemory(Wire):
     """When it was written."""
     author: str
     """By whom."""
+    conflicts_with: list[str] | None = None
+    """Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise."""
     decided_at: AwareDatetime | None = None
     """When they did."""
     decided_by: str | None = None
@@ -3079,6 +3160,8 @@ class RelatedMemory(Wire):
     """The entry; absent once it was removed."""
     memory_id: str
     """The memory."""
+    notice: str | None = None
+    """The same in words, in the answer to a write."""
     owner: str
     """Its owner."""
     proposed: int | None = None
@@ -3087,6 +3170,8 @@ class RelatedMemory(Wire):
     """When the content was removed."""
     removed_by: str | None = None
     """By whom; absent when it expired."""
+    similar_to: list[str] | None = None
+    """Memories that say the same or nearly so: in what a search found, and in the answer to a write."""
     state: Literal["proposed", "accepted", "superseded", "rejected"] | str
     """Where that version stands."""
     supersedes: int | None = None
@@ -3565,6 +3650,10 @@ class SkillParameter(Wire):
     """A value that would be accepted."""
     name: str
     """Name, unique within its list."""
+    other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
+        None
+    )
+    """Further types that its value may have (this project)."""
     pattern: str | None = None
     """
     Regular expression that a string value must match as a whole or in part,
@@ -3574,6 +3663,11 @@ class SkillParameter(Wire):
     """Whether a caller must give it. In a playbook the list it stands in decides."""
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
+    wire_name: str | None = None
+    """
+    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
+    Callers may use either.
+    """
 
 
 class Skill(Wire):
@@ -3918,6 +4012,8 @@ class ToolImplementation(Wire):
     """`sha256:…` of the definition that was imported."""
     headers: dict[str, str] | None = None
     """Headers."""
+    input_schema: dict[str, Any] | None = None
+    """JSON Schema of its arguments, as its server gives it. The server holds calls to it; here the parameters count."""
     method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
     name: Literal["command.run", "env.get", "fs.copy", "fs.create", "fs.delete", "fs.edit", "fs.list", "fs.make_directory", "fs.move", "fs.read", "fs.search", "fs.stat", "fs.write", "net.get", "net.request", "visualise", "web.search"] | str | None = (
         None
@@ -3956,6 +4052,10 @@ class ToolParameter(Wire):
     """A value that would be accepted."""
     name: str
     """Name, unique within its list."""
+    other_types: list[Literal["string", "number", "integer", "boolean", "array", "object"]] | None = (
+        None
+    )
+    """Further types that its value may have (this project)."""
     pattern: str | None = None
     """
     Regular expression that a string value must match as a whole or in part,
@@ -3965,6 +4065,11 @@ class ToolParameter(Wire):
     """Whether a caller must give it. In a playbook the list it stands in decides."""
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
+    wire_name: str | None = None
+    """
+    The name that the server of an imported tool has for it, where that is no name here: `$filter` (this project).
+    Callers may use either.
+    """
 
 
 class ToolRateLimit(Wire):
@@ -4298,7 +4403,7 @@ class AgentSkillsWrittenItem(Wire):
     """Facts for a program."""
     embedded: bool | None = None
     """Whether its summary was embedded for this."""
-    error_code: Literal["invalid_document", "invalid_request", "invalid_utf8", "too_large", "unsupported_version", "unsupported_flow", "unknown_domain", "deprecated_collection", "missing_parameters", "invalid_parameters", "not_found", "no_match", "already_exists", "version_conflict", "illegal_transition", "immutable", "still_referenced", "routing_test_failed", "session_not_found", "model_route_unknown", "unauthenticated", "permission_denied", "guardrail_blocked", "approval_required", "policy_denied", "approval_rejected", "approval_expired", "egress_denied", "model_access_denied", "tool_failed", "tool_result_invalid", "model_failed", "model_refused", "model_answer_invalid", "template_missing", "placeholder_missing", "expression_failed", "cancelled", "tool_timeout", "request_timeout", "model_missing", "model_mismatch", "storage_full", "data_directory_locked", "rate_limited", "overloaded", "unavailable", "internal"] | str | None = (
+    error_code: Literal["invalid_document", "invalid_request", "invalid_utf8", "too_large", "unsupported_version", "unsupported_flow", "unknown_domain", "deprecated_collection", "missing_parameters", "invalid_parameters", "not_found", "no_match", "already_exists", "version_conflict", "illegal_transition", "method_not_allowed", "immutable", "still_referenced", "routing_test_failed", "session_not_found", "model_route_unknown", "unauthenticated", "permission_denied", "guardrail_blocked", "approval_required", "policy_denied", "approval_rejected", "approval_expired", "egress_denied", "model_access_denied", "tool_failed", "tool_result_invalid", "model_failed", "model_refused", "model_answer_invalid", "template_missing", "placeholder_missing", "expression_failed", "cancelled", "tool_timeout", "request_timeout", "model_missing", "model_mismatch", "storage_full", "data_directory_locked", "rate_limited", "overloaded", "unavailable", "internal"] | str | None = (
         None
     )
     """The failure's code."""
@@ -4765,6 +4870,8 @@ class Memory(Wire):
     """When it was written."""
     author: str
     """By whom."""
+    conflicts_with: list[str] | None = None
+    """Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise."""
     decided_at: AwareDatetime | None = None
     """When they did."""
     decided_by: str | None = None
@@ -4775,6 +4882,8 @@ class Memory(Wire):
     """The entry; absent once it was removed."""
     memory_id: str
     """The memory."""
+    notice: str | None = None
+    """The same in words, in the answer to a write."""
     owner: str
     """Its owner."""
     proposed: int | None = None
@@ -4783,6 +4892,8 @@ class Memory(Wire):
     """When the content was removed."""
     removed_by: str | None = None
     """By whom; absent when it expired."""
+    similar_to: list[str] | None = None
+    """Memories that say the same or nearly so: in what a search found, and in the answer to a write."""
     state: Literal["proposed", "accepted", "superseded", "rejected"] | str
     """Where that version stands."""
     supersedes: int | None = None
@@ -4905,6 +5016,8 @@ class Passage(Wire):
     """Similarity of meaning; absent where only words were compared."""
     domain: str
     """The lens's domain."""
+    fused: float
+    """What it is ranked by, 0 to 1 within this answer."""
     lens_id: str
     """Its lens."""
     lexical: float
@@ -4914,7 +5027,7 @@ class Passage(Wire):
     scope: Literal["tenant", "global"] | str
     """Where the lens is registered."""
     score: float
-    """What it is ranked by, 0 to 1 within this answer."""
+    """Chance that it has to do with the question, 0 to 1: comparable over questions."""
     source: LensSource
     """Where the lens was fetched from."""
     text: str
@@ -5055,12 +5168,14 @@ class StepAction(Wire):
     branches: list[StepBranch] | None = None
     """Expression and the step that it leads to, in the order in which they are tried."""
     do: Literal["call", "choose", "conclude"] | str
+    exact: bool | None = None
+    """Whether `${…}` in the parameters is plain text instead of a reference."""
     otherwise: str | None = None
     """Where to go when none holds."""
     output: Any | None = None
     """What is written out as the step's output."""
     parameters: dict[str, Any] | None = None
-    """Its parameters, with references still in them."""
+    """The parameters of the tool."""
     script: str | None = None
     """A script of the pinned playbook that is run in place of the tool's own body."""
     tool: str | None = None
@@ -5147,8 +5262,10 @@ class AgentSkillsImported(Wire):
     """The skills that are new."""
     embedded: int
     """How many summaries were embedded."""
+    left_out: list[str]
+    """The directories of skills that are left out."""
     problems: list[PackageProblem]
-    """Warnings."""
+    """Errors, which say why a skill is left out, and warnings."""
     unchanged: list[str]
     """Those that were there as they are."""
 
@@ -5430,6 +5547,10 @@ class StepGraph(Wire):
     """Keys that some step's output must have for the run to be complete."""
     fallback: StepGraph | None = None
     """What is run once instead when a step fails that the run cannot do without (B003-8)."""
+    numbers: dict[str, Literal["string", "number", "integer", "boolean", "array", "object"] | str] | None = (
+        None
+    )
+    """The declared types of numeric parameters, for expressions."""
     source: SkipSource | None = None
     """
     What it was compiled from, where that is no document of the catalogue; a fallback names what
