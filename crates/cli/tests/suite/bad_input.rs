@@ -101,7 +101,7 @@ fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
         .api
         .post_bytes("/v1/requests", b"{\"input\": \"\xff\"}".to_vec())
         .fails(400, "invalid_utf8");
-    assert_eq!(said, "the body is no text: byte 11 is not UTF-8");
+    assert_eq!(said, "the body is not valid UTF-8 from byte 11 on");
     server
         .api
         .post_bytes("/v1/requests", b"{\"input\": ".to_vec())

@@ -79,6 +79,7 @@ pub(crate) fn check_stream(method: &str, path: &str, text: &str) {
 /// What the document says of an operation; of those that a path fits, the one with the fewest names.
 fn operation(method: &str, path: &str) -> Option<&'static Value> {
     let path = path.split('?').next().unwrap_or(path);
+    let path = path.trim_end_matches('/');
     let found = DOCUMENT["paths"]
         .as_object()
         .unwrap()

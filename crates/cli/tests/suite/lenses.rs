@@ -633,7 +633,7 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
     assert!(first(&ask(&server.api, "keys")).contains("Rotate keys"));
 
     // A PDF is sent as it lies in the directory. What of it cannot be read is named, and the rest is found.
-    let package = package.version("1.0.0", "1.0.2");
+    let package = package.version("1.0.1", "1.0.2");
     let folder = package.write(&server_home.path("library"));
     let file = server_home.path("library").join("sources/books/d.pdf");
     std::fs::write(file, pdf_with_a_bad_page()).unwrap();

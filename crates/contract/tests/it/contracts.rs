@@ -222,7 +222,7 @@ fn committed_schemas_are_up_to_date() {
         let path = folder.join(format!("{}.json", entry.name));
         let written: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert!(
-            written == entry.generate(),
+            written == entry.of_file(),
             "{} is not what is generated: `cargo run -p xtask -- codegen` writes it",
             path.display()
         );

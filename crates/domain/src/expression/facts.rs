@@ -218,11 +218,11 @@ fn number(number: &Number) -> Box<dyn Val> {
 
 /// A number with a declared type. An integer that a `double` would round keeps its digits.
 fn declared(kind: ParameterType, number: &Number) -> Box<dyn Val> {
-    /// Up to here, a `double` represents every integer.
+    /// Below this, a `double` represents every integer, and no two as one.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let double = number.as_f64().unwrap_or(f64::NAN);
     match kind {
-        ParameterType::Number if number.is_f64() || double.abs() <= EXACT => {
+        ParameterType::Number if number.is_f64() || double.abs() < EXACT => {
             Box::new(CelDouble::from(double))
         }
         ParameterType::Integer

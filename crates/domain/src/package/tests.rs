@@ -220,7 +220,9 @@ fn b000_12_what_does_not_compile_is_refused() {
     );
     let found = problems(&[("guardrails/g.yaml", &excepted)]);
     assert!(
-        found[0].starts_with("guardrails/g.yaml:8:6 there is no `now`: an expression is answered from its facts alone"),
+        found[0].starts_with(
+            "guardrails/g.yaml:8:6 there is no `now`: an expression depends on its inputs only"
+        ),
         "{found:?}"
     );
     let loops = guardrail.replace(

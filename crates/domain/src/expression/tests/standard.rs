@@ -357,11 +357,11 @@ fn a_function_that_is_not_there_is_refused_with_what_may_be_meant() {
         ),
         (
             "now() > timestamp(0)",
-            "there is no `now`: an expression is answered from its facts alone",
+            "there is no `now`: an expression depends on its inputs only",
         ),
         (
             "timestamp(0) < now",
-            "there is no `now`: an expression is answered from its facts alone",
+            "there is no `now`: an expression depends on its inputs only",
         ),
     ];
     for (source, reason) in cases {
