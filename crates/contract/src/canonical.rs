@@ -56,7 +56,7 @@ impl Serialize for InOrder<'_> {
             Value::Array(items) => serializer.collect_seq(items.iter().map(InOrder)),
             Value::Object(fields) => {
                 let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-                fields.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+                fields.sort_unstable_by_key(|(name, _)| *name);
                 serializer.collect_map(
                     fields
                         .into_iter()

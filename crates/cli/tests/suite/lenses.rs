@@ -632,12 +632,17 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
     );
     assert!(first(&ask(&server.api, "keys")).contains("Rotate keys"));
 
-    // A PDF is sent as it lies in the directory. What of it cannot be read is named, and the rest is found.
-    let package = package.version("1.0.1", "1.0.2");
-    let folder = package.write(&server_home.path("library"));
-    let file = server_home.path("library").join("sources/books/d.pdf");
+    check_pdf_of_a_folder(&server_home, &server, &package);
+}
+
+/// A PDF is sent as it lies in the directory. What of it cannot be read is named, and the rest is found.
+#[track_caller]
+fn check_pdf_of_a_folder(home: &Home, server: &Server, package: &Package) {
+    let package = package.clone().version("1.0.1", "1.0.2");
+    let folder = package.write(&home.path("library"));
+    let file = home.path("library").join("sources/books/d.pdf");
     std::fs::write(file, pdf_with_a_bad_page()).unwrap();
-    let registered = server_home.run(&["package", "register", &folder]);
+    let registered = home.run(&["package", "register", &folder]);
     assert_eq!(registered.code, Some(0), "{}", registered.err);
     let notice = "sources/books/d.pdf: page 2 is not read whole: a stream is missing or damaged";
     assert!(registered.out.contains(notice), "{}", registered.out);

@@ -10,6 +10,7 @@ fn read(bytes: &[u8], form: Form, header: Option<&str>) -> (String, Vec<String>)
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn a_page_is_read_by_the_first_encoding_that_is_stated() {
     use Form::{Html, Text};
     for (bytes, form, header, text) in [
@@ -129,6 +130,7 @@ fn a_page_is_read_by_the_first_encoding_that_is_stated() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn what_is_not_certain_about_a_page_is_noted() {
     use Form::{Html, Text};
     let unknown =
@@ -244,6 +246,7 @@ fn what_is_not_certain_about_a_page_is_noted() {
 
 /// The HTML Standard, "prescan a byte stream to determine its encoding".
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn html_declares_its_encoding_as_the_standard_reads_it() {
     let late = format!("<!-- {} --><meta charset=gbk>", "x".repeat(4_000));
     let never = format!(

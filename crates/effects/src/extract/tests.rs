@@ -71,6 +71,7 @@ fn b000_16_markdown_keeps_its_text_and_marks_headings() {
 
 /// A page is read as a browser reads it, by each way to declare an encoding.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn b000_16_a_page_is_read_in_the_encoding_that_is_declared() {
     use MediaType::{Html, Markdown, Text};
     for (bytes, media_type, charset, text) in [
@@ -261,6 +262,7 @@ fn b000_16_html_loses_what_only_its_layout_needs() {
 
 /// Generators of documentation put a link to itself beside each heading and definition.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn b000_16_links_of_headings_to_themselves_are_left_out() {
     for (page, text, title) in [
         (

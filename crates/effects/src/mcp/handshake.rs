@@ -172,7 +172,7 @@ mod tests {
         (opened, newest.get())
     }
 
-    fn refused(asked: &Value, id: Value) -> Value {
+    fn refused(asked: &Value, id: &Value) -> Value {
         json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": format!("no {}", asked["method"])}})
     }
 
@@ -187,7 +187,7 @@ mod tests {
     fn older(id: fn(&Value) -> Value) -> impl Fn(&Value) -> Vec<Value> {
         move |asked| match asked["method"].as_str() {
             Some("initialize") => vec![welcome(asked)],
-            Some("server/discover") => vec![refused(asked, id(asked))],
+            Some("server/discover") => vec![refused(asked, &id(asked))],
             _ => vec![],
         }
     }
@@ -209,7 +209,7 @@ mod tests {
     /// That `initialize` is refused is no less a failure because another answer came before.
     #[tokio::test(start_paused = true)]
     async fn the_answer_to_initialize_counts_also_after_a_late_one() {
-        let (opened, newest) = shaken(11, |asked| vec![refused(asked, asked["id"].clone())]).await;
+        let (opened, newest) = shaken(11, |asked| vec![refused(asked, &asked["id"])]).await;
         let said = opened.unwrap_err();
         assert!(said.contains("initialize"), "{said}");
         assert!(!newest);
@@ -226,7 +226,7 @@ mod tests {
                     "ttlMs": 0, "cacheScope": "private",
                 }})]
             }
-            Some(_) => vec![refused(asked, asked["id"].clone())],
+            Some(_) => vec![refused(asked, &asked["id"])],
             None => vec![],
         };
         let (opened, newest) = shaken(11, answer).await;

@@ -314,9 +314,7 @@ fn told_nothing() -> SourceError {
     }
 }
 
-fn in_file(error: SourceError, file: &str) -> SourceError {
-    SourceError {
-        message: format!("{file}: {}", error.message),
-        ..error
-    }
+fn in_file(mut error: SourceError, file: &str) -> SourceError {
+    error.message = format!("{file}: {}", error.message);
+    error
 }

@@ -194,7 +194,7 @@ pub(super) fn evaluation(input: &[u8]) -> Verdict {
     let Some(structure) = structure(input) else {
         return Verdict::Refused;
     };
-    let filled = template::evaluate(&structure, &[VALUES.clone()]);
+    let filled = template::evaluate(&structure, std::slice::from_ref(&*VALUES));
     match filled.as_slice() {
         [Filled::Value(value)] => {
             admit_filled(value);

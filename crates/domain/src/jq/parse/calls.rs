@@ -99,7 +99,7 @@ impl<'s> Parser<'s, '_> {
                 Ok(terms::foreach(source, pattern, start, update, emitted))
             }
             ("reduce", ..) => Err(Fault::Expected("(start; update)", at)),
-            (_, ..) => Err(Fault::Expected(
+            _ => Err(Fault::Expected(
                 "(start; update) or (start; update; emitted)",
                 at,
             )),

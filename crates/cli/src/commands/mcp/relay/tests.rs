@@ -48,14 +48,14 @@ async fn asked(process: &mut ServerSide) -> Value {
     written(process.receive().await)
 }
 
-fn request(id: u32, method: &str, params: Value) -> Value {
+fn request(id: u32, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
 fn initialize() -> Value {
     let client = json!({"name": "tests", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    request(1, "initialize", params)
+    request(1, "initialize", &params)
 }
 
 /// Answers the handshake of a client, and returns it.
@@ -88,12 +88,12 @@ async fn a_process_that_takes_over_gets_the_handshake_and_what_only_reads() {
     let (mut client, mut connection) = client();
     let stop = CancellationToken::new();
     let (mut first, mut process) = stream();
-    let call = |id, tool| request(id, "tools/call", json!({"name": tool, "arguments": {}}));
+    let call = |id, tool| request(id, "tools/call", &json!({"name": tool, "arguments": {}}));
     let ending = async {
         shake_hands(&mut client, &mut process).await;
         send(&mut client, call(2, "run")).await;
         send(&mut client, call(3, "find")).await;
-        send(&mut client, request(4, "tools/list", json!({}))).await;
+        send(&mut client, request(4, "tools/list", &json!({}))).await;
         for _ in 0..3 {
             asked(&mut process).await;
         }
@@ -218,7 +218,7 @@ async fn a_client_that_closes_its_end_still_gets_its_answers() {
     let stop = CancellationToken::new();
     let (mut answerer, mut process) = stream();
     let script = async {
-        send(&mut client, request(1, "tools/list", json!({}))).await;
+        send(&mut client, request(1, "tools/list", &json!({}))).await;
         client.close().await.unwrap();
         assert_eq!(asked(&mut process).await["id"], 1);
         answer(
@@ -237,7 +237,7 @@ async fn a_client_that_closes_its_end_still_gets_its_answers() {
 #[test]
 fn only_what_changes_nothing_is_sent_twice() {
     let parsed = |method: &str, params: Value| -> ClientRequest {
-        let message = serde_json::from_value(request(1, method, params)).unwrap();
+        let message = serde_json::from_value(request(1, method, &params)).unwrap();
         let ClientJsonRpcMessage::Request(request) = message else {
             panic!("{method} is a request")
         };

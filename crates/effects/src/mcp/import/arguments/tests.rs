@@ -21,7 +21,7 @@ fn brief(schema: Value) -> (Vec<Value>, Vec<String>) {
 }
 
 /// The one parameter of an object with this property.
-fn one(property: Value) -> Value {
+fn one(property: &Value) -> Value {
     let schema = json!({"type": "object", "properties": {"a": property}});
     let (mut written, left_out) = brief(schema);
     assert_eq!((written.len(), left_out.len()), (1, 0));
@@ -62,16 +62,16 @@ fn a_type_is_found_wherever_a_schema_says_it() {
         (json!({"type": ["integer", "number"]}), "number"),
     ];
     for (property, kind) in alone {
-        assert_eq!(one(property.clone()), optional(kind), "{property}");
+        assert_eq!(one(&property), optional(kind), "{property}");
     }
     let one_of = json!({"enum": ["red", "green", null]});
     let mut expected = optional("string");
     expected["enum"] = json!(["red", "green"]);
-    assert_eq!(one(one_of), expected);
+    assert_eq!(one(&one_of), expected);
     let mut expected = optional("string");
     expected["enum"] = json!(["cm", "inch"]);
     let constants = json!({"anyOf": [{"const": "cm"}, {"type": "string", "const": "inch"}]});
-    assert_eq!(one(constants), expected);
+    assert_eq!(one(&constants), expected);
 }
 
 #[test]
@@ -82,16 +82,18 @@ fn a_parameter_has_several_types_the_first_named_before_the_others() {
         parameter
     };
     assert_eq!(
-        one(json!({"type": ["boolean", "string"]})),
+        one(&json!({"type": ["boolean", "string"]})),
         with("boolean", json!(["string"]))
     );
     assert_eq!(
-        one(json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]})),
+        one(
+            &json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]})
+        ),
         with("array", json!(["string"]))
     );
     let any = json!(["number", "boolean", "array", "object"]);
     for anything in [json!({}), json!(true), json!({"type": "what"})] {
-        assert_eq!(one(anything), with("string", any.clone()));
+        assert_eq!(one(&anything), with("string", any.clone()));
     }
 }
 
@@ -196,11 +198,11 @@ fn names_that_are_none_here_get_one_beside_their_own() {
 #[test]
 fn what_does_not_fit_is_not_passed_on() {
     assert_eq!(
-        one(json!({"type": "integer", "default": "many", "enum": [1, "two"]})),
+        one(&json!({"type": "integer", "default": "many", "enum": [1, "two"]})),
         json!({"name": "a", "type": "integer", "required": false, "enum": [1]})
     );
     assert_eq!(
-        one(json!({"type": "string", "enum": ["x"], "default": "y"})),
+        one(&json!({"type": "string", "enum": ["x"], "default": "y"})),
         json!({"name": "a", "type": "string", "required": false, "enum": ["x"]})
     );
     let (written, left_out) = brief(json!({"properties": {"never": false}}));
