@@ -97,7 +97,7 @@ export function freePort(): Promise<number> {
 /** What the tenant of these stories changed in the package that everybody has. */
 function theirs(files: Record<string, string>): void {
   const skill = "skills/cost.detect_idle_resources.yaml";
-  files["package.yaml"] = (files["package.yaml"] ?? "").replace(/^version: .*$/m, "version: 0.2.0");
+  files["package.yaml"] = (files["package.yaml"] ?? "").replace(/^version: .*$/m, "version: 99.0.0");
   files[skill] = (files[skill] ?? "").replace("display_name: Detect Idle Resources", "display_name: Find What Idles");
 }
 

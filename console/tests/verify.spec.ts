@@ -82,7 +82,7 @@ const CHANGES: [what: string, fault: string, change: (proof: EvidenceProof, own:
   ["a hash of the path", "Inclusion", (_, own) => void (own.proof[0] = "0".repeat(64))],
   ["a hash of the path left out", "Inclusion", (_, own) => void own.proof.shift()],
   ["the place", "Inclusion", (_, own) => void (own.index += 1)],
-  ["the leaf, with a record to fit", "Inclusion", (_, own) => void (own.leaf = own.leaf.replace(/"payload_sha256":"../, '"payload_sha256":"ff'))],
+  ["the leaf, with a record to fit", "Inclusion", (_, own) => void (own.leaf = own.leaf.replace(/(?<="payload_sha256":")../, (byte) => (byte === "ff" ? "00" : "ff")))],
   ["the number of leaves", "Signature", (all) => void (all.header.checkpoint = all.header.checkpoint.replace(/\n\d+\n/, "\n99\n"))],
   ["the head", "Signature", (all) => void (all.header.checkpoint = all.header.checkpoint.replace(/\n[^\n]{43}=\n/, `\n${"A".repeat(43)}=\n`))],
   ["the signature", "Signature", (all) => void (all.header.checkpoint = all.header.checkpoint.replace(/.{8}\n$/, "AAAAAAA=\n"))],
