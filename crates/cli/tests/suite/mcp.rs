@@ -552,12 +552,15 @@ fn an_argument_that_is_null_is_left_out() {
         let called = server
             .api
             .mcp(&json!({}), "tools/call", Some("find"), params);
-        called["result"]["structuredContent"].clone()
+        let entries = &called["result"]["structuredContent"]["entries"];
+        let ids = entries.as_array().unwrap().iter().map(|entry| &entry["id"]);
+        // Not their scores: packages that other tests register change these.
+        ids.cloned().collect::<Vec<_>>()
     };
     let given =
         json!({"query": QUESTION, "kind": null, "limit": null, "under": null, "after": null});
     let found = call(given);
-    assert_eq!(found["entries"][0]["id"], SKILL, "{found:#}");
+    assert_eq!(found[0], SKILL, "{found:?}");
     assert_eq!(found, call(json!({"query": QUESTION})));
 }
 
