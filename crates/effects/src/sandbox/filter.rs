@@ -43,6 +43,12 @@ const NUMBER_AT: u32 = 0;
 /// protocol, which Landlock's rules for TCP do not cover.
 const TCP_PROTOCOLS: [libc::c_int; 2] = [0, libc::IPPROTO_TCP];
 
+/// The pairs of sockets whose ends are bound to each other: the kernel ignores the addresses that they send to, and
+/// connects them to nothing else, also after one of them was closed. A socket of another pair can send to any address,
+/// also to a socket in the file system, and no rule of Landlock prevents it. Rust's standard library makes a pair of
+/// packets to start a program, and with it tools such as uv.
+const BOUND_PAIRS: [libc::c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+
 /// Compiles the filters for this machine; `None` if its architecture has none.
 pub(super) fn compile(
     sockets: Sockets,
@@ -173,25 +179,24 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
                     compare(2, SeccompCmpOp::Ne, tcp)?,
                 ])?,
             ];
-            rules.extend(any_type_but_stream()?);
+            rules.extend(any_type_but(&[libc::SOCK_STREAM])?);
             Ok(rules)
         }
     }
 }
 
-/// Only the ends of a stream are bound to each other. A socket of another pair can send to any address, also to a
-/// socket in the file system, and no rule of Landlock prevents it.
 fn socketpair_rules() -> Result<Vec<SeccompRule>, BackendError> {
     let unix = u64::from(libc::AF_UNIX.unsigned_abs());
     let mut rules = vec![all_of(vec![compare(0, SeccompCmpOp::Ne, unix)?])?];
-    rules.extend(any_type_but_stream()?);
+    rules.extend(any_type_but(&BOUND_PAIRS)?);
     Ok(rules)
 }
 
 /// Flags in the same argument do not matter.
-fn any_type_but_stream() -> Result<Vec<SeccompRule>, BackendError> {
-    let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
-    let types = (0..=SOCKET_TYPE_MASK).filter(|kind| *kind != stream);
+fn any_type_but(allowed: &[libc::c_int]) -> Result<Vec<SeccompRule>, BackendError> {
+    let numbers = allowed.iter().map(|kind| u64::from(kind.unsigned_abs()));
+    let allowed: Vec<u64> = numbers.collect();
+    let types = (0..=SOCKET_TYPE_MASK).filter(|kind| !allowed.contains(kind));
     let is = SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK);
     types
         .map(|kind| all_of(vec![compare(1, is.clone(), kind)?]))

@@ -1,41 +1,62 @@
 //! Ways around the walls that are closed, with and without namespaces, and programs that work within them.
 
 use std::fs::Permissions;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 
 use charter_effects::{CapabilityState, Limits, Sandbox, SandboxOptions, ToolRunner};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{bash_call, both, output, python, python_call};
 
+/// A socket of packets that waits for connections.
+fn listener(path: &Path) -> OwnedFd {
+    let kind = SocketType::SEQPACKET;
+    let listener = net::socket_with(AddressFamily::UNIX, kind, SocketFlags::NONBLOCK, None);
+    let listener = listener.unwrap();
+    net::bind(&listener, &SocketAddrUnix::new(path).unwrap()).unwrap();
+    net::listen(&listener, 1).unwrap();
+    listener
+}
+
 #[tokio::test]
 async fn no_datagram_leaves_a_script() {
     for fixture in both().await {
-        let path = fixture.directory.path().join("socket");
-        let socket = UnixDatagram::bind(&path).unwrap();
+        let path = |name| fixture.directory.path().join(name);
+        let paths = [path("datagrams"), path("packets")];
+        let socket = UnixDatagram::bind(&paths[0]).unwrap();
         socket.set_nonblocking(true).unwrap();
+        let listener = listener(&paths[1]);
         let mut call = python_call(
             r#"
 import json, socket, sys
-path = json.load(sys.stdin)["parameters"]["path"]
-found = []
-for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW, socket.SOCK_STREAM):
-    try:
-        one, other = socket.socketpair(socket.AF_UNIX, kind)
-        for send in (lambda: one.sendto(b"x", path), lambda: one.sendmsg([b"x"], [], 0, path), lambda: (one.connect(path), one.send(b"x"))):
-            try: send(); found.append(str(kind))
-            except OSError: pass
-    except OSError: pass
-print(json.dumps(found))
+connected = {}
+for path in json.load(sys.stdin)["parameters"]["paths"]:
+    for kind in (socket.SOCK_DGRAM, socket.SOCK_SEQPACKET, socket.SOCK_RAW, socket.SOCK_STREAM):
+        try: one, other = socket.socketpair(socket.AF_UNIX, kind)
+        except OSError: continue
+        for end in ("open", "closed"):
+            for send in (lambda: one.sendto(b"x", path), lambda: one.sendmsg([b"x"], [], 0, path)):
+                try: send()
+                except OSError: pass
+            try: one.connect(path); connected.setdefault(kind.name, []).append(end)
+            except OSError: connected.setdefault(kind.name, [])
+            other.close()
+print(json.dumps(connected))
 "#,
         );
-        call.parameters.insert("path".into(), json!(path));
-        assert_eq!(output(fixture.run(call).await), json!([]));
+        call.parameters.insert("paths".into(), json!(paths));
+        let pairs = json!({"SOCK_SEQPACKET": [], "SOCK_STREAM": []});
+        assert_eq!(output(fixture.run(call).await), pairs);
         let received = socket.recv(&mut [0; 8]).map_err(|error| error.kind());
         assert_eq!(received, Err(std::io::ErrorKind::WouldBlock));
+        let connection = net::accept(&listener).map(drop);
+        assert_eq!(connection, Err(Errno::WOULDBLOCK));
     }
 }
 

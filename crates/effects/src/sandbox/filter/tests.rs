@@ -89,7 +89,7 @@ impl Call {
 }
 
 #[test]
-fn pairs_of_sockets_are_streams() {
+fn pairs_of_sockets_are_bound_to_each_other() {
     let (cloexec, nonblock) = (libc::SOCK_CLOEXEC, libc::SOCK_NONBLOCK);
     let cases = [
         (libc::AF_UNIX, libc::SOCK_STREAM, 0),
@@ -100,9 +100,11 @@ fn pairs_of_sockets_are_streams() {
             libc::SOCK_DGRAM | cloexec | nonblock,
             libc::EPERM,
         ),
-        (libc::AF_UNIX, libc::SOCK_SEQPACKET, libc::EPERM),
+        (libc::AF_UNIX, libc::SOCK_SEQPACKET, 0),
+        (libc::AF_UNIX, libc::SOCK_SEQPACKET | cloexec, 0),
         (libc::AF_UNIX, libc::SOCK_RAW, libc::EPERM),
         (libc::AF_TIPC, libc::SOCK_STREAM, libc::EPERM),
+        (libc::AF_TIPC, libc::SOCK_SEQPACKET, libc::EPERM),
     ];
     for (family, kind, error) in cases {
         let pair = call(libc::SYS_socketpair, &[family, kind, 0]);
@@ -111,6 +113,10 @@ fn pairs_of_sockets_are_streams() {
         }
         let socket = call(libc::SYS_socket, &[libc::AF_UNIX, kind, 0]);
         assert_eq!(socket.error(Sockets::Tcp), libc::EPERM, "{kind:#x}");
+        let inet = call(libc::SYS_socket, &[libc::AF_INET, kind, 0]);
+        let is_stream = kind & 0xf == libc::SOCK_STREAM;
+        let error = if is_stream { 0 } else { libc::EPERM };
+        assert_eq!(inet.error(Sockets::Tcp), error, "{kind:#x}");
     }
 }
 
