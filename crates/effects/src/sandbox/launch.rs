@@ -48,6 +48,8 @@ const PROXY_VARIABLES: [&str; 6] = [
     "https_proxy",
     "all_proxy",
 ];
+/// Without this variable Node.js does not read the others.
+const NODE_USES_PROXY: &str = "NODE_USE_ENV_PROXY";
 /// Variables, or their beginnings, that decide how the sandbox itself works.
 pub(super) const RESERVED: &[&str] = &[
     "ALL_PROXY",
@@ -248,6 +250,7 @@ impl Launch<'_> {
             .kill_on_drop(true);
         if let Some(url) = network.proxy_url() {
             command.env("NO_PROXY", "").env("no_proxy", "");
+            command.env(NODE_USES_PROXY, "1");
             for variable in PROXY_VARIABLES {
                 command.env(variable, &url);
             }

@@ -133,6 +133,18 @@ async fn without_an_egress_list_there_is_no_network() {
     }
 }
 
+/// Python and most libraries use a proxy that the environment names; Node.js does if one variable more is set.
+#[tokio::test]
+async fn node_is_made_to_use_the_proxy_where_there_is_one() {
+    let fixture = sandbox_with(NamespaceUse::WhenAvailable).await;
+    for (egress, expected) in [(vec!["example.com"], json!("1")), (Vec::new(), json!(null))] {
+        let mut call =
+            python_call("import os, json; print(json.dumps(os.environ.get('NODE_USE_ENV_PROXY')))");
+        call.egress = egress.iter().map(|host| host.parse().unwrap()).collect();
+        assert_eq!(output(fixture.run(call).await), expected, "{egress:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_shared_proxy_serves_a_call_until_it_ends_and_nobody_else() {
     let stub = serve();
