@@ -35,11 +35,15 @@ use crate::cause::chain;
 use crate::egress::EgressPolicy;
 use crate::http::Redirects;
 use crate::sandbox::server::{Alive, ServerProgram};
+use crate::text::clean;
 
 /// How long a killed server's standard error may stay open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How much of the end of a server's standard error is kept.
 const KEPT_STDERR_BYTES: usize = 4 << 10;
+/// How many of its last lines are shown, and how many characters of each.
+const SHOWN_LINES: usize = 6;
+const SHOWN_OF_LINE: usize = 200;
 
 /// A connection whose handshake is done. Dropping it ends the server's process.
 pub(super) struct Connection {
@@ -84,10 +88,19 @@ impl Traces {
             return Some(fault.clone());
         }
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&kept);
-        let last = text.lines().rev().find(|line| !line.trim().is_empty())?;
-        Some(format!("its last words were: {}", last.trim()))
+        let words = last_words(&String::from_utf8_lossy(&kept));
+        (!words.is_empty()).then(|| format!("its last words were: {words}"))
     }
+}
+
+/// The last lines but frames of a stack. The very last one alone often names only a log file, or the version of the
+/// program that failed.
+fn last_words(text: &str) -> String {
+    let lines = text.lines().rev().map(|line| clean(line, SHOWN_OF_LINE));
+    let telling = lines.filter(|line| !line.is_empty() && !line.starts_with("at "));
+    let mut shown: Vec<String> = telling.take(SHOWN_LINES).collect();
+    shown.reverse();
+    shown.join(" | ")
 }
 
 /// How the handshake begins. Some older servers end when they are asked what they are.
@@ -342,13 +355,34 @@ mod tests {
     #[tokio::test]
     async fn of_what_a_server_writes_to_its_standard_error_the_end_is_kept() {
         let traces = Traces::default();
-        let said = format!("{}\nthe end\n\n", "x".repeat(100_000));
+        let said = format!("{}\nbefore\n  the end\n\n", "x".repeat(100_000));
         keep_tail(said.as_bytes(), Arc::clone(&traces.stderr)).await;
         assert_eq!(traces.stderr.lock().unwrap().len(), KEPT_STDERR_BYTES);
         let reason = traces.reason();
-        assert_eq!(reason.as_deref(), Some("its last words were: the end"));
+        let cut = "x".repeat(SHOWN_OF_LINE);
+        let expected = format!("its last words were: {cut}… | before | the end");
+        assert_eq!(reason, Some(expected));
         // What is known of the end goes before what was said.
         traces.fault.set("it sent too much".to_owned()).unwrap();
         assert_eq!(traces.reason().as_deref(), Some("it sent too much"));
+    }
+
+    /// As npm and Node.js end: the cause is above the last line.
+    #[test]
+    fn the_last_words_hold_the_cause_and_no_stack() {
+        let installer = "error code E403\nerror 403 Forbidden - GET https://packages.example/x\nerror A complete log \
+                         of this run is in /home/x.log\n";
+        assert_eq!(
+            last_words(installer),
+            "error code E403 | error 403 Forbidden - GET https://packages.example/x | error A complete log of this run \
+             is in /home/x.log"
+        );
+        let runtime = "1\n2\n3\n  throw err;\n  ^\n\nError: Cannot find module '/x.js'\n    at load (loader:1:2)\n    \
+                       at main (loader:3:4) {\n  code: 'MODULE_NOT_FOUND'\n}\n\nNode.js v24.19.0\n";
+        assert_eq!(
+            last_words(runtime),
+            "throw err; | ^ | Error: Cannot find module '/x.js' | code: 'MODULE_NOT_FOUND' | } | Node.js v24.19.0"
+        );
+        assert_eq!(last_words(" \n\n"), "");
     }
 }

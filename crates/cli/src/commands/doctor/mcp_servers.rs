@@ -81,6 +81,7 @@ fn counted(server: &ServerImports) -> (State, String) {
             State::Warning,
             format!("no tools imported: all {all} are left out, for the reasons that follow"),
         ),
+        (1, 0) => (State::Ok, "1 tool imported".to_owned()),
         (imported, 0) => (State::Ok, format!("{imported} tools imported")),
         (imported, left) => {
             let all = imported + left;
@@ -138,7 +139,7 @@ mod tests {
     fn a_slow_start_is_said_and_is_no_fault() {
         let mut slow = server(1, 0);
         slow.started_in = Some(Duration::from_millis(11_400));
-        let said = "1 tools imported; a slow start: it took 11 s";
+        let said = "1 tool imported; a slow start: it took 11 s";
         assert_eq!(standing(&slow), (State::Ok, said.to_owned()));
         slow.state = McpServerState::Connecting;
         assert_eq!(standing(&slow).0, State::Warning);
