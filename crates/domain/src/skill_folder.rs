@@ -7,6 +7,7 @@
 //! be read is left out, and an error says why; a rule of the format that Charter can do without is a
 //! warning. Must not know file systems, storage or grants.
 
+mod format;
 mod frontmatter;
 mod layout;
 
@@ -19,7 +20,8 @@ use crate::cancellation::Cancellation;
 use crate::package::{Problem, Problems};
 use crate::source::Allowance;
 
-pub use frontmatter::{Frontmatter, is_skill_name, skill_md_fields, write_skill_md};
+pub use format::{is_skill_name, keeps_format};
+pub use frontmatter::{Frontmatter, skill_md_fields, write_skill_md};
 pub use layout::check_path;
 
 /// The file that makes a directory a skill.

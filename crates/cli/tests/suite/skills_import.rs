@@ -61,7 +61,7 @@ fn skill_md(name: &str, at: usize) -> String {
         "metadata:\n  author: example-org\n  version: \"1.0\"\n",
         "allowed-tools: Bash(git:*) Read\n",
         "allowed-tools:\n  - Read\n  - Bash(jq:*)\n",
-        "license: 'Proprietary: see LICENSE.txt'\nmetadata: {a: b, c: 7}\n",
+        "license: 'Proprietary: see LICENSE.txt'\nmetadata: {a: b, c: '7'}\n",
     ];
     let ending = [
         "\n# How\n\nINSTRUCTION",

@@ -8,7 +8,8 @@ use charter_contract::bounds::{
 use charter_contract::ids::SkillId;
 use charter_contract::text::Text;
 
-use super::frontmatter::{self, Frontmatter};
+use super::format::MAX_DESCRIPTION;
+use super::frontmatter::Frontmatter;
 use super::{FILE_DIRECTORIES, FolderSkill, SKILL_FILE, SkillFile};
 use crate::package::{Problem, Problems};
 use crate::source::Allowance;
@@ -17,7 +18,7 @@ use crate::source::Allowance;
 const MAX_PATH_BYTES: usize = 1_024;
 
 /// Longest summary of a directory without `SKILL.md`, in characters: a description's.
-const MAX_FOLDER_SUMMARY: usize = frontmatter::MAX_DESCRIPTION;
+const MAX_FOLDER_SUMMARY: usize = MAX_DESCRIPTION;
 
 /// Why a path could lead elsewhere, or could not be written back everywhere.
 ///

@@ -156,6 +156,52 @@ fn b001_9_metadata_of_any_form_is_kept() {
     assert_eq!(kept["metadata"], expected);
 }
 
+/// Readers that check the format refuse a skill that breaks one of its rules, for whatever is beyond it.
+#[test]
+fn b001_9_skills_that_keep_the_format_are_told_from_others() {
+    let keeps = |fields: &str| {
+        let text = format!("---\n{fields}\n---\nbody");
+        keeps_format(&skill_md_fields(text.as_bytes()).unwrap(), "pdf")
+    };
+    for fields in [
+        "name: pdf\ndescription: d",
+        "name: pdf\ndescription: d\nmodel: {any: [1, null]}\ncolour: 7",
+        "name: pdf\ndescription: d\nlicense: MIT\ncompatibility: c\nmetadata: {}\nallowed-tools: [Read]",
+    ] {
+        assert!(keeps(fields), "{fields}");
+    }
+    let too_long = format!("name: pdf\ndescription: {}", "d".repeat(1_025));
+    for fields in [
+        "name: pdf",
+        "description: d",
+        "name: PDF\ndescription: d",
+        "name: ppt\ndescription: d",
+        "name: pdf\ndescription: 7",
+        "name: pdf\ndescription: d\nlicense:",
+        "name: pdf\ndescription: d\ncompatibility: [c]",
+        "name: pdf\ndescription: d\nmetadata: [a]",
+        "name: pdf\ndescription: d\nmetadata: {labels: [a]}",
+        "name: pdf\ndescription: d\nmetadata: {version: 1.0}",
+        "name: pdf\ndescription: d\nallowed-tools: {a: b}",
+        &too_long,
+    ] {
+        assert!(!keeps(fields), "{fields}");
+    }
+}
+
+#[test]
+fn b001_9_a_misspelt_field_is_told_from_others() {
+    let text = "---\nname: pdf\ndescription: d\nlicence: MIT\nmodel: x\n---\n";
+    let reading = read(vec![file("pdf/SKILL.md", text)]);
+    let suggested: Vec<_> = reading
+        .problems
+        .iter()
+        .map(|problem| (problem.pointer.as_str(), problem.suggestion.as_deref()))
+        .collect();
+    let meant = Some("did you mean `license`?");
+    assert_eq!(suggested, [("/licence", meant), ("/model", None)]);
+}
+
 /// Names that no id can hold become some that one can.
 #[test]
 fn b001_9_directories_with_dots_and_spaces_have_ids() {
@@ -221,7 +267,7 @@ fn b001_9_the_limits_are_those_of_the_format() {
         format!("description: d\n{}", text("compatibility", 500)),
         "description: d\nallowed-tools: [Read, 'Bash(git:*)']".to_owned(),
         "description: >-\n  two\n  lines".to_owned(),
-        "description: d\nmetadata: {version: 1.0, author: me}".to_owned(),
+        "description: d\nmetadata: {version: '1.0', author: me}".to_owned(),
     ] {
         assert_eq!(with(&allowed), [""; 0], "{allowed}");
     }
@@ -230,6 +276,10 @@ fn b001_9_the_limits_are_those_of_the_format() {
         ("description:".to_owned(), "3 empty"),
         ("description: '  '".to_owned(), "3 empty"),
         ("description: 7".to_owned(), "3 ?type"),
+        (
+            "description: d\nmetadata: {version: 1.0, author: me}".to_owned(),
+            "4 ?type",
+        ),
         (text("description", 1_025), "3 ?length"),
         (
             format!("description: d\n{}", text("compatibility", 501)),

@@ -12,7 +12,8 @@ use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
 use charter_domain::link_graph::{LayerOf, Place, SkillsView};
 use charter_domain::skill_folder::{
-    SKILL_FILE, SkillFile, directory as directory_of, name, skill_md_fields, write_skill_md,
+    SKILL_FILE, SkillFile, directory as directory_of, keeps_format, name, skill_md_fields,
+    write_skill_md,
 };
 use charter_store::catalogue::ContentHash;
 use serde_json::{Map, Value};
@@ -39,6 +40,9 @@ pub struct SkillManifest {
     pub directory: String,
     /// The frontmatter of its `SKILL.md`, as it stands.
     pub frontmatter: Map<String, Value>,
+    /// Whether the frontmatter keeps every rule of the format. Clients that check the rules refuse a list that has one
+    /// other skill.
+    pub keeps_format: bool,
     /// Its files by path; `SKILL.md` is among them.
     pub files: Vec<SkillFileShown>,
     /// The files of skills below it that the caller reaches, by path from its own directory.
@@ -188,8 +192,9 @@ impl Engine {
         files.retain(|file| !paths.contains(file.path.as_str()));
         let bytes: u64 = files.iter().chain(&below).map(|file| file.bytes).sum();
         let fits = files.len() + below.len() <= MAX_FILES && bytes <= MAX_BYTES;
-        Ok(fits.then_some(SkillManifest {
+        Ok(fits.then(|| SkillManifest {
             directory: directory_of(&id),
+            keeps_format: keeps_format(&frontmatter, name(&id)),
             skill_id: id,
             frontmatter,
             files,

@@ -54,7 +54,8 @@ fn path_of(uri: &str) -> Option<String> {
     path.ok().map(String::from)
 }
 
-/// A page of the skills that the caller reaches.
+/// A page of the skills that the caller reaches and that keep the format: a client that checks it refuses a list that
+/// has another one.
 pub(super) async fn list(
     call: &Call,
     after: Option<String>,
@@ -65,7 +66,9 @@ pub(super) async fn list(
         .engine()
         .skill_manifests(&call.caller, after.as_ref(), PAGE);
     let found = found.await.map_err(|error| protocol_error(&error))?;
-    let skills = found.entries.into_iter().filter_map(entry);
+    let mut manifests = found.entries;
+    manifests.retain(|manifest| manifest.keeps_format);
+    let skills = manifests.into_iter().filter_map(entry);
     let mut listed = ListSkillsResult::with_all_items(skills.collect());
     listed.next_cursor = found.next.map(|next| next.to_string());
     listed.ttl_ms = Some(TTL_MS);
@@ -73,7 +76,7 @@ pub(super) async fn list(
     Ok(listed)
 }
 
-/// One skill, by the address of its `SKILL.md`.
+/// One skill, by the address of its `SKILL.md`; also one that is not listed.
 pub(super) async fn get(call: &Call, uri: &str) -> Result<GetSkillResult, ErrorData> {
     let found = async {
         let absent = || EngineError::not_found("skill", uri);
