@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use charter_contract::validate::read_typed;
+use charter_contract::violation::Violation;
 use charter_engine::{Caller, EngineError};
 use futures_util::future::BoxFuture;
 use rmcp::model::{
@@ -134,12 +135,39 @@ pub(super) fn arguments_of(tool: &str) -> String {
     format!("the arguments of `{tool}`")
 }
 
+/// Reads the arguments of a tool. An argument that there is not, and that resembles none, is answered with the names of
+/// all: a model that made it up can write the right one then.
+fn input<T: McpTool>(arguments: JsonObject) -> Result<T::Input, EngineError> {
+    read_typed(&Value::Object(given(arguments))).map_err(|mut violations| {
+        for violation in &mut violations {
+            if is_unknown_argument(violation) && violation.suggestion.is_none() {
+                violation.suggestion = Some(format!("there are {}", names::<T>()));
+            }
+        }
+        EngineError::unfit(&arguments_of(T::NAME), &violations)
+    })
+}
+
+/// Whether an argument itself is unknown, and not a field of its value.
+fn is_unknown_argument(violation: &Violation) -> bool {
+    violation.keyword == "additionalProperties" && violation.pointer.matches('/').count() == 1
+}
+
+/// The names of a tool's arguments.
+fn names<T: McpTool>() -> String {
+    let schema = schemas::of_input::<T::Input>();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(|fields| fields.keys());
+    let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    names.sort();
+    names.join(", ")
+}
+
 async fn carry_out<T: McpTool>(
     call: &Call,
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
-    let input = read_typed(&Value::Object(given(arguments)))
-        .map_err(|violations| EngineError::unfit(&arguments_of(T::NAME), &violations))?;
+    let input = input::<T>(arguments)?;
     let written = |output: T::Output| {
         serde_json::to_value(output)
             .map_err(|error| EngineError::internal("writing a tool's answer", error))
@@ -170,5 +198,23 @@ mod tests {
         let nothing = Value::Object(given(object(json!({"tool_id": null}))));
         let nothing = serde_json::from_value::<call::Input>(nothing);
         assert_eq!(nothing.unwrap_err().to_string(), "missing field `tool_id`");
+    }
+
+    #[test]
+    fn an_unknown_argument_is_answered_with_those_that_there_are() {
+        let refusal = |arguments: Value| {
+            let arguments = arguments.as_object().cloned().unwrap();
+            let refused = input::<call::CallOne>(arguments).map(drop);
+            refused.unwrap_err().to_string()
+        };
+        assert_eq!(
+            refusal(json!({"tool_id": "a.b", "colour": "red"})),
+            "the arguments of `call` cannot be read: /colour: unknown field `colour` (there are `dry_run`, \
+             `parameters`, `tool_id`)"
+        );
+        assert_eq!(
+            refusal(json!({"tool_id": "a.b", "parameter": {}})),
+            "the arguments of `call` cannot be read: /parameter: unknown field `parameter` (did you mean `parameters`?)"
+        );
     }
 }
