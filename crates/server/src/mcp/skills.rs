@@ -98,6 +98,7 @@ pub(super) async fn get(call: &Call, uri: &str) -> Result<GetSkillResult, ErrorD
     Ok(found.with_cache_scope(CacheScope::Private))
 }
 
+/// The entry of a skill; `None` where the extension has no place for it, as for one whose name is not its directory's.
 fn entry(manifest: SkillManifest) -> Option<Skill> {
     let directory = &manifest.directory;
     let files = manifest.files.iter().chain(&manifest.below);
@@ -107,7 +108,9 @@ fn entry(manifest: SkillManifest) -> Option<Skill> {
     // Both are there: the format wants them, and an import without them is refused.
     let frontmatter: SkillFrontmatter =
         serde_json::from_value(Value::Object(manifest.frontmatter)).ok()?;
-    Some(Skill::new(uri(directory, SKILL_MD), frontmatter, files))
+    let skill = Skill::new(uri(directory, SKILL_MD), frontmatter, files);
+    // The SDK refuses a whole answer for an entry that breaks a rule of the extension.
+    skill.validate().is_ok().then_some(skill)
 }
 
 /// The files of a skill as resources.

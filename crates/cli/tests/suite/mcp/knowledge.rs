@@ -264,8 +264,9 @@ fn the_skills_extension_lists_manifests_and_serves_what_they_promise() {
     );
 }
 
-/// More skills than fit one page: each is listed once, but for one that breaks a rule of the format. A client that
-/// checks the format would refuse the others with it; it is served to those that name it.
+/// More skills than fit one page: each is listed once, but for those that break a rule of the format. A client that
+/// checks the format would refuse the others with them. They are served to those that name them, where the extension
+/// has a place for them.
 #[test]
 fn the_skills_extension_pages() {
     let home = home_with(&[("olga", "acme", "operator", None)]);
@@ -274,6 +275,7 @@ fn the_skills_extension_pages() {
         .map(|n| json!({"path": format!("s-{n:02}/SKILL.md"), "text": skill_md(&format!("s-{n:02}"))}))
         .collect();
     let odd = "---\nname: s-99\ndescription: d\nmetadata: {labels: [a]}\n---\n";
+    files.push(json!({"path": "s-98/SKILL.md", "text": odd}));
     files.push(json!({"path": "s-99/SKILL.md", "text": odd}));
     let olga = server.key("olga");
     olga.post("/v1/agent-skills/import", &json!({"files": files}))
@@ -298,16 +300,21 @@ fn the_skills_extension_pages() {
     assert_eq!(all, expected);
     let bad = olga.mcp(&json!({}), "skills/list", None, json!({"cursor": "../x"}));
     assert_eq!(bad["error"]["code"], -32602, "{bad:#}");
-    let odd = "skill://s-99/SKILL.md".to_owned();
-    let get = json!({"method": "skills/get", "params": {"uri": odd}});
-    let (saw, _) = steps(&olga, "auto", &json!([{"resources": true}, get]));
+    let [misnamed, odd] = ["s-98", "s-99"].map(|name| format!("skill://{name}/SKILL.md"));
+    let get = |uri: &str| json!({"method": "skills/get", "params": {"uri": uri}});
+    let asked = json!([{"resources": true}, get(&odd), get(&misnamed)]);
+    let (saw, _) = steps(&olga, "auto", &asked);
     let frontmatter = &saw[1]["skill"]["frontmatter"];
     assert_eq!(
         frontmatter["metadata"],
         json!({"labels": ["a"]}),
         "{saw:#?}"
     );
-    assert_eq!(ids(&saw[0], "uri"), [expected, vec![odd]].concat());
+    assert_eq!(saw[2]["code"], -32602, "{saw:#?}");
+    assert_eq!(
+        ids(&saw[0], "uri"),
+        [expected, vec![misnamed, odd]].concat()
+    );
 }
 
 /// What a caller may not reach is in no answer, and looks absent when it is asked for.
