@@ -190,7 +190,8 @@ impl Identity {
 }
 
 fn unknown() -> EngineError {
-    let message = "a known API key is needed: `Authorization: Bearer …`";
+    let message = "a credential that this server knows is needed, an API key or a token of its identity provider: \
+                   `Authorization: Bearer …`";
     EngineError::new(ErrorCode::Unauthenticated, message)
 }
 

@@ -181,14 +181,22 @@ fn metadata(fields: &Fields) -> Option<Fault> {
         let message = "`metadata` must be fields with values; it is kept as it is";
         return Some(Fault::new("/metadata", "type", message));
     };
-    let mut others = entries.iter().filter(|(_, value)| !value.is_string());
-    let (first, _) = others.next()?;
-    let count = 1 + others.count();
-    let pointer = format!("/metadata/{}", pointer_segment(first));
+    let others = entries.iter().filter(|(_, value)| !value.is_string());
+    let others: Vec<(&String, &Value)> = others.collect();
+    let (first, _) = others.first()?;
     let message = format!(
-        "the values of `metadata` must be text; {count} of them are not, and are kept as they are"
+        "the values of `metadata` must be text; {} of them are not, and are kept as they are",
+        others.len()
     );
-    Some(Fault::new(pointer, "type", message).suggest("write numbers and booleans in quotes"))
+    let pointer = format!("/metadata/{}", pointer_segment(first));
+    let fault = Fault::new(pointer, "type", message);
+    let mut values = others.iter().map(|(_, value)| value);
+    let is_quotable = values.any(|value| value.is_number() || value.is_boolean());
+    Some(if is_quotable {
+        fault.suggest("write numbers and booleans in quotes")
+    } else {
+        fault
+    })
 }
 
 fn allowed_tools(fields: &Fields) -> Option<Fault> {

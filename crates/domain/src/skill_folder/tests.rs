@@ -190,7 +190,7 @@ fn b001_9_skills_that_keep_the_format_are_told_from_others() {
 }
 
 #[test]
-fn b001_9_a_misspelt_field_is_told_from_others() {
+fn b001_9_what_is_meant_is_suggested() {
     let text = "---\nname: pdf\ndescription: d\nlicence: MIT\nmodel: x\n---\n";
     let reading = read(vec![file("pdf/SKILL.md", text)]);
     let suggested: Vec<_> = reading
@@ -200,6 +200,12 @@ fn b001_9_a_misspelt_field_is_told_from_others() {
         .collect();
     let meant = Some("did you mean `license`?");
     assert_eq!(suggested, [("/licence", meant), ("/model", None)]);
+    let text = "---\nname: pdf\ndescription: d\nmetadata: {labels: [a], version: 1.0}\n---\n";
+    let quoted = Some("write numbers and booleans in quotes");
+    let reading = read(vec![file("pdf/SKILL.md", text)]);
+    let problem = &reading.problems[0];
+    assert_eq!(problem.suggestion.as_deref(), quoted);
+    assert!(problem.message.contains("2 of them are not"), "{problem:?}");
 }
 
 /// Names that no id can hold become some that one can.
