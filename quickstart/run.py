@@ -107,8 +107,7 @@ def estate(state: Path) -> Iterator[str | None]:
         print(f"quickstart: asking the account of the profile {os.environ['AWS_PROFILE']}, read-only")
         yield None
         return
-    port = simulator.free_port()
-    endpoint = simulator.start(port, state)
+    endpoint = simulator.start(0, state)
     os.environ |= SIMULATED | {"AWS_ENDPOINT_URL": endpoint}
     try:
         subprocess.run([sys.executable, str(ROOT / "quickstart" / "estate.py")], check=True)

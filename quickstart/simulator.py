@@ -3,8 +3,10 @@
     simulator.py start [--port N] [--state DIR]   prints the endpoint's address
     simulator.py status | stop [--port N] [--state DIR]
 
-A process id file in the state directory makes ``start`` idempotent: a
-simulator that runs is reused. Only the process named there is ever stopped.
+With port 0 the system chooses the port, so that nobody else can take it
+meanwhile. A process id file in the state directory makes ``start`` idempotent
+on a port that was named: a simulator that runs is reused. Only the process
+named there is ever stopped.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from __future__ import annotations
 import argparse
 import http.client
 import os
+import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +26,7 @@ DEFAULT_PORT = 5599
 READY_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 10.0
 POLL_S = 0.05
+LISTENS = re.compile(rb"Running on http://[0-9.]+:(\d+)")
 
 
 def _answers(port: int) -> bool:
@@ -61,43 +64,39 @@ def _read_pid(pid_file: Path) -> int | None:
     return pid if _is_running(pid) else None
 
 
-def free_port() -> int:
-    """A loopback port that nothing listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
-
-
 def start(port: int, state: Path) -> str:
-    """Run a simulator unless one runs; returns once it answers."""
+    """Run a simulator unless one runs; its address, once it answers."""
     state.mkdir(parents=True, exist_ok=True)
-    pid_file, endpoint = state / "simulator.pid", f"http://{HOST}:{port}"
-    if _read_pid(pid_file) is not None and _answers(port):
-        return endpoint
-    if _answers(port):
-        raise SystemExit(f"port {port} already serves another simulator; choose another --port")
+    pid_file, log = state / "simulator.pid", state / "simulator.log"
+    if port and _answers(port):
+        if _read_pid(pid_file) is None:
+            raise SystemExit(f"port {port} already serves another simulator; choose another --port")
+        return f"http://{HOST}:{port}"
     # Without the simulator's own machine images and their thousand snapshots.
     environment = os.environ | {"MOTO_PORT": str(port), "MOTO_EC2_LOAD_DEFAULT_AMIS": "false"}
-    with (state / "simulator.log").open("ab") as log:
+    with log.open("wb") as said:
         process = subprocess.Popen(
             [sys.executable, "-m", "moto.server", "-H", HOST, "-p", str(port)],
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+            stdout=said,
+            stderr=said,
             env=environment,
             start_new_session=True,
         )
     pid_file.write_text(str(process.pid), encoding="ascii")
     deadline = time.monotonic() + READY_TIMEOUT_S
-    while not _answers(port):
+    while True:
+        # The port that the process says it has is its own; what answers on another may be anybody's.
+        listens = LISTENS.search(log.read_bytes())
+        if listens is not None and _answers(int(listens[1])):
+            return f"http://{HOST}:{int(listens[1])}"
         if process.poll() is not None:
             pid_file.unlink(missing_ok=True)
-            raise SystemExit(f"the simulator ended at once; see {state / 'simulator.log'}")
+            raise SystemExit(f"the simulator ended at once; {log} says why:\n{log.read_text()}")
         if time.monotonic() > deadline:
             stop(state)
             raise SystemExit(f"the simulator did not answer within {READY_TIMEOUT_S:.0f} s")
         time.sleep(POLL_S)
-    return endpoint
 
 
 def stop(state: Path) -> bool:

@@ -89,8 +89,7 @@ def server(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 def simulated_account(python: Path, state: Path) -> Iterator[str]:
     """The address of a simulated account with the estate of the quickstart."""
     simulator = [str(python), str(QUICKSTART / "simulator.py")]
-    port = free_port()
-    where = ["--port", str(port), "--state", str(state / "simulator")]
+    where = ["--port", "0", "--state", str(state / "simulator")]
     endpoint = subprocess.run(
         [*simulator, "start", *where], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
@@ -100,16 +99,6 @@ def simulated_account(python: Path, state: Path) -> Iterator[str]:
         yield endpoint
     finally:
         subprocess.run([*simulator, "stop", *where], check=True)
-
-
-def free_port() -> int:
-    """A loopback port that nothing listens on at this moment."""
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def write_config(state: Path, python: Path, endpoint: str) -> Path:

@@ -23,9 +23,6 @@ use crate::limits::Place;
 use crate::state::AppState;
 use crate::transfer::TooSlow;
 
-/// How much of a body over the limit is read before the connection is given up, in bytes.
-const MAX_THROWN_AWAY: usize = 64 << 20;
-
 /// The authenticated caller, who may do what the route does.
 pub(crate) struct By(pub(crate) Caller);
 
@@ -168,9 +165,7 @@ pub(crate) struct ReadBody {
 const COPIES: usize = 2;
 
 impl ReadBody {
-    /// Reads a body; more than [`LIGHT_BODY`] of it once there is memory for all. Of one that is too large some more is
-    /// read and thrown away: a client that is still sending when the connection closes would see a broken pipe and not
-    /// the answer.
+    /// Reads a body; more than [`LIGHT_BODY`] of it once there is memory for all.
     pub(crate) async fn read(head: &Parts, body: Body, state: &AppState) -> Result<Self, ApiError> {
         let limit = state.limits.body_bytes;
         // Of unknown length: as long as it may be.
@@ -182,17 +177,15 @@ impl ReadBody {
             bytes: Vec::new(),
             share: None,
         };
+        if length > limit {
+            return Err(too_large(limit, state));
+        }
         let mut chunks = body.into_data_stream();
-        let mut seen = 0_usize;
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(|error| ApiError::new(state, unread(error)))?;
-            seen = seen.saturating_add(chunk.len());
-            if length.max(seen) > limit {
-                read.bytes = Vec::new();
-                if seen.saturating_sub(limit) > MAX_THROWN_AWAY {
-                    break;
-                }
-                continue;
+            let seen = read.bytes.len().saturating_add(chunk.len());
+            if seen > limit {
+                return Err(too_large(limit, state));
             }
             if seen > LIGHT_BODY && read.share.is_none() {
                 read.share = memory_of(head, &state.memory.bodies, length.max(seen), state).await?;
@@ -201,15 +194,7 @@ impl ReadBody {
             }
             read.bytes.extend_from_slice(&chunk);
         }
-        if length.max(seen) <= limit {
-            return Ok(read);
-        }
-        let message = format!("the body is larger than {limit} bytes");
-        let error = EngineError::new(ErrorCode::TooLarge, message);
-        Err(ApiError::new(
-            state,
-            error.with_details(json!({"limit_bytes": limit})),
-        ))
+        Ok(read)
     }
 
     /// Waits for the memory that the document takes until the request is answered. What is more than the profile allows
@@ -233,6 +218,12 @@ impl ReadBody {
         }
         Ok(None)
     }
+}
+
+fn too_large(limit: usize, state: &AppState) -> ApiError {
+    let message = format!("the body is larger than {limit} bytes");
+    let error = EngineError::new(ErrorCode::TooLarge, message);
+    ApiError::new(state, error.with_details(json!({"limit_bytes": limit})))
 }
 
 /// A share of memory for a request; none for one that has no caller, of which no body is read.

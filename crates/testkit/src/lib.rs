@@ -16,6 +16,7 @@ pub mod issuer;
 pub mod measured;
 #[cfg(feature = "fuzz")]
 pub mod mutation;
+pub mod ports;
 pub mod postgres_server;
 #[cfg(feature = "models")]
 pub mod scripted_models;

@@ -15,7 +15,6 @@
 use std::fs::{File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -23,6 +22,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::ports::free_port;
 use crate::server_process::{Programs, installed};
 
 /// Builds of the programs: below `target` what was installed, and in it the programs. They find their libraries
@@ -126,11 +126,10 @@ impl Start {
     }
 
     fn over_tcp(listens: Listens) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
         Self {
             keeps: Keeps::WhatItWrote,
             listens,
-            port: free.expect("a free port").port(),
+            port: free_port(),
         }
     }
 

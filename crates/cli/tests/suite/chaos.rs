@@ -9,13 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use charter_testkit::http_stub::{HttpStub, Reply};
+use charter_testkit::ports::free_port;
 use charter_testkit::postgres_server::{Database, PostgresServer};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -104,12 +104,7 @@ struct Replica {
 
 impl Replica {
     fn start(home: Home) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let address = format!("127.0.0.1:{port}");
+        let address = format!("127.0.0.1:{}", free_port());
         let (child, over) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
         let (kept, ended) = (Arc::clone(&child), Arc::clone(&over));
         let log = Arc::new(Mutex::new(String::new()));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -15,7 +15,7 @@ use crate::home::{Home, Server, ids, project, request, target};
 /// The simulator with its estate; stopped when it goes out of scope.
 pub(crate) struct Simulator {
     python: PathBuf,
-    port: String,
+    endpoint: String,
     state: TempDir,
 }
 
@@ -27,26 +27,23 @@ impl Simulator {
             "this test needs {} with quickstart/requirements.txt installed: `make ready` installs it",
             python.display()
         );
-        let probe = TcpListener::bind("127.0.0.1:0").unwrap();
-        let simulator = Self {
+        let mut simulator = Self {
             python,
-            port: probe.local_addr().unwrap().port().to_string(),
+            endpoint: String::new(),
             state: TempDir::new().unwrap(),
         };
-        drop(probe);
-        simulator.control("start");
+        simulator.endpoint = simulator.control("start").trim().to_owned();
         simulator.script("estate.py", &[]);
         simulator
     }
 
-    fn host(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+    fn host(&self) -> &str {
+        self.endpoint.trim_start_matches("http://")
     }
 
-    fn control(&self, command: &str) {
+    fn control(&self, command: &str) -> String {
         let state = self.state.path().to_str().unwrap();
-        let place = [command, "--port", &self.port, "--state", state];
-        self.script("simulator.py", &place);
+        self.script("simulator.py", &[command, "--port", "0", "--state", state])
     }
 
     /// A home whose tools may reach the simulator.
@@ -56,8 +53,8 @@ impl Simulator {
                 "CHARTER_TOOLS__ENVIRONMENT",
                 "AWS_ENDPOINT_URL,AWS_ACCESS_KEY_ID,AWS_SECRET_ACCESS_KEY",
             )
-            .with("CHARTER_TOOLS__EGRESS", &self.host())
-            .with("AWS_ENDPOINT_URL", &format!("http://{}", self.host()))
+            .with("CHARTER_TOOLS__EGRESS", self.host())
+            .with("AWS_ENDPOINT_URL", &self.endpoint)
             .with("AWS_ACCESS_KEY_ID", "simulated")
             .with("AWS_SECRET_ACCESS_KEY", "simulated")
     }
@@ -76,7 +73,7 @@ impl Simulator {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.state.path())
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("AWS_ENDPOINT_URL", format!("http://{}", self.host()))
+            .env("AWS_ENDPOINT_URL", &self.endpoint)
             .env("AWS_ACCESS_KEY_ID", "simulated")
             .env("AWS_SECRET_ACCESS_KEY", "simulated")
             .arg(project().join("quickstart").join(name))
