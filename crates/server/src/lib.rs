@@ -17,6 +17,7 @@ mod metrics;
 mod openapi;
 mod operations;
 mod protected_resource;
+mod query;
 mod routes;
 mod serve;
 mod shares;

@@ -18,6 +18,7 @@ use utoipa::openapi::PathItem;
 use utoipa::openapi::path::Operation;
 
 use crate::mcp;
+use crate::query::QueryNames;
 
 /// What an operation needs of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -272,7 +273,14 @@ fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), 
 
 /// The operations of REST by where they are.
 #[derive(Debug)]
-pub(crate) struct Operations(HashMap<(Method, String), String>);
+pub(crate) struct Operations(HashMap<(Method, String), Described>);
+
+/// An operation: its id, and the query parameters that it takes.
+#[derive(Debug, Clone)]
+struct Described {
+    id: String,
+    query: QueryNames,
+}
 
 impl Operations {
     /// Those that the OpenAPI document describes.
@@ -281,26 +289,47 @@ impl Operations {
         let mut found = HashMap::new();
         for (path, item) in &described.paths.paths {
             for (method, operation) in methods(item) {
-                let id = operation.operation_id.clone().unwrap_or_default();
-                found.insert((method, path.clone()), id);
+                let operation = Described {
+                    id: operation.operation_id.clone().unwrap_or_default(),
+                    query: QueryNames::of(operation),
+                };
+                found.insert((method, path.clone()), operation);
             }
         }
         for path in crate::routes::taken_paths() {
-            for (method, id) in [
-                (Method::GET, "show_agent_skill"),
-                (Method::PUT, "put_agent_skill"),
-                (Method::DELETE, "delete_agent_skill"),
-            ] {
-                let place = (method, path.clone());
-                found.entry(place).or_insert_with(|| id.to_owned());
+            for method in [Method::GET, Method::PUT, Method::DELETE] {
+                let one = found.get(&(method.clone(), crate::routes::ONE_SKILL.to_owned()));
+                if let Some(one) = one.cloned() {
+                    found.entry((method, path.clone())).or_insert(one);
+                }
             }
         }
         for (path, methods) in UNDESCRIBED {
             for method in methods {
-                found.insert((method, path.to_owned()), "a2a_push".to_owned());
+                let push = Described {
+                    id: "a2a_push".to_owned(),
+                    query: QueryNames::Any,
+                };
+                found.insert((method, path.to_owned()), push);
             }
         }
         Self(found)
+    }
+
+    /// The operation that a route carries out.
+    fn at(&self, method: &Method, path: &str) -> Option<&Described> {
+        // A HEAD needs what a GET needs.
+        let method = if method == Method::HEAD {
+            &Method::GET
+        } else {
+            method
+        };
+        self.0.get(&(method.clone(), path.to_owned()))
+    }
+
+    /// The query parameters that a route takes; `None` for one that no document describes.
+    pub(crate) fn query(&self, method: &Method, path: &str) -> Option<&QueryNames> {
+        self.at(method, path).map(|operation| &operation.query)
     }
 
     /// Lets a caller carry out what a route does; a route that no document describes is nobody's.
@@ -310,15 +339,8 @@ impl Operations {
         path: &str,
         caller: &Caller,
     ) -> Result<(), EngineError> {
-        // Whoever may get something may ask for its head.
-        let method = if method == Method::HEAD {
-            &Method::GET
-        } else {
-            method
-        };
-        let operation = self.0.get(&(method.clone(), path.to_owned()));
-        match operation {
-            Some(operation) => admit(operation, caller),
+        match self.at(method, path) {
+            Some(operation) => admit(&operation.id, caller),
             None => admit_to(path, None, caller),
         }
     }
@@ -391,7 +413,8 @@ mod tests {
     /// Every path of the router under the API is found by the path that the router matched.
     #[test]
     fn every_operation_is_found_by_its_path() {
-        let found: BTreeSet<String> = Operations::new().0.into_values().collect();
+        let found = Operations::new().0.into_values();
+        let found: BTreeSet<String> = found.map(|operation| operation.id).collect();
         let mut expected = described();
         expected.insert("a2a_push".to_owned());
         assert_eq!(found, expected);

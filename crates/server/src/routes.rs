@@ -51,7 +51,7 @@ use utoipa_axum::routes;
 use crate::error::{ALLOW, ApiError};
 use crate::state::AppState;
 
-pub(crate) use agent_skills::taken_paths;
+pub(crate) use agent_skills::{ONE_SKILL, taken_paths};
 
 /// The API under `/v1` and the A2A protocol, with their description.
 pub(crate) fn api() -> OpenApiRouter<AppState> {

@@ -16,6 +16,7 @@ use crate::headers;
 use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
 use crate::operations::Operations;
+use crate::query;
 use crate::routes::{self, Readiness};
 use crate::shares::{Memory, Use};
 use crate::telemetry::JoinTrace;
@@ -109,6 +110,10 @@ pub fn router(state: AppState) -> Router {
         .merge(routes::pages())
         .merge(crate::protected_resource::routes())
         .merge(crate::mcp::mounted(&state))
+        .route_layer(middleware::from_fn_with_state(
+            state.clone(),
+            query::known_alone,
+        ))
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
         .layer(middleware::from_fn_with_state(state.clone(), limits::admit))

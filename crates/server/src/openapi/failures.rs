@@ -194,8 +194,9 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
         .as_str()
         .is_some_and(|id| REACHING_OUT.contains(&id));
     let known = [
+        // Each refuses query parameters that it does not take.
         (
-            read,
+            true,
             "400",
             "The request cannot be read, or is no valid one",
         ),

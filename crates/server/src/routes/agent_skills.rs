@@ -36,6 +36,9 @@ const MAX_PAGE: usize = 1_000;
 /// Where the skills are.
 const ROOT: &str = "/v1/agent-skills/";
 
+/// The path of one skill.
+pub(crate) const ONE_SKILL: &str = "/v1/agent-skills/{id}";
+
 /// What comes after [`ROOT`] and is asked for with POST.
 const TAKEN_WORDS: [&str; 4] = ["search", "bulk", "import", "lint"];
 

@@ -1,0 +1,197 @@
+//! Query strings, of every route: a parameter that an operation does not take is refused. One that is misspelled would
+//! else read as absent, and an answer without it as the answer.
+//!
+//! Which parameters an operation takes is read from its description, the one that clients get. The typed values are
+//! read by [`Asked`](crate::extract::Asked).
+
+use std::collections::BTreeSet;
+
+use axum::extract::{MatchedPath, Query, Request, State};
+use axum::http::{Method, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use charter_contract::validate::nearest;
+use charter_contract::violation::{Stage, Violation, pointer_segment};
+use charter_engine::EngineError;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::path::{Operation, ParameterIn};
+
+use crate::error::ApiError;
+use crate::state::AppState;
+
+/// The query parameters that an operation takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum QueryNames {
+    /// These, and no others.
+    Known(BTreeSet<String>),
+    /// Any: the A2A protocol passes over what a newer version of it may have (section 5.7).
+    Any,
+}
+
+/// Unknown parameters that an error names.
+const MOST_NAMED: usize = 20;
+
+/// The tag of the operations of the A2A protocol.
+const A2A: &str = "a2a";
+
+impl QueryNames {
+    /// The names that the description of an operation lists.
+    pub(crate) fn of(operation: &Operation) -> Self {
+        let mut tags = operation.tags.iter().flatten();
+        if tags.any(|tag| tag == A2A) {
+            return Self::Any;
+        }
+        let parameters = operation.parameters.iter().flatten();
+        let names = parameters.filter_map(|parameter| match parameter {
+            RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => {
+                Some(parameter.name.clone())
+            }
+            RefOr::T(_) | RefOr::Ref(_) => None,
+        });
+        Self::Known(names.collect())
+    }
+
+    /// Refuses an address with a parameter that the operation does not take, with every such parameter and the names
+    /// that it takes.
+    fn check(&self, uri: &Uri) -> Result<(), EngineError> {
+        let Self::Known(known) = self else {
+            return Ok(());
+        };
+        if uri.query().is_none_or(str::is_empty) {
+            return Ok(());
+        }
+        // A query that cannot be read is refused by the reader of the values.
+        let Ok(Query(given)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else {
+            return Ok(());
+        };
+        let names: BTreeSet<String> = given.into_iter().map(|(name, _)| name).collect();
+        let unknown = names.iter().filter(|name| !known.contains(*name));
+        let violations: Vec<Violation> = unknown
+            .take(MOST_NAMED)
+            .map(|name| Violation {
+                stage: Stage::Schema,
+                pointer: format!("/{}", pointer_segment(name)),
+                keyword: "unknown".to_owned(),
+                message: format!("unknown query parameter `{}`", pointer_segment(name)),
+                suggestion: Some(suggestion(name, known)),
+            })
+            .collect();
+        if violations.is_empty() {
+            return Ok(());
+        }
+        Err(EngineError::unfit("the query", &violations))
+    }
+}
+
+/// The name that may be meant, and all names that the operation takes.
+fn suggestion(name: &str, known: &BTreeSet<String>) -> String {
+    let of_it = |known: &&String| {
+        let rest = known.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('_'))
+    };
+    let meant = nearest(name, known.iter().map(String::as_str));
+    let meant = meant.or_else(|| {
+        let longer = known.iter().find(of_it)?;
+        Some(format!("did you mean `{longer}`?"))
+    });
+    let all: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let all = match all.as_slice() {
+        [] => "this takes no query parameters".to_owned(),
+        all => format!("this takes {}", all.join(", ")),
+    };
+    match meant {
+        Some(meant) => format!("{meant} {all}"),
+        None => all,
+    }
+}
+
+/// Refuses a request with a query parameter that its operation does not take. Pages and probes are none of the
+/// operations.
+pub(crate) async fn known_alone(
+    State(state): State<AppState>,
+    matched: Option<MatchedPath>,
+    method: Method,
+    request: Request,
+    next: Next,
+) -> Response {
+    let path = matched.as_ref().map_or("", MatchedPath::as_str);
+    let checked = match state.operations.query(&method, path) {
+        Some(names) => names.check(request.uri()),
+        None => Ok(()),
+    };
+    match checked {
+        Ok(()) => next.run(request).await,
+        Err(error) => ApiError::new(&state, error).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::error_code::ErrorCode;
+
+    use super::*;
+    use crate::operations::Operations;
+
+    fn refused(method: &Method, path: &str, query: &str) -> Option<EngineError> {
+        let operations = Operations::new();
+        let names = operations.query(method, path).unwrap();
+        let uri: Uri = format!("{path}{query}").parse().unwrap();
+        names.check(&uri).err()
+    }
+
+    fn suggested(path: &str, query: &str) -> Vec<String> {
+        let refused = refused(&Method::GET, path, query).unwrap();
+        assert_eq!(refused.code, ErrorCode::InvalidRequest);
+        let violations = refused.violations_found().into_iter();
+        violations
+            .map(|found| format!("{} {}", found.pointer, found.suggestion.unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_refused_with_the_one_that_may_be_meant() {
+        let guardrails = "/v1/resolve/guardrails";
+        let all = "this takes `agent_id`, `domain`, `persona`, `skill_id`";
+        assert_eq!(
+            suggested(guardrails, "?skill=x.y&domian=x&domain=x&q=1"),
+            [
+                format!("/domian did you mean `domain`? {all}"),
+                format!("/q {all}"),
+                format!("/skill did you mean `skill_id`? {all}"),
+            ]
+        );
+        assert_eq!(
+            suggested("/v1/keys", "?x"),
+            ["/x this takes `after`, `limit`"]
+        );
+        assert_eq!(
+            suggested("/v1/caller", "?%73cope=all"),
+            ["/scope this takes no query parameters"]
+        );
+    }
+
+    #[test]
+    fn known_parameters_and_no_query_pass() {
+        for (method, path, query) in [
+            (
+                Method::GET,
+                "/v1/resolve/guardrails",
+                "?skill_id=a&persona=b",
+            ),
+            (Method::GET, "/v1/keys", ""),
+            (Method::GET, "/v1/keys", "?"),
+            (Method::HEAD, "/v1/keys", "?limit=1"),
+            (Method::GET, "/v1/evidence", "?type=config_snapshot"),
+            (Method::DELETE, "/v1/agent-skills/search", "?force=true"),
+            (Method::GET, "/a2a/v1/tasks", "?pageSize=1&newer=1"),
+        ] {
+            let refused = refused(&method, path, query);
+            assert!(refused.is_none(), "{method} {path}{query}: {refused:?}");
+        }
+        let searched = refused(&Method::GET, "/v1/agent-skills/search", "?force=true");
+        assert!(
+            searched.is_some(),
+            "a skill that is called `search` is read"
+        );
+    }
+}
