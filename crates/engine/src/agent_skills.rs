@@ -18,7 +18,8 @@ use charter_contract::ids::SkillId;
 use charter_contract::number;
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
-use charter_contract::violation::Report;
+use charter_contract::validate::nearest;
+use charter_contract::violation::{Report, Stage, Violation};
 use charter_domain::link_graph::{LayerOf, LinkFinding, Place, SkillNode};
 use charter_search::embed::Vector;
 use charter_search::{EmbeddedQuery, SlotLayer, discover};
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::routing::refused;
-use crate::{Caller, Engine, EngineError, Role};
+use crate::{Caller, Engine, EngineError, Role, SkillGrants};
 
 pub use import::{SentFile, SkillsImported, SkillsSent};
 pub(crate) use index::SkillIndexes;
@@ -45,6 +46,9 @@ const TOP_K: usize = 10;
 
 /// Most hits of a search.
 const MAX_TOP_K: usize = 100;
+
+/// Unknown skills that an error names: each is compared with every known one.
+const MOST_NAMED: usize = 20;
 
 /// A skill as discovery and navigation show it: never its instruction or vector (B001-3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -372,6 +376,39 @@ impl Engine {
                 }
             }
         })
+    }
+
+    /// Refuses grants of skills that the caller does not see: a misspelled id would open nothing, and later perhaps
+    /// something else.
+    pub(crate) fn must_know_skills(
+        &self,
+        caller: &Caller,
+        grants: &SkillGrants,
+    ) -> Result<(), EngineError> {
+        let SkillGrants::Only(ids) = grants else {
+            return Ok(());
+        };
+        let violations: Vec<Violation> = self.skills().read(caller, |indexes, access| {
+            let view = indexes.view(&caller.tenant);
+            let is_there = |id: &SkillId| {
+                let found = view.find(id);
+                found.is_some_and(|(place, _)| access.reach.contains(place))
+            };
+            let unknown = ids.iter().filter(|id| !is_there(id)).take(MOST_NAMED);
+            unknown
+                .map(|id| {
+                    let reached = access.reach.places().filter_map(|place| view.node(place));
+                    Violation {
+                        stage: Stage::Consistency,
+                        pointer: "/agent_skills".to_owned(),
+                        keyword: "reference".to_owned(),
+                        message: format!("there is no agent skill `{id}`"),
+                        suggestion: nearest(id.as_str(), reached.map(|node| node.id.as_str())),
+                    }
+                })
+                .collect()
+        });
+        EngineError::must_be_none("the order of a key", &violations)
     }
 
     /// The scope that a skill in the caller's reach comes from.

@@ -42,7 +42,8 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` for whoever is no admin, and for a key that may do more than the caller;
-    /// `invalid_request` for a life of no or too many seconds, and for a first key that would let no admin in.
+    /// `invalid_request` for a life of no or too many seconds, for agent skills that do not exist, and for a first key
+    /// that would let no admin in.
     pub async fn create_key(
         &self,
         caller: &Caller,
@@ -77,6 +78,7 @@ impl Engine {
             rotated_from: None,
         })?;
         must_hold(caller, &key.rights)?;
+        self.must_know_skills(caller, &key.rights.agent_skills)?;
         self.must_let_an_admin_in(&key).await?;
         let told = vec![about(caller, &key, "created", now)];
         self.store().create_key(&key, told).await?;

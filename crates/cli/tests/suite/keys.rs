@@ -10,6 +10,7 @@ use crate::home::{Api, Home, Key, Server, ids};
 use crate::playbooks::{PLAYBOOK, confirm, decide, path_of, purge, settled, waiting_run_of};
 use crate::service::Service;
 use crate::shared::Tenants;
+use crate::skills::{leaf, put};
 
 /// Two admins of two tenants, and an operator.
 const KEYS: [Key; 3] = [
@@ -249,6 +250,7 @@ fn a_rotated_key_takes_over() {
 fn a_key_may_do_no_more_than_who_makes_it() {
     let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
+    put(&ann, &leaf("net", "mend the network")).expect(201);
     let held = json!({"name": "limited", "role": "admin", "catalogue": "editor", "tier": "basic",
         "agent_skills": ["net"], "scopes": ["admin:read", "admin:write"]});
     let limited = make(&ann, held);
@@ -278,6 +280,37 @@ fn a_key_may_do_no_more_than_who_makes_it() {
         .key("ope")
         .post("/v1/keys", &least)
         .fails(403, "permission_denied");
+}
+
+/// A misspelled grant opens nothing, and a skill of that name that comes later is perhaps another.
+#[test]
+fn a_key_for_agent_skills_that_do_not_exist_is_refused_with_the_nearest() {
+    let server = Tenants::with_keys(&KEYS);
+    let ann = server.key("ann");
+    put(&ann, &leaf("sql.migration", "migrate databases")).expect(201);
+    put(&server.key("uma"), &leaf("billing", "refund customers")).expect(201);
+    let order = |skills: &[&str]| json!({"name": "reads", "agent_skills": skills});
+    let refused = ann.post(
+        "/v1/keys",
+        &order(&["sql.migraton", "billing", "sql.migration"]),
+    );
+    refused.clone().fails(400, "invalid_request");
+    let violations = &refused.body["technical_details"]["violations"];
+    let said = violations.as_array().unwrap().iter();
+    let said = said.map(|one| (one["message"].as_str().unwrap(), &one["suggestion"]));
+    assert_eq!(
+        said.collect::<Vec<_>>(),
+        [
+            ("there is no agent skill `billing`", &Value::Null),
+            (
+                "there is no agent skill `sql.migraton`",
+                &json!("did you mean `sql.migration`?")
+            ),
+        ]
+    );
+    make(&ann, order(&["sql.migration"]));
+    make(&ann, order(&["*"]));
+    make(&ann, order(&[]));
 }
 
 /// Ruling 33: the user who creates or rotates a key learns its secret. So the key approves no call that its makers

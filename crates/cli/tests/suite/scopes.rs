@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::home::{Api, Home, Server};
 use crate::packages::backups;
 use crate::shared::Tenants;
+use crate::skills::{leaf, put};
 
 /// Operations that anybody may call.
 const OPEN: [&str; 5] = [
@@ -197,6 +198,7 @@ fn viewers_look_and_editors_register() {
 #[test]
 fn a_caller_may_know_who_it_is() {
     let (_home, server) = served();
+    put(&server.key("ann"), &leaf("sql", "look after databases")).expect(201);
     let order = json!({
         "name": "looks", "user": "bea", "role": "operator", "catalogue": "viewer", "agent_skills": ["sql"],
         "scopes": ["runs:read"],

@@ -45,7 +45,7 @@ pub(crate) fn delete(api: &Api, path: &str) -> Answer {
     api.call("DELETE", &path, &[], Vec::new())
 }
 
-fn leaf(id: &str, summary: &str) -> Value {
+pub(crate) fn leaf(id: &str, summary: &str) -> Value {
     json!({
         "skill_id": id, "summary": summary, "is_folder": false, "sub_skills": [],
         "instruction": format!("INSTRUCTION-OF-{id}"),

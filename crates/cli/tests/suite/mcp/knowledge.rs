@@ -44,11 +44,11 @@ fn served() -> Callers {
         ("olga", "acme", "olga", "operator"),
         ("eve", "umbra", "eve", "operator"),
     ]);
+    let olga = server.key("olga");
+    fill(&olga);
     let order = json!({"name": "tests", "user": "ned", "role": "user", "agent_skills": ["sql"]});
     let made = server.api.post("/v1/keys", &order).expect(201);
     let ned = server.api.with_key(made["secret"].as_str().unwrap());
-    let olga = server.key("olga");
-    fill(&olga);
     let eve = server.key("eve");
     Callers { olga, ned, eve }
 }
