@@ -197,7 +197,7 @@ bounds! {
     CEL_PATTERN_BYTES = 512, Bytes;
     /// Memory that such a regular expression takes when compiled.
     CEL_PATTERN_MEMORY = 256 * KIB, Bytes;
-    /// Guardrails that bear on one call.
+    /// Guardrails that bear on one call, or on one answer without a call.
     GUARDRAILS_PER_CALL = 500, Count;
     /// The Cedar text of one policy.
     CEDAR_BYTES = 64 * KIB, Bytes;

@@ -113,13 +113,39 @@ impl Report {
 
     /// Usable, and worth a look.
     pub fn warn(&mut self, pointer: impl Into<String>, keyword: &str, message: String) {
+        self.add_warning(pointer.into(), keyword, message, None);
+    }
+
+    /// Usable, and worth a look, with what to write instead.
+    pub fn advise(
+        &mut self,
+        pointer: impl Into<String>,
+        keyword: &str,
+        message: String,
+        suggestion: &str,
+    ) {
+        self.add_warning(
+            pointer.into(),
+            keyword,
+            message,
+            Some(suggestion.to_owned()),
+        );
+    }
+
+    fn add_warning(
+        &mut self,
+        pointer: String,
+        keyword: &str,
+        message: String,
+        suggestion: Option<String>,
+    ) {
         if self.warnings.len() < MAX_VIOLATIONS {
             self.warnings.push(Violation {
                 stage: Stage::Meaning,
-                pointer: pointer.into(),
+                pointer,
                 keyword: keyword.into(),
                 message,
-                suggestion: None,
+                suggestion,
             });
         }
     }

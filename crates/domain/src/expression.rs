@@ -201,6 +201,15 @@ impl LazyCondition {
             Err(error) => Err(error.clone()),
         }
     }
+
+    /// Whether the expression uses one of these names. One that was not asked yet, or does not compile, uses none.
+    #[must_use]
+    pub fn uses(&self, names: &[&str]) -> bool {
+        match self.compiled.get() {
+            Some(Ok(condition)) => condition.reads.names().any(|name| names.contains(&name)),
+            Some(Err(_)) | None => false,
+        }
+    }
 }
 
 fn operators(source: &str) -> usize {

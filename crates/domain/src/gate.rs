@@ -6,6 +6,7 @@
 //! says ([`weigh`]), and so is its explanation. Must not know runs or storage: what it judges is
 //! given to it.
 
+mod answer;
 mod considered;
 mod finding;
 mod policies;
@@ -18,8 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::expression::{Fact, Facts, Numbers};
-use crate::guardrail::{EffectClass, Resolved};
+use crate::guardrail::{EffectClass, RequestTags, Resolved};
 
+pub use answer::decide_answer;
 pub use considered::{Considered, Says, Why, rate_limit};
 pub use finding::{Asked, Finding};
 
@@ -243,6 +245,10 @@ pub struct Question<'a> {
     pub permitted: bool,
     /// The guardrails that bear on the subject, in order of resolution.
     pub guardrails: &'a [Resolved],
+    /// The request that the call is for.
+    pub tags: &'a RequestTags,
+    /// The domain of the skill or playbook; absent for what has none of its own, where the tool's counts.
+    pub domain: Option<&'a str>,
     /// The step's surroundings.
     pub safety: Safety<'a>,
     /// Whether the effect was begun before and nobody knows how it ended, and the tool does not
@@ -330,12 +336,14 @@ fn described(tool: &Tool) -> Value {
 /// described.
 fn facts<'v>(tool: &'v Value, question: &'v Question<'_>) -> Facts<'v> {
     let numbers = Numbers::among(&question.tool.parameters);
+    let domain = question.domain.unwrap_or(question.tool.domain.as_ref());
     [
         ("tool", Fact::Value(tool)),
         ("parameters", Fact::Parameters(question.parameters, numbers)),
         ("dry_run", Fact::Flag(question.dry_run)),
     ]
     .into_iter()
+    .chain(question.tags.facts(domain))
     .collect()
 }
 

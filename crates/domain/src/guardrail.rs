@@ -1,17 +1,27 @@
 //! Which guardrails bear on something, and what they say about one effect.
 //!
 //! Resolution is a union: every match of the tenant and of the global layer, in the order skill,
-//! agent, domain, global (seed 000 §2.5, rulings 5 and 6). What they say about one effect evaluates
-//! exceptions first (B000-12); what follows from it is the gate's business.
+//! agent, domain, global (seed 000 §2.5, rulings 5 and 6); within a level those that list the persona
+//! come first. Exceptions are evaluated first (B000-12); what follows from a guardrail that bears on an
+//! effect is the business of the gate.
 
 use std::sync::Arc;
 
 use charter_contract::catalogue::guardrail::{Enforcement, Guardrail, GuardrailScope};
+use charter_contract::catalogue::tags::Flow;
+use charter_contract::catalogue::vocabulary::Tier;
+use charter_contract::ids::Label;
 use charter_contract::text::Text;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{Found, View};
-use crate::expression::{Budget, ExpressionError, Facts, LazyCondition, Roots};
+use crate::expression::{Budget, ExpressionError, Fact, Facts, LazyCondition, Roots};
 use crate::glob;
+use crate::persona::{self, PersonaFit};
+
+/// The names that an expression has of a call, and of nothing else.
+const OF_A_CALL: [&str; 3] = ["tool", "parameters", "dry_run"];
 
 /// What guardrails are resolved for. Absent levels match nothing on that level.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,6 +32,33 @@ pub struct Subject<'a> {
     pub agent: Option<&'a str>,
     /// Its domain.
     pub domain: Option<&'a str>,
+    /// The persona that is answered. Absent: guardrails bear independently of the personas that they list.
+    pub persona: Option<&'a str>,
+}
+
+/// The request that a call or an answer is for, as far as guardrails read it (seed 000 §2.10).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestTags {
+    /// How it is answered; absent for a plan or a mission, which answers no request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Flow>,
+    /// The persona that it is answered for.
+    pub persona: Label,
+    /// The tier that it is answered on.
+    pub tier: Tier,
+}
+
+impl RequestTags {
+    /// The names that expressions have of it, with the domain of the answer. An absent flow reads as an empty text.
+    #[must_use]
+    pub fn facts<'v>(&'v self, domain: &'v str) -> [(&'v str, Fact<'v>); 4] {
+        [
+            ("flow", Fact::Text(self.flow.map_or("", Flow::as_str))),
+            ("domain", Fact::Text(domain)),
+            ("persona", Fact::Text(self.persona.as_str())),
+            ("tier", Fact::Text(self.tier.as_str())),
+        ]
+    }
 }
 
 /// A guardrail that bears on the subject.
@@ -65,7 +102,7 @@ impl Conditions {
 }
 
 /// Every guardrail that bears on the subject, strictest level of scope first: skill, agent,
-/// domain, global; by id within a level; each once.
+/// domain, global; within a level those that list the persona first, then by id; each once.
 #[must_use]
 pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
     let anything = subject.skill.or(subject.domain).unwrap_or_default();
@@ -80,16 +117,30 @@ pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
         .filter_map(|(scope, target)| Some((scope, target?)))
         .flat_map(|(scope, target)| {
             let near = view.guardrails_near(scope, target).into_iter();
-            near.filter_map(move |(found, conditions)| {
+            let bearing = near.filter_map(|(found, conditions)| {
+                let fit = fit(found.document(), subject.persona)?;
                 let matched = matching_glob(found.document(), target)?;
-                Some(Resolved {
+                let resolved = Resolved {
                     found,
                     matched,
                     conditions,
-                })
-            })
+                };
+                Some((fit, resolved))
+            });
+            let mut bearing: Vec<(PersonaFit, Resolved)> = bearing.collect();
+            // Stable: those that fit alike stay in the order of their ids.
+            bearing.sort_by_key(|(fit, _)| *fit);
+            bearing.into_iter().map(|(_, resolved)| resolved)
         })
         .collect()
+}
+
+/// How a guardrail fits the persona that is answered.
+fn fit(guardrail: &Guardrail, persona: Option<&str>) -> Option<PersonaFit> {
+    match persona {
+        Some(persona) => persona::fit(&guardrail.personas, persona),
+        None => Some(PersonaFit::General),
+    }
 }
 
 fn matching_glob(guardrail: &Guardrail, target: &str) -> Option<String> {
@@ -106,6 +157,8 @@ pub enum EffectClass {
     Read,
     /// It writes.
     Write,
+    /// No tool is called: it is the answer to a request.
+    Answer,
 }
 
 /// What one guardrail says about an effect.
@@ -120,7 +173,7 @@ pub enum Word<'a> {
     Excepted(&'a Text),
     /// Its `when` is false.
     Elsewhere(&'a Text),
-    /// It has no `when`, so it bears on writes only, and this only reads.
+    /// It has no `when`, so it bears on writes only, and this writes nothing.
     OnWritesOnly,
 }
 
@@ -138,8 +191,9 @@ pub fn strictest_first(guardrails: &[Resolved]) -> impl Iterator<Item = &Resolve
 /// guardrails that bear on the effect.
 ///
 /// A guardrail without `when` bears on writes only; one with `when` bears where it holds, and
-/// where it fails to answer too: a broken rule does not open a door. An exception bears where its
-/// condition holds, and nowhere else.
+/// where it fails to answer too: a broken rule does not open a door. On an answer without a call bears what is about the
+/// request: a `when` that has no answer without the call is about calls. An exception bears where its condition holds,
+/// and nowhere else.
 #[must_use]
 pub fn word<'a>(
     resolved: &'a Resolved,
@@ -159,12 +213,15 @@ pub fn word<'a>(
     }
     match (&guardrail.when, &conditions.when) {
         (None, _) => match class {
-            EffectClass::Read => return Word::OnWritesOnly,
+            EffectClass::Read | EffectClass::Answer => return Word::OnWritesOnly,
             EffectClass::Write => {}
         },
         (Some(when), Some(condition)) => match condition.holds(facts, budget) {
             Ok(true) => {}
             Ok(false) => return Word::Elsewhere(when),
+            Err(_) if class == EffectClass::Answer && condition.uses(&OF_A_CALL) => {
+                return Word::Elsewhere(when);
+            }
             Err(error) => note = Some(unanswered("condition", when, &error)),
         },
         (Some(_), None) => {}

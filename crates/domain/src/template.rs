@@ -1,7 +1,8 @@
 //! Which template renders an output, and the rendering itself.
 //!
-//! Resolution (seed 000 §2.7, B000-14): the output type must match; then skill, agent, domain,
-//! global default; within a level the tenant's before the global one. Rendering fills `{{name}}`
+//! Resolution (seed 000 §2.7, B000-14): the output type must match, and the tier must reach the
+//! template; then skill, agent, domain, global default; within a level one for the persona before one
+//! for every persona, then the tenant's before the global one. Rendering fills `{{name}}`
 //! in every text of the structure. A text that is exactly one placeholder takes the value with
 //! its type. A placeholder without a value is an error that names it; a value that is filled in
 //! is never looked at again.
@@ -18,7 +19,7 @@ mod text;
 
 use charter_contract::bounds::{FILLED_BYTES, JSON_LEVELS, TEMPLATE_BYTES, TEMPLATE_OPERATORS};
 use charter_contract::catalogue::template::Template;
-use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::catalogue::vocabulary::{Status, Tier};
 use charter_contract::filling::Overfull;
 use minijinja::ErrorKind;
 use schemars::JsonSchema;
@@ -29,6 +30,7 @@ use self::fill::Part;
 pub use self::fill::{PlainStructure, Structure};
 use self::text::Text;
 use crate::catalogue::{Found, View};
+use crate::persona::{self, PersonaFit};
 
 /// Characters of a text or message that an error quotes.
 const QUOTED: usize = 80;
@@ -69,6 +71,10 @@ pub struct Wanted<'a> {
     pub agent: Option<&'a str>,
     /// The domain.
     pub domain: Option<&'a str>,
+    /// The persona that is answered.
+    pub persona: &'a str,
+    /// The tier that is answered on; a template above it is passed over.
+    pub tier: Tier,
 }
 
 /// The template that renders what is wanted, and the level that it was found on.
@@ -77,16 +83,24 @@ pub fn resolve(view: &View, wanted: Wanted<'_>) -> Option<(Found<Template>, Leve
     view.templates()
         .filter(|found| found.document().status == Status::Active)
         .filter(|found| found.document().output_type.as_ref() == wanted.output_type)
+        .filter(|found| found.document().tier <= wanted.tier)
         .filter_map(|found| {
-            let level = level_of(found.document(), wanted)?;
-            Some((found, level))
+            let place = place_of(found.document(), wanted)?;
+            Some((found, place))
         })
-        .min_by(|(a, a_level), (b, b_level)| {
-            a_level
-                .cmp(b_level)
+        .min_by(|(a, a_place), (b, b_place)| {
+            a_place
+                .cmp(b_place)
                 .then_with(|| b.won.is_tenant().cmp(&a.won.is_tenant()))
                 .then_with(|| a.document().template_id.cmp(&b.document().template_id))
         })
+        .map(|(found, (level, _))| (found, level))
+}
+
+/// The place of a template in the chain: its level, then how it fits the persona.
+fn place_of(template: &Template, wanted: Wanted<'_>) -> Option<(Level, PersonaFit)> {
+    let fit = persona::fit(&template.personas, wanted.persona)?;
+    Some((level_of(template, wanted)?, fit))
 }
 
 /// The field of findings by which they are listed, largest first: the hint `sort_by`.

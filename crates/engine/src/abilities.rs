@@ -4,6 +4,7 @@ use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::text::Text;
 use charter_domain::catalogue::{Found, View};
+use charter_domain::tier::{agent_served, playbook_served, skill_served};
 
 use crate::{Caller, Engine};
 
@@ -23,14 +24,16 @@ pub struct Ability {
 }
 
 impl Engine {
-    /// The active skills, playbooks and kinds of missions of the caller's view, by id; candidates that
-    /// nobody has accepted are left out.
+    /// The active skills, playbooks and kinds of missions of the caller's view, by id; candidates that were not accepted
+    /// are left out, and what the caller's tier does not reach.
     #[must_use]
     pub fn abilities(&self, caller: &Caller) -> Vec<Ability> {
         let view = self.live().view(&caller.tenant);
         let skills = view.skills().filter_map(|found| {
             let skill = found.document();
-            let offered = skill.status == Status::Active && !skill.is_candidate;
+            let offered = skill.status == Status::Active
+                && !skill.is_candidate
+                && skill_served(&view, skill).reaches(caller.tier);
             offered.then(|| Ability {
                 id: skill.skill_id.to_string(),
                 name: skill.display_name.to_string(),
@@ -46,7 +49,9 @@ impl Engine {
         });
         let playbooks = view.playbooks().filter_map(|found| {
             let playbook = found.document();
-            let offered = playbook.status == Status::Active && !playbook.is_candidate;
+            let offered = playbook.status == Status::Active
+                && !playbook.is_candidate
+                && playbook_served(&view, playbook).reaches(caller.tier);
             offered.then(|| Ability {
                 id: playbook.playbook_id.to_string(),
                 name: playbook.name.to_string(),
@@ -78,12 +83,15 @@ impl Engine {
         all
     }
 
-    /// The active agents of the caller's view, by id: their names for people.
+    /// The active agents of the caller's view that its tier reaches, by id: their names for people.
     #[must_use]
     pub fn agent_names(&self, caller: &Caller) -> Vec<String> {
         let view = self.live().view(&caller.tenant);
-        let active = |found: &Found<AgentManifest>| found.document().status == Status::Active;
-        let agents = view.agents().filter(active);
+        let offered = |found: &Found<AgentManifest>| {
+            let agent = found.document();
+            agent.status == Status::Active && agent_served(agent).reaches(caller.tier)
+        };
+        let agents = view.agents().filter(offered);
         agents
             .map(|found| found.document().display_name.to_string())
             .collect()

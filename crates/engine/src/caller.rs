@@ -10,6 +10,7 @@ use charter_contract::ids::{KeyId, TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
 use charter_contract::scope::Scope;
 use charter_domain::person::Person;
+use charter_domain::tier::Served;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -178,6 +179,28 @@ impl Caller {
             return Ok(());
         }
         Err(EngineError::new(ErrorCode::PermissionDenied, rule))
+    }
+
+    /// Refuses a document that is not served on the caller's tier; `what` is its kind.
+    pub(crate) fn must_reach(
+        &self,
+        served: Served,
+        what: &str,
+        id: &str,
+    ) -> Result<(), EngineError> {
+        let message = match served {
+            served if served.reaches(self.tier) => return Ok(()),
+            Served::From(tier) => format!(
+                "the {what} `{id}` is served from the tier {tier} on, and this is asked on the tier {}",
+                self.tier
+            ),
+            Served::Never => {
+                format!(
+                    "the {what} `{id}` is served on no tier: its agent supports none that it needs"
+                )
+            }
+        };
+        Err(EngineError::new(ErrorCode::PermissionDenied, message))
     }
 }
 

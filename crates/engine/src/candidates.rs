@@ -15,15 +15,16 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::AgentId;
+use charter_contract::ids::{AgentId, DomainId};
 use charter_domain::candidate::{Brief, CandidateKey, Wanted, Words, breaches};
 use charter_domain::catalogue::{Origin, View};
+use charter_domain::tier::{playbook_served, skill_served};
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 
 use crate::requests::{Asked, Classified};
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, Engine, EngineError, Tier};
 
 pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
 pub use generator::{Composer, Generator, GeneratorError};
@@ -37,6 +38,17 @@ const MAX_APPROACHES: usize = 10;
 pub(crate) struct Proposal {
     pub(crate) document: Document,
     pub(crate) origin: Arc<Origin>,
+}
+
+impl Proposal {
+    /// The domain of the candidate.
+    pub(crate) fn domain(&self) -> Option<&DomainId> {
+        match &self.document {
+            Document::Skill(skill) => Some(&skill.domain),
+            Document::Playbook(playbook) => Some(&playbook.domain),
+            _ => None,
+        }
+    }
 }
 
 /// Why an agent's boundary gave nothing.
@@ -77,7 +89,7 @@ impl Engine {
         };
         let view = self.live().view(&asked.caller.tenant);
         let Some(words) = Words::of(text) else {
-            return Err(no_match(&view, classified, &[]));
+            return Err(no_match(&view, asked, classified, &[]));
         };
         let key = CandidateKey::of(&words, wanted);
         if let Some(known) = keep::known(&view, &key)? {
@@ -102,7 +114,7 @@ impl Engine {
                 }),
             }
         }
-        Err(no_match(&view, classified, &refusals))
+        Err(no_match(&view, asked, classified, &refusals))
     }
 
     /// What a request that nothing answers asks for: a change where the nearest tool of the nearest
@@ -152,8 +164,13 @@ impl Engine {
 }
 
 /// The answer to a miss without a candidate: why, and what is registered near.
-fn no_match(view: &View, classified: &Classified, refusals: &[Refusal]) -> EngineError {
-    let approaches = approaches(view, &classified.agents);
+fn no_match(
+    view: &View,
+    asked: &Asked,
+    classified: &Classified,
+    refusals: &[Refusal],
+) -> EngineError {
+    let approaches = approaches(view, asked.tier(), &classified.agents);
     let message = if classified.agents.is_empty() {
         "nothing that is registered fits this request, and no agent comes near it".to_owned()
     } else {
@@ -178,8 +195,8 @@ fn no_match(view: &View, classified: &Classified, refusals: &[Refusal]) -> Engin
     }))
 }
 
-/// The active skills of the agents, then the playbooks of their domains.
-fn approaches(view: &View, agents: &[AgentId]) -> Vec<Approach> {
+/// The active skills of the agents, then the playbooks of their domains, as far as the tier reaches them.
+fn approaches(view: &View, tier: Tier, agents: &[AgentId]) -> Vec<Approach> {
     let agents: Vec<_> = agents
         .iter()
         .filter_map(|id| view.agent(id.as_ref()))
@@ -188,7 +205,10 @@ fn approaches(view: &View, agents: &[AgentId]) -> Vec<Approach> {
     let skills = skills.filter_map(|id| {
         let found = view.skill(id.as_ref())?;
         let skill = found.document();
-        (skill.status == Status::Active && !skill.is_candidate).then(|| Approach {
+        let offered = skill.status == Status::Active
+            && !skill.is_candidate
+            && skill_served(view, skill).reaches(tier);
+        offered.then(|| Approach {
             kind: DocumentKind::Skill,
             id: skill.skill_id.to_string(),
             name: skill.display_name.to_string(),
@@ -197,8 +217,11 @@ fn approaches(view: &View, agents: &[AgentId]) -> Vec<Approach> {
     let playbooks = view.playbooks().filter_map(|found| {
         let playbook = found.document();
         let mut domains = agents.iter().map(|agent| &agent.document().domain);
-        let near = domains.any(|domain| *domain == playbook.domain);
-        (near && playbook.status == Status::Active && !playbook.is_candidate).then(|| Approach {
+        let offered = domains.any(|domain| *domain == playbook.domain)
+            && playbook.status == Status::Active
+            && !playbook.is_candidate
+            && playbook_served(view, playbook).reaches(tier);
+        offered.then(|| Approach {
             kind: DocumentKind::Playbook,
             id: playbook.playbook_id.to_string(),
             name: playbook.name.to_string(),

@@ -10,15 +10,18 @@ mod load;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use charter_contract::catalogue::vocabulary::Tier;
 use charter_contract::ids::TenantId;
 use charter_domain::catalogue::{Snapshot, View};
 use charter_domain::dependencies::Dependents;
 use charter_domain::policy::PolicySet;
+use charter_domain::tier;
 use charter_search::{Layer, Layers, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
 use crate::lenses::Shelf;
 
+use index::entry_id;
 pub(crate) use index::{IndexSet, actions, parse_entry_id, text_hash, texts_of};
 pub(crate) use load::parse_document;
 
@@ -33,8 +36,8 @@ pub struct Live {
     pub settings: RouteSettings,
     /// The indexes of lenses.
     pub(crate) lenses: Shelf,
-    global: Arc<Stacked>,
-    tenants: BTreeMap<TenantId, Arc<Stacked>>,
+    global: TierStacks,
+    tenants: BTreeMap<TenantId, TierStacks>,
     policies: Policies,
     scopes: BTreeMap<Option<TenantId>, load::ScopeState>,
 }
@@ -67,9 +70,10 @@ impl Live {
         self.snapshot.global.len() + tenants.sum::<usize>()
     }
 
-    /// What one tenant's requests are routed over.
-    pub(crate) fn stacked(&self, tenant: &TenantId) -> Arc<Stacked> {
-        Arc::clone(self.tenants.get(tenant).unwrap_or(&self.global))
+    /// The indexes that one tenant's requests on a tier are routed over, without entries that the tier does not reach.
+    pub(crate) fn stacked(&self, tenant: &TenantId, tier: Tier) -> Arc<Stacked> {
+        let stacks = self.tenants.get(tenant).unwrap_or(&self.global);
+        stacks.on(tier, || self.view(tenant))
     }
 
     /// Who needs what in a tenant's layer, and in the global one. Read on the first question about this
@@ -105,6 +109,41 @@ impl Policies {
     }
 }
 
+/// A tenant's indexes over the global ones, for each tier without the entries that it does not reach.
+#[derive(Debug, Default)]
+struct TierStacks {
+    whole: Arc<Stacked>,
+    /// Made on the first question about this revision.
+    by_tier: OnceLock<BTreeMap<Tier, Arc<Stacked>>>,
+}
+
+impl TierStacks {
+    fn new(whole: Stacked) -> Self {
+        Self {
+            whole: Arc::new(whole),
+            by_tier: OnceLock::new(),
+        }
+    }
+
+    fn on(&self, tier: Tier, view: impl FnOnce() -> View) -> Arc<Stacked> {
+        let by_tier = self.by_tier.get_or_init(|| self.split(&view()));
+        by_tier.get(&tier).cloned().unwrap_or_default()
+    }
+
+    fn split(&self, view: &View) -> BTreeMap<Tier, Arc<Stacked>> {
+        let limited = tier::limited(view);
+        let on = |tier: Tier| {
+            let above = limited.iter().filter(|(.., served)| !served.reaches(tier));
+            let above: Vec<String> = above.map(|(kind, id, _)| entry_id(*kind, id)).collect();
+            if above.is_empty() {
+                return Arc::clone(&self.whole);
+            }
+            Arc::new(self.whole.without(&above))
+        };
+        Tier::ALL.iter().map(|tier| (*tier, on(*tier))).collect()
+    }
+}
+
 /// A tenant's indexes over the global ones.
 #[derive(Debug)]
 pub(crate) struct Stacked {
@@ -136,6 +175,18 @@ impl Stacked {
         Self {
             actions: stack(|set| &set.actions),
             agents: stack(|set| &set.agents),
+        }
+    }
+
+    /// The same without these entries, in every layer.
+    fn without(&self, entries: &[String]) -> Self {
+        let hiding = |layers: &Layers| {
+            let entries = entries.iter().map(String::as_str);
+            layers.clone().hiding(entries)
+        };
+        Self {
+            actions: hiding(&self.actions),
+            agents: hiding(&self.agents),
         }
     }
 }

@@ -75,7 +75,6 @@ pub use charter_domain::package::{Gravity, Problem};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{Outcome, RunEvent, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
-pub use charter_domain::template::Wanted;
 pub use documents::{
     CatalogueShown, DependencyNode, DocumentDependencies, DocumentFilter, DocumentShown, KindShown,
     LayerShown, Listed, SourceShown,

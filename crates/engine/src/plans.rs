@@ -180,6 +180,7 @@ impl Engine {
                 confirm: writes && !dry_run,
                 ..Opening::default()
             },
+            tags: self.request_tags(caller, None, None)?,
             artifacts: Vec::new(),
         })
     }

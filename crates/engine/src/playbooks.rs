@@ -5,11 +5,13 @@
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
+use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_domain::catalogue::Found;
 use charter_domain::run::{Opening, Outcome};
+use charter_domain::tier::playbook_served;
 use charter_domain::{graph, parameters};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -63,7 +65,7 @@ impl Engine {
         Ok((run_id, run.outcome().cloned()))
     }
 
-    /// The playbook that a caller may run.
+    /// The playbook that a caller may run: it is active, and the caller's tier reaches it.
     pub(crate) fn runnable_playbook(
         &self,
         caller: &Caller,
@@ -72,7 +74,11 @@ impl Engine {
         let view = self.live().view(&caller.tenant);
         let found = view.playbook(playbook.as_ref());
         let found = found.filter(|found| found.document().status == Status::Active);
-        found.ok_or_else(|| unseen_active(&view, DocumentKind::Playbook, playbook.as_ref()))
+        let found =
+            found.ok_or_else(|| unseen_active(&view, DocumentKind::Playbook, playbook.as_ref()))?;
+        let served = playbook_served(&view, found.document());
+        caller.must_reach(served, "playbook", playbook.as_ref())?;
+        Ok(found)
     }
 
     /// Compiles a playbook, binds what is given and pins what the run executes.
@@ -117,6 +123,7 @@ impl Engine {
                     .filter(|_| !dry_run)
                     .map(|parameter| parameter.name.clone()),
             },
+            tags: self.request_tags(caller, None, Some(Flow::Write))?,
             artifacts: Vec::new(),
         })
     }

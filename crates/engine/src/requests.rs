@@ -13,6 +13,7 @@ mod classify;
 mod consult;
 mod execute;
 mod follow_up;
+mod guard;
 mod in_hand;
 mod progress;
 mod propose;
@@ -79,11 +80,14 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn new(caller: &Caller, request: AgentRequest) -> Result<Self, EngineError> {
         let wishes = Wishes::of(&request)?;
+        let mut caller = caller.clone();
         if let Some(tier) = wishes.tier {
             caller.must_have(tier, "the request asks for a higher tier than the caller's")?;
+            // All work for the request is done on the tier that it asks for.
+            caller.tier = tier;
         }
         Ok(Self {
-            caller: caller.clone(),
+            caller,
             wishes,
             request,
         })
@@ -91,7 +95,7 @@ impl Asked {
 
     /// The tier to answer on: the one asked for, or the caller's.
     pub(crate) fn tier(&self) -> Tier {
-        self.wishes.tier.unwrap_or(self.caller.tier)
+        self.caller.tier
     }
 
     pub(crate) fn id(&self) -> &RequestId {

@@ -20,6 +20,7 @@ use charter_domain::catalogue::{Entry, Found, View, Won};
 use charter_domain::glob;
 use charter_domain::guardrail::{self, Resolved, Subject};
 use charter_domain::template::{self, Level, Wanted};
+use charter_domain::tier::{agent_served, playbook_served, skill_served};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -131,13 +132,18 @@ pub struct ToolFilter {
 }
 
 impl Engine {
-    /// Every guardrail that bears on the subject, in order (B000-12).
+    /// Every guardrail that bears on the subject, in order (B000-12). Where no persona is given, it is that of requests
+    /// that name none.
     #[must_use]
     pub fn resolve_guardrails(
         &self,
         caller: &Caller,
         subject: Subject<'_>,
     ) -> Vec<ResolvedGuardrail> {
+        let subject = Subject {
+            persona: subject.persona.or(Some(self.settings().persona.as_str())),
+            ..subject
+        };
         bearing_on(&self.live().view(&caller.tenant), subject)
             .into_iter()
             .map(|resolved| ResolvedGuardrail {
@@ -174,28 +180,35 @@ impl Engine {
         Ok(resolved.collect())
     }
 
-    /// The template for an output (B000-14).
+    /// The template for an output about a subject, on the caller's tier (B000-14). Where no persona is given, it is that
+    /// of requests that name none.
     ///
     /// # Errors
     /// `template_missing`.
     pub fn resolve_template(
         &self,
         caller: &Caller,
-        wanted: Wanted<'_>,
+        output_type: &str,
+        subject: Subject<'_>,
     ) -> Result<ResolvedTemplate, EngineError> {
         let view = self.live().view(&caller.tenant);
+        let wanted = Wanted {
+            output_type,
+            skill: subject.skill,
+            agent: subject.agent,
+            domain: subject.domain,
+            persona: subject.persona.unwrap_or(self.settings().persona.as_str()),
+            tier: caller.tier,
+        };
         let (found, level) = template::resolve(&view, wanted).ok_or_else(|| {
-            let message = format!(
-                "there is no template for the output type `{}`",
-                wanted.output_type
-            );
+            let message = format!("there is no template for the output type `{output_type}`");
             let types = view.templates().map(|found| {
                 let output_type: &str = found.document().output_type.as_ref();
                 output_type.to_owned()
             });
             let types: Vec<String> = types.collect();
             EngineError::new(ErrorCode::TemplateMissing, message)
-                .or_nearest(wanted.output_type, types.iter().map(String::as_str))
+                .or_nearest(output_type, types.iter().map(String::as_str))
         })?;
         Ok(ResolvedTemplate {
             template: found.into(),
@@ -206,39 +219,45 @@ impl Engine {
     /// A skill by exact id (B000-6).
     ///
     /// # Errors
-    /// `not_found`.
+    /// `not_found`; `permission_denied` for one that the caller's tier does not reach.
     pub fn resolve_skill(&self, caller: &Caller, id: &str) -> Result<InForce<Skill>, EngineError> {
         let view = self.live().view(&caller.tenant);
-        let found = view.skill(id).map(InForce::from);
-        found.ok_or_else(|| unseen(&view, DocumentKind::Skill, id))
+        let found = view.skill(id);
+        let found = found.ok_or_else(|| unseen(&view, DocumentKind::Skill, id))?;
+        caller.must_reach(skill_served(&view, found.document()), "skill", id)?;
+        Ok(found.into())
     }
 
     /// A playbook by exact id (B000-6).
     ///
     /// # Errors
-    /// `not_found`.
+    /// `not_found`; `permission_denied` for one that the caller's tier does not reach.
     pub fn resolve_playbook(
         &self,
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<Playbook>, EngineError> {
         let view = self.live().view(&caller.tenant);
-        let found = view.playbook(id).map(InForce::from);
-        found.ok_or_else(|| unseen(&view, DocumentKind::Playbook, id))
+        let found = view.playbook(id);
+        let found = found.ok_or_else(|| unseen(&view, DocumentKind::Playbook, id))?;
+        caller.must_reach(playbook_served(&view, found.document()), "playbook", id)?;
+        Ok(found.into())
     }
 
     /// An agent by exact id (B000-6).
     ///
     /// # Errors
-    /// `not_found`.
+    /// `not_found`; `permission_denied` for one that the caller's tier does not reach.
     pub fn resolve_agent(
         &self,
         caller: &Caller,
         id: &str,
     ) -> Result<InForce<AgentManifest>, EngineError> {
         let view = self.live().view(&caller.tenant);
-        let found = view.agent(id).map(InForce::from);
-        found.ok_or_else(|| unseen(&view, DocumentKind::Agent, id))
+        let found = view.agent(id);
+        let found = found.ok_or_else(|| unseen(&view, DocumentKind::Agent, id))?;
+        caller.must_reach(agent_served(found.document()), "agent", id)?;
+        Ok(found.into())
     }
 
     /// A kind of missions by exact id (B000-6).

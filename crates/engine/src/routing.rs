@@ -174,7 +174,7 @@ impl Engine {
             ..live.settings
         };
         let query = self.embedded(text).await?;
-        let stacked = live.stacked(&caller.tenant);
+        let stacked = live.stacked(&caller.tenant, caller.tier);
         let (verdict, dropped) = weigh(&stacked, &settings, purpose, text, &query, top_k)?;
         Ok(VerdictShown {
             verdict,
@@ -197,7 +197,7 @@ impl Engine {
         let live = self.live();
         let query = self.embedded(text).await?;
         route_over(
-            &live.stacked(&caller.tenant),
+            &live.stacked(&caller.tenant, caller.tier),
             &live.settings,
             purpose,
             text,

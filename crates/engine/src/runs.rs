@@ -33,7 +33,9 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
 use charter_domain::catalogue::{Entry, Found, Origin, View};
 use charter_domain::graph::{self, StepGraph};
+use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
+use charter_domain::tier::skill_served;
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::mission::ArtifactRecord;
 use serde_json::{Map, Value};
@@ -76,6 +78,8 @@ pub(crate) struct NewRun {
     pub(crate) pins: Vec<Pin>,
     pub(crate) dry_run: bool,
     pub(crate) opening: Opening,
+    /// The request that it is for, as guardrails read it.
+    pub(crate) tags: RequestTags,
     /// What of a mission is written with it: its envelope; nothing for a run that is none.
     pub(crate) artifacts: Vec<ArtifactRecord>,
 }
@@ -145,6 +149,7 @@ impl Engine {
             pins: new.pins,
             dry_run: new.dry_run,
             opening: new.opening,
+            tags: Some(new.tags),
         }));
         let unwritten = Unwritten::new(&started, at)?;
         let run = Run::start(started, at)
@@ -185,10 +190,10 @@ pub(crate) struct PlannedSkill {
 }
 
 impl Engine {
-    /// Compiles the plan of a skill that the caller sees.
+    /// Compiles the plan of a skill that the caller sees and that its tier reaches.
     ///
     /// # Errors
-    /// `not_found`; `invalid_document` for a plan that cannot be compiled.
+    /// `not_found`; `permission_denied` for a skill above the tier; `invalid_document` for a plan that cannot be compiled.
     pub(crate) fn planned_skill(
         &self,
         caller: &Caller,
@@ -198,6 +203,8 @@ impl Engine {
         let found = view
             .skill(skill.as_ref())
             .ok_or_else(|| unseen(&view, DocumentKind::Skill, skill.as_ref()))?;
+        let served = skill_served(&view, found.document());
+        caller.must_reach(served, "skill", skill.as_ref())?;
         let graph = graph::from_skill(found.document()).map_err(|error| {
             let message = format!("the plan of `{skill}`: {error}");
             EngineError::new(ErrorCode::InvalidDocument, message)

@@ -1,7 +1,8 @@
 //! The tag store (seed 000 §2.10): internal, never shown to a client.
 
-use charter_contract::catalogue::tags::TagRecord;
-use charter_contract::ids::TagRequestId;
+use charter_contract::catalogue::tags::{Flow, TagRecord};
+use charter_contract::ids::{Label, TagRequestId};
+use charter_domain::guardrail::RequestTags;
 
 use crate::{Caller, Engine, EngineError, Role};
 
@@ -37,5 +38,28 @@ impl Engine {
             .tags(&caller.tenant, request, self.now())
             .await?;
         found.ok_or_else(|| EngineError::not_found("tag record", request))
+    }
+
+    /// The persona that is answered: the one that is named, or that of requests that name none.
+    pub(crate) fn persona(&self, named: Option<&Label>) -> Result<Label, EngineError> {
+        match named {
+            Some(persona) => Ok(persona.clone()),
+            None => Label::parse(&self.settings().persona)
+                .map_err(|error| EngineError::internal("reading the default persona", error)),
+        }
+    }
+
+    /// The tags of a request, or of a run that no request started, for guardrails and templates.
+    pub(crate) fn request_tags(
+        &self,
+        caller: &Caller,
+        persona: Option<&Label>,
+        flow: Option<Flow>,
+    ) -> Result<RequestTags, EngineError> {
+        Ok(RequestTags {
+            flow,
+            persona: self.persona(persona)?,
+            tier: caller.tier,
+        })
     }
 }

@@ -37,6 +37,9 @@ pub(crate) struct Explain {
     /// The call in a run that changes nothing.
     #[arg(long, conflicts_with = "run")]
     dry_run: bool,
+    /// The persona that is answered; that of requests which name none when absent.
+    #[arg(long, conflicts_with = "run")]
+    persona: Option<String>,
     /// What the gate said to this run, and what its steps wait for.
     #[arg(long, value_name = "ID")]
     run: Option<String>,
@@ -51,6 +54,7 @@ impl Explain {
                 json!({
                     "tool": self.tool, "parameters": parameters, "skill": self.skill,
                     "playbook": self.playbook, "step": self.step, "dry_run": self.dry_run,
+                    "persona": self.persona,
                 })
             }
         }

@@ -22,6 +22,9 @@ pub(crate) enum Resolve {
         /// A domain.
         #[arg(long)]
         domain: Option<String>,
+        /// The persona that is answered; that of requests which name none when absent.
+        #[arg(long)]
+        persona: Option<String>,
     },
     /// The policies that govern a tool.
     Policies {
@@ -42,6 +45,9 @@ pub(crate) enum Resolve {
         /// A domain.
         #[arg(long)]
         domain: Option<String>,
+        /// The persona that is answered; that of requests which name none when absent.
+        #[arg(long)]
+        persona: Option<String>,
     },
     /// A skill by id.
     Skill {
@@ -119,11 +125,13 @@ fn path(command: &Resolve) -> String {
             skill,
             agent,
             domain,
+            persona,
         } => {
             let query = query(&[
                 ("skill_id", skill.as_deref()),
                 ("agent_id", agent.as_deref()),
                 ("domain", domain.as_deref()),
+                ("persona", persona.as_deref()),
             ]);
             format!("/v1/resolve/guardrails{query}")
         }
@@ -135,12 +143,14 @@ fn path(command: &Resolve) -> String {
             skill,
             agent,
             domain,
+            persona,
         } => {
             let query = query(&[
                 ("output_type", Some(output_type)),
                 ("skill_id", skill.as_deref()),
                 ("agent_id", agent.as_deref()),
                 ("domain", domain.as_deref()),
+                ("persona", persona.as_deref()),
             ]);
             format!("/v1/resolve/template{query}")
         }

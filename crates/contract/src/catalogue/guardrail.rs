@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::vocabulary::Status;
-use crate::ids::{DomainId, GuardrailId, TenantId};
+use crate::ids::{DomainId, GuardrailId, Label, TenantId};
 use crate::schema::SchemaName;
 use crate::text::{Text, Version};
 use crate::time::Timestamp;
@@ -38,9 +38,13 @@ pub struct Guardrail {
     /// Evaluated first; one that holds lets the effect pass (B000-12).
     #[serde(default)]
     pub exceptions: Vec<Exception>,
-    /// CEL over the effect (this project). Absent: the guardrail applies to writes.
+    /// CEL over the call and the request that it is for, or over the request alone, for answers without a call (this
+    /// project). Absent: the guardrail applies to writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<Text>,
+    /// The personas that it is for (this project); for every persona when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub personas: Vec<Label>,
     /// Its tenant; absent for a global one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<TenantId>,
@@ -108,11 +112,19 @@ string_newtype! {
     Glob,
 }
 
+/// The conditions by which a guardrail binds reads, answers, or writes alone.
+const BIND_READS: &str = "to bind reads and answers as well, write `when: \"true\"`; to bind reads alone, \
+     `when: 'tool.tool_class == \"readonly\"'`; to keep it to writes, `when: 'tool.tool_class == \"write\"'`";
+
 impl Contract for Guardrail {
     const NAME: SchemaName = SchemaName::Guardrail;
 
-    // Checks what the schema cannot say.
+    // Checks beyond the schema, and warns where a rule covers less than it seems to (ruling 30).
     fn check(&self, report: &mut Report) {
+        if self.when.is_none() {
+            let message = "a guardrail without `when` binds writes only: no read, and no answer without a call";
+            report.advise("/enforcement", "when", message.to_owned(), BIND_READS);
+        }
         if self.scope == GuardrailScope::Domain && self.domain.is_none() {
             let message = "a guardrail of the scope `domain` names its domain".to_owned();
             report.meaning("/domain", "required", message);

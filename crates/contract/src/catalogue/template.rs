@@ -33,6 +33,9 @@ pub struct Template {
     /// The agent it is for (this project; ruling 7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<AgentId>,
+    /// The personas that it is for (this project); for every persona when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub personas: Vec<Label>,
     /// The tier from which it may be used.
     #[serde(default)]
     pub tier: Tier,

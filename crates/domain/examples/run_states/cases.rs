@@ -90,6 +90,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
             pins: Vec::new(),
             dry_run,
             opening,
+            tags: None,
         })))
     });
     started.collect()

@@ -249,6 +249,7 @@ fn guardrails(view: &View, resource_types: &[ResourceCoverage]) -> BTreeSet<Guar
                 .as_ref()
                 .map(|owner| owner.document().agent_id.as_ref()),
             domain: domain.map(AsRef::as_ref),
+            persona: None,
         };
         let resolved = guardrail::resolve(view, subject).into_iter();
         bearing.extend(resolved.map(|found| found.found.document().guardrail_id.clone()));

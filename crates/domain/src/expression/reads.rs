@@ -20,7 +20,8 @@ const STEPS: &str = "steps";
 pub enum Roots {
     /// Steps of a plan that have ended, and the run's parameters. Of both an expression names members.
     Steps,
-    /// A call at the gate: the tool as its document has it, the resolved parameters, and whether nothing is to be changed.
+    /// A call at the gate: the tool as its document has it, the resolved parameters, whether nothing is to be changed, and
+    /// the request that the call is for. Of an answer without a call there is the request alone.
     Gate,
 }
 
@@ -30,7 +31,9 @@ impl Roots {
     pub fn names(self) -> &'static [&'static str] {
         match self {
             Self::Steps => &[PARAMETERS, STEPS],
-            Self::Gate => &["tool", PARAMETERS, "dry_run"],
+            Self::Gate => &[
+                "tool", PARAMETERS, "dry_run", "flow", "domain", "persona", "tier",
+            ],
         }
     }
 
@@ -72,6 +75,11 @@ impl Reads {
         };
         reader.read(expression)?;
         Ok(reader.reads)
+    }
+
+    /// The names that it uses.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.taken.keys().copied()
     }
 
     /// How much it takes of each name that it uses.

@@ -183,7 +183,7 @@ fn class<'a>(question: &Question<'a>) -> Considered<'a> {
     of_tool(RuleKind::Permission, tool, says, why)
 }
 
-fn ruled<'a>(guardrail: &'a Resolved, word: Word<'a>) -> Considered<'a> {
+pub(super) fn ruled<'a>(guardrail: &'a Resolved, word: Word<'a>) -> Considered<'a> {
     let document = guardrail.found.document();
     let says = match (&word, document.enforcement) {
         (Word::Excepted(_) | Word::Elsewhere(_) | Word::OnWritesOnly, _) => Says::DoesNotApply,
@@ -261,7 +261,7 @@ fn interrupted<'a>(question: &Question<'a>) -> Considered<'a> {
 /// What a rule says that asks for a person before each write.
 fn on_writes<'a>(question: &Question<'a>, asks: Why<'a>) -> (Says, Why<'a>) {
     match question.class() {
-        EffectClass::Read => (Says::DoesNotApply, Why::OnlyReads),
+        EffectClass::Read | EffectClass::Answer => (Says::DoesNotApply, Why::OnlyReads),
         EffectClass::Write if question.dry_run => (Says::DoesNotApply, Why::NothingChanges),
         EffectClass::Write => (Says::AsksForAPerson, asks),
     }

@@ -1,13 +1,16 @@
-//! What the gate decides; what it says beside the decision is in `explained`, what policies
-//! say in `policies`.
+//! Decisions of the gate about a call. Their explanations are tested in `explained`, policies in `policies`, decisions
+//! about answers without a call in `answers`.
 
+mod answers;
 mod explained;
 mod policies;
 
 use std::sync::Arc;
 
 use charter_contract::catalogue::guardrail::Guardrail;
-use charter_contract::ids::PackageName;
+use charter_contract::catalogue::tags::Flow;
+use charter_contract::catalogue::vocabulary::Tier;
+use charter_contract::ids::{Label, PackageName};
 use charter_contract::scope::Scope;
 
 use super::*;
@@ -59,6 +62,15 @@ fn guardrail_with(enforcement: &str, more: &Value) -> Resolved {
     }
 }
 
+/// A request for the persona `operator` on the basic tier.
+fn tags(flow: Option<Flow>) -> RequestTags {
+    RequestTags {
+        flow,
+        persona: Label::parse("operator").unwrap(),
+        tier: Tier::Basic,
+    }
+}
+
 /// A write step that everything allows; each case changes one thing.
 fn asked(change: impl FnOnce(&mut Question<'_>)) -> Decision {
     asked_of(&tool("write", &json!({})), &[], change)
@@ -78,6 +90,7 @@ fn asked_with(
     guardrails: &[Resolved],
     change: impl FnOnce(&mut Question<'_>),
 ) -> Decision {
+    let tags = tags(Some(Flow::Write));
     let mut question = Question {
         tool,
         parameters,
@@ -86,6 +99,8 @@ fn asked_with(
         dry_run: false,
         permitted: true,
         guardrails,
+        tags: &tags,
+        domain: None,
         safety: Safety::default(),
         interrupted: false,
     };

@@ -42,12 +42,16 @@ fn resolve_all(tenant: Vec<Document>, global: Vec<Document>) -> Vec<Resolved> {
         tenant: layer(Scope::Tenant(TenantId::parse("acme").unwrap()), tenant),
         global: layer(Scope::Global, global),
     };
-    let subject = Subject {
+    resolve(&view, subject(None))
+}
+
+fn subject(persona: Option<&str>) -> Subject<'_> {
+    Subject {
         skill: Some("s.detect"),
         agent: Some("agent.a"),
         domain: Some("s"),
-    };
-    resolve(&view, subject)
+        persona,
+    }
 }
 
 /// B000-12: all matches, skill before agent before domain before global; a tenant adds.
@@ -281,4 +285,37 @@ fn b000_12_a_guardrail_with_several_matching_globs_stands_once_and_an_inactive_o
         })
         .collect();
     assert_eq!(found, [("wide", "s.*")]);
+}
+
+/// B000-21: a guardrail for other personas does not bear; within a level those that list the persona come first.
+#[test]
+fn b000_21_guardrails_bear_on_their_personas() {
+    let of = |id: &str, scope: &str, personas: &[&str]| {
+        guardrail(id, scope, "*", json!({"personas": personas}))
+    };
+    let view = View {
+        tenant: Arc::default(),
+        global: layer(
+            Scope::Global,
+            vec![
+                of("a.all", "global", &[]),
+                of("b.audit", "global", &["auditor", "counsel"]),
+                of("c.board", "global", &["board"]),
+                of("d.all", "skill", &[]),
+            ],
+        ),
+    };
+    for (persona, expected) in [
+        (Some("auditor"), vec!["d.all", "b.audit", "a.all"]),
+        (Some("board"), vec!["d.all", "c.board", "a.all"]),
+        (Some("operator"), vec!["d.all", "a.all"]),
+        // For every persona.
+        (None, vec!["d.all", "a.all", "b.audit", "c.board"]),
+    ] {
+        let found: Vec<String> = resolve(&view, subject(persona))
+            .iter()
+            .map(|resolved| resolved.found.document().guardrail_id.to_string())
+            .collect();
+        assert_eq!(found, expected, "{persona:?}");
+    }
 }

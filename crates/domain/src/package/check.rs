@@ -5,6 +5,7 @@ mod fit;
 mod guardrails;
 mod missions;
 mod policies;
+mod tiers;
 
 use std::collections::BTreeMap;
 
@@ -68,6 +69,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
         problems.extend(unmet_needs(document, against.after, &mut suggested));
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
+        problems.extend(tiers::unreached(document, against.after));
     }
     problems.extend(guardrails::crowded(package, against));
     let whole: [fn(&Package, &Against<'_>) -> Vec<Problem>; 4] =

@@ -15,6 +15,7 @@ use crate::catalogue::{Layer, Origin, View};
 mod limits;
 mod locate;
 mod missions;
+mod warnings;
 
 const MANIFEST_TEXT: &str = "name: demo\nversion: 1.0.0\ntitle: Demo\n";
 
@@ -207,7 +208,9 @@ fn b000_12_what_does_not_compile_is_refused() {
     let unknown = guardrail.replace("'tool.id =='", "'tol.tool_class == 1'");
     assert_eq!(
         problems(&[("guardrails/g.yaml", &unknown)]),
-        ["guardrails/g.yaml:7:1 `tol` is no name here: use tool, parameters, dry_run"]
+        [
+            "guardrails/g.yaml:7:1 `tol` is no name here: use tool, parameters, dry_run, flow, domain, persona, tier"
+        ]
     );
     let called = guardrail.replace("'tool.id =='", "'tool.name.lowercase() == \"x\"'");
     assert_eq!(
@@ -216,12 +219,12 @@ fn b000_12_what_does_not_compile_is_refused() {
     );
     let excepted = guardrail.replace(
         "when: 'tool.id =='\n",
-        "exceptions:\n  - {condition: 'dry_run && now() > timestamp(0)', allow: true}\n",
+        "when: 'true'\nexceptions:\n  - {condition: 'dry_run && now() > timestamp(0)', allow: true}\n",
     );
     let found = problems(&[("guardrails/g.yaml", &excepted)]);
     assert!(
         found[0].starts_with(
-            "guardrails/g.yaml:8:6 there is no `now`: an expression depends on its inputs only"
+            "guardrails/g.yaml:9:6 there is no `now`: an expression depends on its inputs only"
         ),
         "{found:?}"
     );

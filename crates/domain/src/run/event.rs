@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
 use crate::graph::{Growth, Step, StepGraph};
+use crate::guardrail::RequestTags;
 
 /// A document version that a run executes: what it was when the run started, whatever is
 /// registered later.
@@ -171,6 +172,9 @@ pub struct Started {
     /// What it needs before its first step.
     #[serde(default)]
     pub opening: Opening,
+    /// The request that it is for, as guardrails read it; absent in journals that do not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<RequestTags>,
 }
 
 /// An effect that is about to start.

@@ -16,16 +16,20 @@ use super::event::{
 };
 use super::standing::{Grant, Outcome, Slot, StepState, Stop};
 use crate::graph::{AfterFailure, GraphError, Growth, On, StepGraph, sources};
+use crate::guardrail::RequestTags;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Run {
     id: RunId,
     by: UserId,
-    /// Whose it is. Like the two fields after it no part of the serialised state, so that digests of states do
+    /// Whose it is. Like the three fields after it no part of the serialised state, so that digests of states do
     /// not change: they follow from the same events.
     #[serde(skip)]
     owner: UserId,
+    /// The request that it is for.
+    #[serde(skip)]
+    tags: Option<RequestTags>,
     /// The users who asked for it, with the makers of their keys.
     #[serde(skip)]
     pub(super) asked_by: BTreeSet<UserId>,
@@ -105,11 +109,13 @@ impl Run {
             pins,
             dry_run,
             opening,
+            tags,
         } = *started;
         askers.insert(by.clone());
         let mut run = Self {
             id: run_id,
             owner: owner.unwrap_or_else(|| by.clone()),
+            tags,
             by,
             asked_by: askers,
             reported: BTreeMap::new(),

@@ -178,6 +178,7 @@ impl Driven {
             pins: Vec::new(),
             dry_run,
             opening,
+            tags: None,
         }));
         Self {
             run: Run::start(event.clone(), at(0)).unwrap(),

@@ -234,11 +234,17 @@ fn view(tenant: Vec<Document>, global: Vec<Document>) -> View {
 }
 
 fn resolved(view: &View) -> Option<(String, Level, Won)> {
+    resolved_for(view, "operator", Tier::Basic)
+}
+
+fn resolved_for(view: &View, persona: &str, tier: Tier) -> Option<(String, Level, Won)> {
     let wanted = Wanted {
         output_type: "finding",
         skill: Some("s.a"),
         agent: Some("agent.a"),
         domain: Some("s"),
+        persona,
+        tier,
     };
     resolve(view, wanted)
         .map(|(found, level)| (found.document().template_id.to_string(), level, found.won))
@@ -274,4 +280,48 @@ fn b000_14_the_nearest_template_wins() {
     assert_eq!(resolved(&view(vec![], vec![foreign()])), None);
     let inactive = template("t.off", json!({"status": "inactive"}));
     assert_eq!(resolved(&view(vec![], vec![inactive])), None);
+}
+
+/// B000-21: within a level a template for the persona comes before one for all, also before the tenant's; never across
+/// levels. A template for other personas is not used.
+#[test]
+fn b000_21_a_template_for_the_persona_wins_within_its_level() {
+    let of = |id: &str, personas: &[&str], domain: bool| {
+        let domain = domain.then_some("s");
+        template(id, json!({"personas": personas, "domain": domain}))
+    };
+    let all = view(
+        vec![of("t.own", &[], true)],
+        vec![
+            of("t.audit", &["auditor", "counsel"], true),
+            of("t.any", &[], false),
+            of("t.board", &["board"], false),
+        ],
+    );
+    for (persona, id, level) in [
+        ("auditor", "t.audit", Level::Domain),
+        ("counsel", "t.audit", Level::Domain),
+        ("operator", "t.own", Level::Domain),
+        // The global default for this persona is further away than the domain's.
+        ("board", "t.own", Level::Domain),
+    ] {
+        let found = resolved_for(&all, persona, Tier::Basic);
+        let found = found.map(|(id, level, _)| (id, level));
+        assert_eq!(found, Some((id.to_owned(), level)), "{persona}");
+    }
+    let others = view(vec![], vec![of("t.audit", &["auditor"], true)]);
+    assert_eq!(resolved_for(&others, "operator", Tier::Basic), None);
+}
+
+/// B000-23: the chain goes on past a template that the tier does not reach.
+#[test]
+fn b000_23_a_template_above_the_tier_is_passed_over() {
+    let skill = template("t.skill", json!({"skill_id": "s.a", "tier": "advanced"}));
+    let domain = template("t.domain", json!({"domain": "s"}));
+    let both = view(vec![], vec![skill.clone(), domain]);
+    let found = |tier| resolved_for(&both, "operator", tier).map(|(id, ..)| id);
+    assert_eq!(found(Tier::Basic).as_deref(), Some("t.domain"));
+    assert_eq!(found(Tier::Advanced).as_deref(), Some("t.skill"));
+    let alone = view(vec![], vec![skill]);
+    assert_eq!(resolved_for(&alone, "operator", Tier::Basic), None);
 }

@@ -20,7 +20,7 @@ use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
 
 use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
-use super::{Live, Policies, Stacked};
+use super::{Live, Policies, Stacked, TierStacks};
 use crate::lenses::Shelf;
 use crate::{Engine, EngineError};
 
@@ -336,10 +336,8 @@ fn stack(
         snapshot
             .tenants
             .insert(tenant.clone(), Arc::clone(&state.layer));
-        stacked.insert(
-            tenant,
-            Arc::new(Stacked::new(Some(&state.indexes), &global.indexes)),
-        );
+        let own = Stacked::new(Some(&state.indexes), &global.indexes);
+        stacked.insert(tenant, TierStacks::new(own));
     }
     Ok(Live {
         revision,
@@ -347,7 +345,7 @@ fn stack(
         snapshot,
         settings,
         lenses: Shelf::default(),
-        global: Arc::new(Stacked::new(None, &global.indexes)),
+        global: TierStacks::new(Stacked::new(None, &global.indexes)),
         tenants: stacked,
         scopes,
     })

@@ -178,6 +178,7 @@ impl Engine {
             pins,
             dry_run: false,
             opening: Opening::default(),
+            tags: self.request_tags(caller, None, None)?,
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
         self.start_run(new).await?;

@@ -14,6 +14,7 @@ use charter_domain::mission::admit::Admission;
 use charter_domain::mission::{StageOutput, Wanted, after_turn};
 use charter_domain::parameters;
 use charter_domain::reference::{Bindings, resolve};
+use charter_domain::tier::skill_served;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -217,8 +218,10 @@ impl Engine {
             .iter()
             .flat_map(|finished| &finished.output.artifacts);
         let skills = turn.task.required_capabilities.iter();
+        let skills = skills.filter_map(|id| view.skill(id.as_str()));
         let skills: Vec<Skill> = skills
-            .filter_map(|id| Some(view.skill(id.as_str())?.document().clone()))
+            .map(|found| found.document().clone())
+            .filter(|skill| skill_served(&view, skill).reaches(work.caller.tier))
             .collect();
         let mut findings = Vec::new();
         for skill in &skills {
@@ -254,6 +257,7 @@ impl Engine {
         made: &[Made],
     ) -> Result<Vec<Value>, EngineError> {
         let mut all = Vec::new();
+        let tags = self.request_tags(&work.caller, None, None)?;
         for call in made {
             let Ok(output) = &call.came_to else {
                 continue;
@@ -265,7 +269,8 @@ impl Engine {
                 let found = self.findings_in(tenant, skill, &step.step_id, output);
                 let mut found = found.await?;
                 let proof = Some(call.reference.as_str());
-                for warning in self.render(tenant, skill, &mut found, proof).await? {
+                let unrendered = self.render(tenant, &tags, skill, &mut found, proof);
+                for warning in unrendered.await? {
                     tracing::warn!(skill.id = %skill.skill_id, "{warning}");
                 }
                 let cited = found

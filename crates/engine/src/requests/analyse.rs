@@ -6,6 +6,7 @@ use charter_contract::agentic::response::ActionType;
 use charter_contract::catalogue::builtin::Builtin;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::template::Template;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
@@ -13,6 +14,7 @@ use charter_contract::ids::{EvidenceId, StepId, TenantId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::catalogue::Found;
 use charter_domain::gate::{Decision, Rule};
+use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{ResultSource, Run, RunEvent};
 use charter_domain::template::{self, Wanted};
 use serde::Deserialize;
@@ -66,9 +68,10 @@ impl Engine {
         run: &Run,
     ) -> Result<Analysed, EngineError> {
         let tenant = &asked.caller.tenant;
+        let tags = self.tags_for(asked, Flow::Skill)?;
         let history = self.history(tenant, run.id()).await?;
         let mut findings = self.findings(tenant, skill, run).await?;
-        self.arrange(tenant, skill, &mut findings);
+        self.arrange(tenant, &tags, skill, &mut findings);
         let mut warnings = guardrail_warnings(&history);
         let records = self
             .evidence_of(asked, run, &history, &findings, &mut warnings)
@@ -84,7 +87,8 @@ impl Engine {
         }
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         self.relate(asked, &skill.domain, &mut findings);
-        warnings.extend(self.render(tenant, skill, &mut findings, None).await?);
+        let unrendered = self.render(tenant, &tags, skill, &mut findings, None);
+        warnings.extend(unrendered.await?);
         let summary = self
             .summarise(tenant, skill, run, &findings, &mut warnings)
             .await?;
@@ -133,8 +137,14 @@ impl Engine {
     }
 
     /// Lists findings by the field that the skill's template names, if it names one.
-    fn arrange(&self, tenant: &TenantId, skill: &Skill, findings: &mut [(Finding, StepId)]) {
-        let template = self.template_of(tenant, skill);
+    fn arrange(
+        &self,
+        tenant: &TenantId,
+        tags: &RequestTags,
+        skill: &Skill,
+        findings: &mut [(Finding, StepId)],
+    ) {
+        let template = self.template_of(tenant, tags, skill);
         let field = template
             .as_ref()
             .and_then(|found| template::sort_field(found.document()));
@@ -225,6 +235,7 @@ impl Engine {
     pub(crate) async fn render(
         &self,
         tenant: &TenantId,
+        tags: &RequestTags,
         skill: &Skill,
         findings: &mut [Finding],
         proof: Option<&str>,
@@ -232,7 +243,7 @@ impl Engine {
         if findings.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(template) = self.template_of(tenant, skill) else {
+        let Some(template) = self.template_of(tenant, tags, skill) else {
             return Ok(vec![format!(
                 "there is no template for `{}`; findings are not rendered",
                 skill.output_type
@@ -264,8 +275,13 @@ impl Engine {
         Ok(warnings)
     }
 
-    /// The template of a skill's findings.
-    fn template_of(&self, tenant: &TenantId, skill: &Skill) -> Option<Found<Template>> {
+    /// The template of a skill's findings, for the persona and tier of the request.
+    fn template_of(
+        &self,
+        tenant: &TenantId,
+        tags: &RequestTags,
+        skill: &Skill,
+    ) -> Option<Found<Template>> {
         let view = self.live().view(tenant);
         let agent = view.owner_of(skill.skill_id.as_ref());
         let wanted = Wanted {
@@ -275,6 +291,8 @@ impl Engine {
                 .as_ref()
                 .map(|agent| agent.document().agent_id.as_ref()),
             domain: Some(skill.domain.as_ref()),
+            persona: tags.persona.as_str(),
+            tier: tags.tier,
         };
         template::resolve(&view, wanted).map(|(found, _)| found)
     }

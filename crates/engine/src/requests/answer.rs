@@ -1,5 +1,6 @@
 //! The road from a request to its recorded answer.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, RunId, SkillId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::time::Timestamp;
+use charter_domain::catalogue::View;
 use charter_store::StoreError;
 use charter_store::request::RequestRecord;
 use schemars::JsonSchema;
@@ -18,8 +20,9 @@ use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::analyse::Analysed;
-use super::classify::{Classified, supported};
+use super::classify::{Classified, domain_of, supported};
 use super::execute::run_id;
+use super::guard::About;
 use super::progress::{Progress, ProgressEvent};
 use super::{Asked, change, consult, propose, respond};
 use crate::candidates::Proposal;
@@ -45,6 +48,38 @@ enum Work {
     Propose(Box<Proposal>),
     /// Passages of the reference library.
     Consult(LensAnswer),
+}
+
+impl Work {
+    /// The subject of an answer without a call; `None` for work that calls tools, which the gate is asked about.
+    fn about(&self, view: &View, classified: &Classified) -> Result<Option<About>, EngineError> {
+        Ok(match self {
+            Self::Read(_) | Self::Change(_) => None,
+            Self::Propose(proposal) => {
+                let mut about = about_candidate(view, classified)?;
+                about.domains.extend(proposal.domain().cloned());
+                Some(about)
+            }
+            Self::Consult(found) => {
+                let passages = found.passages.iter();
+                let domains = passages.map(|passage| passage.domain.clone());
+                Some(About {
+                    flow: classified.flow,
+                    domains: domains.collect(),
+                    agent: None,
+                })
+            }
+        })
+    }
+}
+
+/// The subject of a candidate that is not made yet: the domain and agent that come nearest.
+fn about_candidate(view: &View, classified: &Classified) -> Result<About, EngineError> {
+    Ok(About {
+        flow: classified.flow,
+        domains: BTreeSet::from([domain_of(view, classified)?]),
+        agent: classified.agents.first().cloned(),
+    })
 }
 
 /// Time after which a request that waits for a person, or failed for a reason that passes, is taken up
@@ -248,8 +283,10 @@ impl Engine {
         progress: &Progress,
     ) -> Result<AgentResponse, EngineError> {
         let started = Instant::now();
-        let answer = self.work_out(asked, progress).await;
-        answer.and_then(|(classified, work)| match work {
+        let (classified, work) = self.work_out(asked, progress).await?;
+        let view = self.live().view(&asked.caller.tenant);
+        let about = work.about(&view, &classified)?;
+        let response = match work {
             Work::Read(results) => {
                 respond::response(self, asked, &classified, results, started.elapsed())
             }
@@ -262,7 +299,11 @@ impl Engine {
             Work::Consult(found) => {
                 consult::response(self, asked, &classified, &found, started.elapsed())
             }
-        })
+        }?;
+        match about {
+            Some(about) => self.shaped(asked, &about, response).await,
+            None => Ok(response),
+        }
     }
 
     /// Records the request, or finds an earlier one with the same id and content.
@@ -360,6 +401,9 @@ impl Engine {
             return Ok((classified, Work::Consult(found)));
         }
         if classified.wants_candidate() {
+            let view = self.live().view(&asked.caller.tenant);
+            // Before anything is made: a candidate stays.
+            self.must_answer(asked, &about_candidate(&view, &classified)?)?;
             let proposal = self.propose(asked, &classified).await?;
             return Ok((classified, Work::Propose(Box::new(proposal))));
         }

@@ -9,6 +9,7 @@ use charter_contract::ids::{
 };
 use charter_domain::candidate::Wanted;
 use charter_domain::catalogue::View;
+use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 
@@ -159,9 +160,13 @@ impl Engine {
         }
         let view = self.live().view(&asked.caller.tenant);
         if let Some(skill) = &asked.wishes.skill_id {
-            view.skill(skill.as_ref())
+            let found = view
+                .skill(skill.as_ref())
                 .filter(|found| found.document().status == Status::Active)
                 .ok_or_else(|| unseen_active(&view, DocumentKind::Skill, skill.as_ref()))?;
+            let served = skill_served(&view, found.document());
+            let caller = &asked.caller;
+            caller.must_reach(served, "skill", skill.as_ref())?;
             return Ok(Some(Classified {
                 flow: Flow::Skill,
                 verdict: RoutedVerdict::named(text, skill.as_ref()),
@@ -208,11 +213,7 @@ impl Engine {
         classified: &Classified,
     ) -> Result<TagRecord, EngineError> {
         let view = self.live().view(&asked.caller.tenant);
-        let persona = match &asked.wishes.persona {
-            Some(persona) => persona.clone(),
-            None => Label::parse(&self.settings().persona)
-                .map_err(|error| EngineError::internal("reading the default persona", error))?,
-        };
+        let persona = self.persona(asked.wishes.persona.as_ref())?;
         let at = self.now();
         let tier = Some(asked.tier());
         let mut tags = TagRecord {
@@ -281,7 +282,7 @@ impl Engine {
 }
 
 /// The domain of what was chosen; of the nearest agent on a miss; the platform's without one.
-fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineError> {
+pub(super) fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineError> {
     let skill = classified
         .skills
         .first()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
 use charter_domain::parameters;
@@ -54,7 +55,9 @@ impl Engine {
             None => {
                 let taken_over = classified.follow_up.as_ref();
                 let taken_over = taken_over.and_then(|of| of.parameters.get(skill));
-                Some(self.new_run(asked, taken_over, skill, run_id.clone())?)
+                let new = self.new_run(asked, taken_over, skill, run_id.clone())?;
+                let tags = self.tags_for(asked, classified.flow)?;
+                Some(NewRun { tags, ..new })
             }
             Some(_) => None,
         };
@@ -105,7 +108,8 @@ impl Engine {
             let dry_run = asked.wishes.dry_run;
             let caller = &asked.caller;
             let made = self.playbook_run(caller, playbook, &given, dry_run, run_id.clone())?;
-            new = Some(made);
+            let tags = self.tags_for(asked, Flow::Write)?;
+            new = Some(NewRun { tags, ..made });
         }
         self.drive_to(tenant, &run_id, new, progress).await?;
         self.show_run(&asked.caller, &run_id).await
@@ -168,6 +172,7 @@ impl Engine {
             pins: planned.pins,
             dry_run: false,
             opening: Opening::default(),
+            tags: self.tags_for(asked, Flow::Skill)?,
             artifacts: Vec::new(),
         })
     }

@@ -73,6 +73,7 @@ fn b000_12_a_skill_brings_its_agent_and_its_domain() {
                 skill,
                 agent,
                 domain,
+                persona: None,
             },
         ))
     };

@@ -20,7 +20,7 @@ use charter_domain::approval::{Digest, ExactCall};
 use charter_domain::catalogue::Entry;
 use charter_domain::gate::{Decision, Rule, RuleKind};
 use charter_domain::graph::{Action, Arguments, Step};
-use charter_domain::guardrail::Resolved;
+use charter_domain::guardrail::{RequestTags, Resolved};
 use charter_domain::mission::TARGET_CHANGED;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
@@ -56,6 +56,10 @@ pub(crate) struct Workspace {
     /// What is executed, and its id.
     pub(crate) kind: RunKind,
     pub(crate) subject: String,
+    /// Its domain; absent for a plan or a mission.
+    pub(crate) domain: Option<String>,
+    /// The request that the run is for.
+    pub(crate) tags: RequestTags,
     pub(crate) tools: BTreeMap<ToolId, PinnedTool>,
     /// Bodies of a playbook's steps and rollbacks.
     pub(crate) scripts: BTreeMap<ScriptId, ScriptTool>,

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::policy::RunKind;
+use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
+use charter_contract::ids::{Label, PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
 use charter_domain::gate::{Decision, Finding};
 use charter_domain::graph::{self, Step};
 use charter_domain::run::{Opening, Run};
@@ -54,6 +55,8 @@ pub struct ThoughtOf {
     pub step: Option<StepId>,
     /// Whether nothing is to be changed.
     pub dry_run: bool,
+    /// The persona that is answered; that of requests which name none when absent.
+    pub persona: Option<Label>,
 }
 
 /// What the gate would say to a call, and why.
@@ -172,9 +175,12 @@ impl Engine {
     ) -> Result<NewRun, EngineError> {
         let run_id = RunId::from_uuid(self.new_uuid());
         let none = Map::new();
-        let (graph, pins) = match &thought.within {
+        let persona = thought.persona.as_ref();
+        let (graph, pins, flow) = match &thought.within {
             Within::Playbook(playbook) => {
-                return self.playbook_run(caller, playbook, &none, thought.dry_run, run_id);
+                let new = self.playbook_run(caller, playbook, &none, thought.dry_run, run_id)?;
+                let tags = self.request_tags(caller, persona, new.tags.flow)?;
+                return Ok(NewRun { tags, ..new });
             }
             Within::Skill(_) if thought.dry_run => {
                 let message = "a skill only reads: there are no dry runs of one";
@@ -182,7 +188,7 @@ impl Engine {
             }
             Within::Skill(skill) => {
                 let planned = self.planned_skill(caller, skill)?;
-                (planned.graph, planned.pins)
+                (planned.graph, planned.pins, Some(Flow::Skill))
             }
             Within::Plan => {
                 let view = self.live().view(&caller.tenant);
@@ -194,7 +200,7 @@ impl Engine {
                 let pin = pin(DocumentKind::Tool, tool.tool_id.as_ref(), &found.entry);
                 let graph = graph::single_call(&PlanId::from_uuid(Uuid::nil()), tool, Map::new());
                 let internal = |error| EngineError::internal("thinking of a plan", error);
-                (graph.map_err(internal)?, vec![pin])
+                (graph.map_err(internal)?, vec![pin], None)
             }
         };
         Ok(NewRun {
@@ -210,6 +216,7 @@ impl Engine {
             pins,
             dry_run: thought.dry_run,
             opening: Opening::default(),
+            tags: self.request_tags(caller, persona, flow)?,
             artifacts: Vec::new(),
         })
     }

@@ -123,6 +123,8 @@ impl Workspace {
             dry_run: run.is_dry_run(),
             permitted: self.role.may_call(tool.permission_level),
             guardrails: &self.guardrails,
+            tags: &self.tags,
+            domain: self.domain.as_deref(),
             safety: Safety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,

@@ -201,6 +201,7 @@ impl Engine {
             pins: run.pins().to_vec(),
             dry_run: false,
             opening: Opening::default(),
+            tags: self.tags_of_run(&run)?,
             artifacts: Vec::new(),
         })
         .await?;

@@ -13,7 +13,7 @@ use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
 use charter_domain::graph::StepGraph;
-use charter_domain::guardrail::{self, Resolved, Subject};
+use charter_domain::guardrail::{self, RequestTags, Resolved, Subject};
 use charter_domain::run::{Pin, Run};
 use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
@@ -23,7 +23,7 @@ use super::Unstored;
 use super::call::{self, Body};
 use super::effect::{PinnedTool, Workspace};
 use crate::missions::Desk;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Tier};
 
 /// A run ready to be driven or analysed.
 #[derive(Debug)]
@@ -115,7 +115,8 @@ impl Engine {
             }
             None => BTreeMap::new(),
         };
-        let guardrails = self.bearing(tenant, &subject.id, subject.domain.as_deref(), &tools);
+        let tags = self.tags_of_run(run)?;
+        let guardrails = self.bearing(tenant, &subject, &tools, &tags);
         let safety =
             playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
         Ok(Pinned {
@@ -128,6 +129,8 @@ impl Engine {
                 policies: self.live().policies(tenant),
                 kind: subject.kind,
                 subject: subject.id,
+                domain: subject.domain,
+                tags,
                 tools,
                 scripts,
                 guardrails,
@@ -146,26 +149,48 @@ impl Engine {
             let id = tool.entry.document.tool_id.clone();
             workspace.tools.insert(id, tool.clone());
         }
-        let (tenant, subject) = (&workspace.tenant, &workspace.subject);
-        workspace.guardrails = self.guardrails_on_plan(tenant, subject, &workspace.tools);
+        workspace.guardrails = self.guardrails_on_plan(
+            &workspace.tenant,
+            &workspace.subject,
+            &workspace.tools,
+            &workspace.tags,
+        );
+    }
+
+    /// The tags of the request that a run is for. A journal without them counts as one of a request that names nothing.
+    pub(super) fn tags_of_run(&self, run: &Run) -> Result<RequestTags, EngineError> {
+        match run.tags() {
+            Some(tags) => Ok(tags.clone()),
+            None => Ok(RequestTags {
+                flow: None,
+                persona: self.persona(None)?,
+                tier: Tier::default(),
+            }),
+        }
     }
 
     /// The guardrails in force that bear on what a run executes.
     fn bearing(
         &self,
         tenant: &TenantId,
-        subject: &str,
-        domain: Option<&str>,
+        executed: &Executed,
         tools: &BTreeMap<ToolId, PinnedTool>,
+        tags: &RequestTags,
     ) -> Vec<Resolved> {
-        match domain {
-            Some(domain) => self.guardrails_on(tenant, subject, domain),
-            None => self.guardrails_on_plan(tenant, subject, tools),
+        match &executed.domain {
+            Some(domain) => self.guardrails_on(tenant, &executed.id, domain, tags),
+            None => self.guardrails_on_plan(tenant, &executed.id, tools, tags),
         }
     }
 
     /// The guardrails in force that bear on a skill or playbook.
-    fn guardrails_on(&self, tenant: &TenantId, subject: &str, domain: &str) -> Vec<Resolved> {
+    fn guardrails_on(
+        &self,
+        tenant: &TenantId,
+        subject: &str,
+        domain: &str,
+        tags: &RequestTags,
+    ) -> Vec<Resolved> {
         let view = self.live().view(tenant);
         let owner = view.owner_of(subject);
         let agent = owner
@@ -175,6 +200,7 @@ impl Engine {
             skill: Some(subject),
             agent,
             domain: Some(domain),
+            persona: Some(tags.persona.as_str()),
         };
         guardrail::resolve(&view, subject)
     }
@@ -187,6 +213,7 @@ impl Engine {
         tenant: &TenantId,
         plan: &str,
         tools: &BTreeMap<ToolId, PinnedTool>,
+        tags: &RequestTags,
     ) -> Vec<Resolved> {
         let domains: BTreeSet<&str> = tools
             .values()
@@ -194,7 +221,7 @@ impl Engine {
             .collect();
         let mut bearing: Vec<Resolved> = Vec::new();
         for domain in domains {
-            for found in self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain) {
+            for found in self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain, tags) {
                 let is_found =
                     |known: &Resolved| Arc::ptr_eq(&known.found.entry, &found.found.entry);
                 if !bearing.iter().any(is_found) {

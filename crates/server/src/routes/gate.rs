@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PlaybookId, RunId, SkillId, StepId, ToolId};
+use charter_contract::ids::{Label, PlaybookId, RunId, SkillId, StepId, ToolId};
 use charter_engine::{CallExplained, EngineError, RunExplained, ThoughtOf, Within};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ pub(crate) struct Wanted {
     playbook: Option<PlaybookId>,
     #[serde(default)]
     dry_run: bool,
+    persona: Option<Label>,
     run: Option<RunId>,
     step: Option<StepId>,
 }
@@ -45,7 +46,7 @@ pub(crate) enum Explained {
     Run(Box<RunExplained>),
 }
 
-/// Explain the gate: `{"tool": "…", "parameters": {…}, "playbook": "…", "step": "…", "dry_run": true}`
+/// Explain the gate: `{"tool": "…", "parameters": {…}, "playbook": "…", "step": "…", "dry_run": true, "persona": "…"}`
 /// what it would say to the caller about a call, with `skill` in place of `playbook`, or neither for a
 /// plan of one step; `{"run": "run-…", "step": "…"}` what it said to a run. Nothing is called, written
 /// or counted.
@@ -78,6 +79,7 @@ impl Wanted {
         let of_call = !self.parameters.is_empty()
             || self.skill.is_some()
             || self.playbook.is_some()
+            || self.persona.is_some()
             || self.dry_run;
         let tool = match (self.tool, self.run) {
             (Some(tool), None) => tool,
@@ -104,6 +106,7 @@ impl Wanted {
             within,
             step: self.step,
             dry_run: self.dry_run,
+            persona: self.persona,
         })))
     }
 }

@@ -8,8 +8,9 @@ use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::ids::Label;
 use charter_engine::{
-    InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, Subject, ToolFilter, Wanted,
+    InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, Subject, ToolFilter,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -27,9 +28,12 @@ pub(crate) struct SubjectQuery {
     agent_id: Option<String>,
     /// A domain; the skill's when absent.
     domain: Option<String>,
+    /// The persona that is answered; that of requests which name none when absent.
+    #[param(value_type = Option<String>)]
+    persona: Option<Label>,
 }
 
-/// Resolve guardrails: every match, in the order skill, agent, domain, global.
+/// Resolve guardrails: every match, in the order skill, agent, domain, global; within a level those for the persona first.
 #[utoipa::path(get, path = "/v1/resolve/guardrails", tag = "resolve", operation_id = "resolve_guardrails",
     params(SubjectQuery), responses((status = 200, description = "The guardrails", body = ref("#/components/schemas/resolved_guardrails"))))]
 pub(crate) async fn guardrails(
@@ -41,6 +45,7 @@ pub(crate) async fn guardrails(
         skill: asked.skill_id.as_deref(),
         agent: asked.agent_id.as_deref(),
         domain: asked.domain.as_deref(),
+        persona: asked.persona.as_ref().map(Label::as_str),
     };
     Json(state.engine.resolve_guardrails(&caller, subject))
 }
@@ -77,9 +82,13 @@ pub(crate) struct TemplateQuery {
     agent_id: Option<String>,
     /// The domain.
     domain: Option<String>,
+    /// The persona that is answered; that of requests which name none when absent.
+    #[param(value_type = Option<String>)]
+    persona: Option<Label>,
 }
 
-/// Resolve the template for an output: skill, then agent, then domain, then the global default.
+/// Resolve the template for an output: skill, then agent, then domain, then the global default; within a level one for the
+/// persona first. A template above the caller's tier is passed over.
 #[utoipa::path(get, path = "/v1/resolve/template", tag = "resolve", operation_id = "resolve_template",
     params(TemplateQuery), responses((status = 200, description = "The template", body = ref("#/components/schemas/resolved_template"))))]
 pub(crate) async fn template(
@@ -87,13 +96,15 @@ pub(crate) async fn template(
     By(caller): By,
     Asked(asked): Asked<TemplateQuery>,
 ) -> Result<Json<ResolvedTemplate>, ApiError> {
-    let wanted = Wanted {
-        output_type: &asked.output_type,
+    let subject = Subject {
         skill: asked.skill_id.as_deref(),
         agent: asked.agent_id.as_deref(),
         domain: asked.domain.as_deref(),
+        persona: asked.persona.as_ref().map(Label::as_str),
     };
-    let resolved = state.engine.resolve_template(&caller, wanted);
+    let resolved = state
+        .engine
+        .resolve_template(&caller, &asked.output_type, subject);
     resolved
         .map(Json)
         .map_err(|error| ApiError::new(&state, error))

@@ -14,6 +14,7 @@ fn weighed(
     change: impl FnOnce(&mut Question<'_>),
 ) -> (Vec<Finding>, Decision) {
     let parameters = json!({"n": 3}).as_object().unwrap().clone();
+    let tags = tags(None);
     let mut question = Question {
         tool,
         parameters: &parameters,
@@ -22,6 +23,8 @@ fn weighed(
         dry_run: false,
         permitted: true,
         guardrails,
+        tags: &tags,
+        domain: None,
         safety: Safety::default(),
         interrupted: false,
     };

@@ -38,6 +38,7 @@ fn journal() -> Vec<String> {
         pins: Vec::new(),
         dry_run: false,
         opening: Opening::default(),
+        tags: None,
     }));
     let mut run = Run::start(started.clone(), at(0)).unwrap();
     let mut events = vec![started];

@@ -57,6 +57,7 @@ fn bearing(view: &View, id: &str, domain: &str) -> usize {
         skill: Some(id),
         agent,
         domain: Some(domain),
+        persona: None,
     };
     guardrail::resolve(view, subject).len()
 }

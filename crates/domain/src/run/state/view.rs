@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Run;
 use crate::approval::Digest;
 use crate::graph::{Step, StepGraph};
+use crate::guardrail::RequestTags;
 use crate::reference::Bindings;
 use crate::run::event::{Opening, Pin, Tokens};
 use crate::run::standing::{Outcome, StepState};
@@ -81,6 +82,12 @@ impl Run {
     #[must_use]
     pub fn is_dry_run(&self) -> bool {
         self.dry_run
+    }
+
+    /// The request that it is for, as guardrails read it; `None` where its journal does not have it.
+    #[must_use]
+    pub fn tags(&self) -> Option<&RequestTags> {
+        self.tags.as_ref()
     }
 
     /// What it needs before its first step.

@@ -1,6 +1,7 @@
 //! What is read of a run: who and what, the one word, what was called, and its deadline.
 
 use super::*;
+use crate::guardrail::RequestTags;
 
 fn graph(steps: Vec<Step>, timeout_ms: u64) -> GraphParts {
     GraphParts {
@@ -43,6 +44,11 @@ fn a_run_is_what_it_was_started_as() {
     };
     let parameters = json!({"region": "r-1"}).as_object().unwrap().clone();
     let graph = StepGraph::new(graph(vec![write("a", &[])], 0)).unwrap();
+    let tags = RequestTags {
+        flow: Some(charter_contract::catalogue::tags::Flow::Write),
+        persona: Label::parse("auditor").unwrap(),
+        tier: charter_contract::catalogue::vocabulary::Tier::Advanced,
+    };
     let started = |dry_run| {
         let started = Started {
             run_id: RunId::from_uuid(uuid(7)),
@@ -55,6 +61,7 @@ fn a_run_is_what_it_was_started_as() {
             pins: vec![pin.clone()],
             dry_run,
             opening: opening.clone(),
+            tags: Some(tags.clone()),
         };
         Run::start(RunEvent::Started(Box::new(started)), at(0)).unwrap()
     };
@@ -64,6 +71,7 @@ fn a_run_is_what_it_was_started_as() {
     assert_eq!(run.graph(), &graph);
     assert_eq!(run.pins(), std::slice::from_ref(&pin));
     assert_eq!((run.parameters(), run.opening()), (&parameters, &opening));
+    assert_eq!(run.tags(), Some(&tags));
     assert!(run.is_dry_run() && !started(false).is_dry_run());
     assert_ne!(run.plan_digest(), started(false).plan_digest());
     let steps: Vec<_> = run.steps().collect();

@@ -247,9 +247,10 @@ fn documents(call: &Call, of: DocumentKind, kind: Kind, after: &str, limit: usiz
         .engine()
         .list_documents(&call.caller, of, &offered, after, usize::MAX);
     listed.retain(|entry| !entry.is_candidate);
-    let ids = listed.iter().take(limit);
-    ids.filter_map(|entry| of_document(call, kind, &entry.id))
-        .collect()
+    let found = listed
+        .iter()
+        .filter_map(|entry| of_document(call, kind, &entry.id));
+    found.take(limit).collect()
 }
 
 /// Tools that may be used, after one.

@@ -85,6 +85,7 @@ impl Driver {
             pins: Vec::new(),
             dry_run: false,
             opening: Opening::default(),
+            tags: None,
         }));
         Self {
             run: Run::start(started.clone(), at(0)).unwrap(),

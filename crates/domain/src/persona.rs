@@ -1,0 +1,24 @@
+//! Personas: for whom a document is (seed 000 §2.10). A document that lists none is for every persona.
+//!
+//! The caller chooses the persona, so it selects documents and protects nothing.
+
+use charter_contract::ids::Label;
+
+/// How closely a document fits a persona, the closest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PersonaFit {
+    /// It lists the persona.
+    Named,
+    /// It lists none.
+    General,
+}
+
+/// How a document with this list fits a persona; `None` for one that is for other personas.
+#[must_use]
+pub fn fit(personas: &[Label], persona: &str) -> Option<PersonaFit> {
+    if personas.is_empty() {
+        return Some(PersonaFit::General);
+    }
+    let named = personas.iter().any(|listed| listed.as_str() == persona);
+    named.then_some(PersonaFit::Named)
+}

@@ -1,0 +1,110 @@
+//! From which tier on a document is served (seed 000 `tier` and `tier_support`, ruling 32).
+//!
+//! A tier includes the lower ones: a caller is served on every tier up to its own. An agent bounds its skills: they are
+//! served on tiers that it supports. An agent that lists no tier supports all of them.
+
+use std::collections::BTreeSet;
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::vocabulary::Tier;
+use charter_contract::ids::SkillId;
+
+use crate::catalogue::View;
+
+/// The tiers on which a document is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// On this tier and those above it.
+    From(Tier),
+    /// On none: its agent supports no tier that it may be used on.
+    Never,
+}
+
+impl Served {
+    /// Whether it is served to a caller of this tier.
+    #[must_use]
+    pub fn reaches(self, tier: Tier) -> bool {
+        match self {
+            Self::From(lowest) => lowest <= tier,
+            Self::Never => false,
+        }
+    }
+
+    /// A document of the tier `own` that belongs to `agent`.
+    fn within(own: Tier, agent: Option<&AgentManifest>) -> Self {
+        let Some(agent) = agent.filter(|agent| !agent.tier_support.is_empty()) else {
+            return Self::From(own);
+        };
+        let supported = agent.tier_support.iter().filter(|tier| **tier >= own);
+        supported
+            .min()
+            .map_or(Self::Never, |tier| Self::From(*tier))
+    }
+}
+
+/// The tiers on which an agent is served.
+#[must_use]
+pub fn agent_served(agent: &AgentManifest) -> Served {
+    Served::within(Tier::default(), Some(agent))
+}
+
+/// The tiers on which a skill is served: its own and those above it, as far as the agent that it belongs to supports them.
+#[must_use]
+pub fn skill_served(view: &View, skill: &Skill) -> Served {
+    let owner = view.owner_of(skill.skill_id.as_ref());
+    let agent = owner.as_ref().map(|owner| owner.document());
+    Served::within(skill.tier, agent)
+}
+
+/// The tiers on which a playbook is served; only a generated one belongs to an agent.
+#[must_use]
+pub fn playbook_served(view: &View, playbook: &Playbook) -> Served {
+    let agent = playbook.grounding_agent.as_ref();
+    let agent = agent.and_then(|agent| view.agent(agent.as_ref()));
+    let agent = agent.as_ref().map(|agent| agent.document());
+    Served::within(playbook.tier, agent)
+}
+
+/// The skills, playbooks and agents in view that are not served on every tier, with the tiers on which they are.
+#[must_use]
+pub fn limited(view: &View) -> Vec<(DocumentKind, String, Served)> {
+    let agents: Vec<_> = view.agents().filter(|a| limits(a.document())).collect();
+    let bounded: BTreeSet<&SkillId> = agents
+        .iter()
+        .flat_map(|agent| &agent.document().skill_refs)
+        .collect();
+    let of_agents = agents.iter().map(|agent| {
+        let agent = agent.document();
+        let id = agent.agent_id.to_string();
+        (DocumentKind::Agent, id, agent_served(agent))
+    });
+    let skills = view.skills().filter_map(|found| {
+        let skill = found.document();
+        let may_differ = skill.tier != Tier::default()
+            || skill.grounding_agent.is_some()
+            || bounded.contains(&skill.skill_id);
+        let served = may_differ.then(|| skill_served(view, skill))?;
+        Some((DocumentKind::Skill, skill.skill_id.to_string(), served))
+    });
+    let playbooks = view.playbooks().map(|found| {
+        let playbook = found.document();
+        let served = playbook_served(view, playbook);
+        let id = playbook.playbook_id.to_string();
+        (DocumentKind::Playbook, id, served)
+    });
+    let all = of_agents.chain(skills).chain(playbooks);
+    all.filter(|(_, _, served)| !served.reaches(Tier::default()))
+        .collect()
+}
+
+/// Whether an agent leaves a tier out.
+fn limits(agent: &AgentManifest) -> bool {
+    let support = &agent.tier_support;
+    !support.is_empty() && !Tier::ALL.iter().all(|tier| support.contains(tier))
+}
+
+#[cfg(test)]
+mod tests;

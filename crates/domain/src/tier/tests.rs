@@ -1,0 +1,118 @@
+use std::sync::Arc;
+
+use charter_contract::catalogue::Document;
+use charter_contract::ids::PackageName;
+use charter_contract::scope::Scope;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::catalogue::{Layer, Origin};
+
+fn skill(id: &str, tier: &str) -> Document {
+    let skill = json!({
+        "skill_id": id, "name": "x", "domain": "s", "tier": tier, "display_name": "X", "description": "x",
+        "purpose": "x", "output_type": "finding",
+        "execution_plan": {"steps": [{"step_id": "one", "type": "read", "tool_id": "t.x"}]},
+    });
+    Document::Skill(serde_json::from_value(skill).unwrap())
+}
+
+fn agent(id: &str, support: &[&str], skills: &[&str]) -> Document {
+    let agent = json!({
+        "agent_id": id, "name": "x", "display_name": "X", "agent_type": "domain", "domain": "s",
+        "tier_support": support, "skill_refs": skills,
+    });
+    Document::Agent(serde_json::from_value(agent).unwrap())
+}
+
+fn playbook(id: &str, tier: &str, agent: Value) -> Document {
+    let playbook = json!({
+        "playbook_id": id, "name": "X", "domain": "s", "tier": tier, "grounding_agent": agent,
+        "trigger_conditions": [],
+        "steps": [{"step_id": "one", "name": "one", "type": "write", "tool_id": "t.x"}],
+        "safety": {"safety_class": "supervised"},
+    });
+    Document::Playbook(serde_json::from_value(playbook).unwrap())
+}
+
+fn view(documents: Vec<Document>) -> View {
+    let origin = Arc::new(Origin {
+        scope: Scope::Global,
+        package: PackageName::parse("p").unwrap(),
+        version: "1".into(),
+    });
+    let mut global = Layer::default();
+    for document in documents {
+        global.insert(document, Arc::clone(&origin), String::new());
+    }
+    View {
+        global: Arc::new(global),
+        tenant: Arc::default(),
+    }
+}
+
+/// B000-23: a caller reaches a skill where its agent supports a tier up to the caller's on which it may be used.
+#[test]
+fn b000_23_an_agents_tiers_bound_its_skills() {
+    use Tier::{Advanced, Basic};
+    let (never, basic, advanced) = (Served::Never, Served::From(Basic), Served::From(Advanced));
+    let cases: [(&str, &[&str], Served); 8] = [
+        ("basic", &[], basic),
+        ("advanced", &[], advanced),
+        ("basic", &["basic"], basic),
+        ("basic", &["advanced", "basic"], basic),
+        ("basic", &["advanced"], advanced),
+        ("advanced", &["advanced"], advanced),
+        ("advanced", &["basic", "advanced"], advanced),
+        ("advanced", &["basic"], never),
+    ];
+    for (tier, support, expected) in cases {
+        let view = view(vec![
+            skill("s.a", tier),
+            agent("agent.a", support, &["s.a"]),
+        ]);
+        let found = view.skill("s.a").unwrap();
+        let served = skill_served(&view, found.document());
+        assert_eq!(served, expected, "{tier} within {support:?}");
+    }
+    // A tier includes the lower ones.
+    for (served, on) in [
+        (never, [false, false]),
+        (basic, [true, true]),
+        (advanced, [false, true]),
+    ] {
+        assert_eq!([Basic, Advanced].map(|tier| served.reaches(tier)), on);
+    }
+}
+
+/// Routing indexes hide exactly the documents that the tier of each document leaves out.
+#[test]
+fn b000_23_the_limited_are_those_that_the_basic_tier_does_not_reach() {
+    let view = view(vec![
+        skill("s.free", "basic"),
+        skill("s.high", "advanced"),
+        skill("s.bounded", "basic"),
+        skill("s.lost", "advanced"),
+        agent("agent.all", &["basic", "advanced"], &["s.free", "s.high"]),
+        agent("agent.high", &["advanced"], &["s.bounded"]),
+        agent("agent.low", &["basic"], &["s.lost"]),
+        playbook("p.free", "basic", Value::Null),
+        playbook("p.high", "advanced", Value::Null),
+        playbook("p.made", "basic", json!("agent.high")),
+    ]);
+    let mut found: Vec<(String, Served)> = limited(&view)
+        .into_iter()
+        .map(|(kind, id, served)| (format!("{kind} {id}"), served))
+        .collect();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let advanced = Served::From(Tier::Advanced);
+    let expected = [
+        ("agent agent.high", advanced),
+        ("playbook p.high", advanced),
+        ("playbook p.made", advanced),
+        ("skill s.bounded", advanced),
+        ("skill s.high", advanced),
+        ("skill s.lost", Served::Never),
+    ];
+    assert_eq!(found, expected.map(|(id, served)| (id.to_owned(), served)));
+}
