@@ -37,6 +37,7 @@ mod evidence_log;
 mod executor;
 mod expert_graph;
 mod fairness;
+mod flows;
 mod gate;
 mod guardrails;
 mod guides;
