@@ -96,10 +96,15 @@ class ResolveOperations:
 
     @operation
     def guardrails(
-        self, *, skill_id: str | None = None, agent_id: str | None = None, domain: str | None = None
+        self,
+        *,
+        skill_id: str | None = None,
+        agent_id: str | None = None,
+        domain: str | None = None,
+        persona: str | None = None,
     ) -> Call[builtins.list[ResolvedGuardrail]]:
         """Every guardrail that bears on a skill or playbook, an agent, a domain, in the order of asking."""
-        query = {"skill_id": skill_id, "agent_id": agent_id, "domain": domain}
+        query = {"skill_id": skill_id, "agent_id": agent_id, "domain": domain, "persona": persona}
         return Call("GET", "/v1/resolve/guardrails", _GUARDRAILS, query=query)
 
     @operation
@@ -115,9 +120,16 @@ class ResolveOperations:
         skill_id: str | None = None,
         agent_id: str | None = None,
         domain: str | None = None,
+        persona: str | None = None,
     ) -> Call[ResolvedTemplate]:
-        """The template that renders an output; raises `TemplateMissing` where none does."""
-        query = {"output_type": output_type, "skill_id": skill_id, "agent_id": agent_id, "domain": domain}
+        """The template that renders an output for a persona; raises `TemplateMissing` where none does."""
+        query = {
+            "output_type": output_type,
+            "skill_id": skill_id,
+            "agent_id": agent_id,
+            "domain": domain,
+            "persona": persona,
+        }
         return Call("GET", "/v1/resolve/template", _TEMPLATE, query=query)
 
     @iteration

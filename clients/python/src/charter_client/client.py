@@ -186,6 +186,7 @@ class CharterOperations:
         playbook: str | None = None,
         step: str | None = None,
         dry_run: bool | None = None,
+        persona: str | None = None,
         run: str | None = None,
     ) -> Call[Explanation]:
         """What the gate would say to the caller about a call of a tool, or said to a run; nothing is called.
@@ -199,6 +200,7 @@ class CharterOperations:
             playbook=playbook,
             step=step,
             dry_run=dry_run,
+            persona=persona,
             run=run,
         )
         return Call("POST", "/v1/gate/explain", _EXPLANATION, body=body)
