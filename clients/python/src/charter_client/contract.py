@@ -1260,6 +1260,7 @@ class GateQuestion(Wire):
 
     dry_run: bool = False
     parameters: dict[str, Any] = {}
+    persona: str | None = None
     playbook: str | None = None
     run: str | None = None
     skill: str | None = None
@@ -1400,6 +1401,8 @@ class Guardrail(Wire):
     """Its id."""
     message: str
     """What the user is told."""
+    personas: list[str] | None = None
+    """The personas that it is for (this project); for every persona when empty."""
     rule: str
     """The rule, in words."""
     scope: Literal["skill", "agent", "domain", "global"]
@@ -1413,7 +1416,10 @@ class Guardrail(Wire):
     version: str | None = None
     """Its version."""
     when: str | None = None
-    """CEL over the effect (this project). Absent: the guardrail applies to writes."""
+    """
+    CEL over the call and the request that it is for, or over the request alone, for answers without a call (this
+    project). Absent: the guardrail applies to writes.
+    """
 
 
 class KeyOrder(Wire):
@@ -3206,6 +3212,19 @@ class Request(Wire):
     """Where it was routed; nothing before it is."""
 
 
+class RequestTags(Wire):
+    """The request that a call or an answer is for, as far as guardrails read it (seed 000 §2.10)."""
+
+    flow: Literal["skill", "read_broad", "rag_search", "knowledge", "write", "code_gen_read", "code_gen_write", "code_gen_direct"] | str | None = (
+        None
+    )
+    """How it is answered; absent for a plan or a mission, which answers no request."""
+    persona: str
+    """The persona that it is answered for."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier that it is answered on."""
+
+
 class ResearchArtifactResult(Wire):
     """One result of a search."""
 
@@ -3933,6 +3952,8 @@ class Template(Wire):
     """The domain it is for; absent for the global default."""
     output_type: str
     """The kind of output it renders; must match (B000-14)."""
+    personas: list[str] | None = None
+    """The personas that it is for (this project); for every persona when empty."""
     rendering_hints: dict[str, Any] | None = None
     """Advice to whoever shows the output."""
     skill_id: str | None = None
@@ -5649,6 +5670,8 @@ class JournalEvent(Wire):
     """Where the result came from."""
     step: str | None = None
     """The step."""
+    tags: RequestTags | None = None
+    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
     tokens: TokensUsed | None = None
     """Tokens that were used for it."""
 
@@ -5744,6 +5767,8 @@ class MissionEvent(Wire):
     """Where the result came from."""
     step: str | None = None
     """The step."""
+    tags: RequestTags | None = None
+    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
     tokens: TokensUsed | None = None
     """Tokens that were used for it."""
 
@@ -5912,6 +5937,8 @@ class RunEvent(Wire):
     """Where the result came from."""
     step: str | None = None
     """The step."""
+    tags: RequestTags | None = None
+    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
     tokens: TokensUsed | None = None
     """Tokens that were used for it."""
 
@@ -5951,6 +5978,8 @@ class RunStarted(Wire):
     """What they may do."""
     run_id: str
     """The run."""
+    tags: RequestTags | None = None
+    """The request that it is for, as guardrails read it; absent in journals that do not have it."""
 
 
 class StepExplained(Wire):
