@@ -5,6 +5,9 @@
 //! Directly before a `{`, `$$` is an escaped dollar sign: `$${` is the text `${`, and `$$${user.x}` is a dollar sign
 //! followed by a parameter. Elsewhere, dollar signs need no escape.
 
+use std::fmt;
+use std::ops::Range;
+
 use serde_json::Value;
 
 use crate::bounds::PLACEHOLDERS;
@@ -24,6 +27,16 @@ pub enum Placeholder<'a> {
         /// What follows the first dot; empty for the whole output.
         path: &'a str,
     },
+}
+
+impl fmt::Display for Placeholder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(name) => write!(f, "${{user.{name}}}"),
+            Self::Step { step, path: "" } => write!(f, "${{{step}}}"),
+            Self::Step { step, path } => write!(f, "${{{step}.{path}}}"),
+        }
+    }
 }
 
 /// A part of a text with placeholders.
@@ -57,54 +70,106 @@ pub fn is_plain(text: &str) -> bool {
     !text.contains(OPENING)
 }
 
+/// What a `${` is that opens no placeholder.
+#[derive(Debug, Clone, Copy)]
+enum Malformed {
+    /// An error: nothing else is written so.
+    Refused,
+    /// Text: the source of another language may have these two characters.
+    IsText,
+}
+
 /// Splits a text at its placeholders, and resolves escapes.
 ///
 /// # Errors
 /// The first `${` that is not closed, or holds something other than a dotted name; more than
 /// [`PLACEHOLDERS`], including escapes.
 pub fn segments(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
+    let found = split(text, Malformed::Refused)?.into_iter();
+    Ok(found.map(|(_, segment)| segment).collect())
+}
+
+/// The same for a text that is source, in which a `${` that opens no placeholder is text, such as `${HOME:-/root}`. Each
+/// part with the bytes that it is written in; an escape's are those of the text that it stands for.
+///
+/// # Errors
+/// [`PlaceholderError::TooMany`].
+pub fn segments_of_source(
+    source: &str,
+) -> Result<Vec<(Range<usize>, Segment<'_>)>, PlaceholderError> {
+    split(source, Malformed::IsText)
+}
+
+fn split(
+    text: &str,
+    malformed: Malformed,
+) -> Result<Vec<(Range<usize>, Segment<'_>)>, PlaceholderError> {
     let mut found = Vec::new();
-    let mut rest = text;
+    let mut at = 0;
     let mut left = PLACEHOLDERS;
-    while let Some(open) = rest.find(OPENING) {
+    while let Some(found_at) = text[at..].find(OPENING) {
         left = left.checked_sub(1).ok_or(PlaceholderError::TooMany)?;
-        let before = rest[..=open].trim_end_matches('$').len();
+        let open = at + found_at;
+        let before = at + text[at..=open].trim_end_matches('$').len();
         let dollars = open + 1 - before;
-        let plain = &rest[..before + dollars / 2];
+        let is_escaped = dollars.is_multiple_of(2);
+        let after = if is_escaped { open + 1 } else { open };
+        let plain = &text[at..before + dollars / 2];
         if !plain.is_empty() {
-            found.push(Segment::Text(plain));
+            found.push((at..after, Segment::Text(plain)));
         }
-        if dollars.is_multiple_of(2) {
-            rest = &rest[open + 1..];
+        if is_escaped {
+            at = after;
             continue;
         }
-        let inner = &rest[open + 2..];
-        let close = inner.find('}').ok_or(PlaceholderError::NotClosed)?;
-        found.push(Segment::Placeholder(read(&inner[..close])?));
-        rest = &inner[close + 1..];
+        let inner = open + OPENING.len();
+        at = match (closed(&text[inner..]), malformed) {
+            (Some((placeholder, length)), _) => {
+                let end = inner + length;
+                found.push((open..end, Segment::Placeholder(placeholder)));
+                end
+            }
+            (None, Malformed::Refused) => return Err(malformed_as(&text[inner..])),
+            (None, Malformed::IsText) => {
+                found.push((open..inner, Segment::Text(OPENING)));
+                inner
+            }
+        };
     }
-    if !rest.is_empty() {
-        found.push(Segment::Text(rest));
+    if at < text.len() {
+        found.push((at..text.len(), Segment::Text(&text[at..])));
     }
     Ok(found)
 }
 
-/// Reads what stands between the braces.
-fn read(inner: &str) -> Result<Placeholder<'_>, PlaceholderError> {
-    let is_name = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
-    };
-    if !inner.split('.').all(is_name) {
-        return Err(PlaceholderError::BadName(inner.to_owned()));
+/// The placeholder that `inner` begins with after its `${`, and its length with its `}`. Looks no further than names go.
+fn closed(inner: &str) -> Option<(Placeholder<'_>, usize)> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let length = inner.bytes().take_while(|byte| is_part(byte)).count();
+    if inner.as_bytes().get(length) != Some(&b'}') {
+        return None;
+    }
+    Some((read(&inner[..length])?, length + 1))
+}
+
+/// Why a `${` before `inner` opens no placeholder.
+fn malformed_as(inner: &str) -> PlaceholderError {
+    match inner.find('}') {
+        Some(close) => PlaceholderError::BadName(inner[..close].to_owned()),
+        None => PlaceholderError::NotClosed,
+    }
+}
+
+/// Reads what stands between the braces: names with dots between them.
+fn read(inner: &str) -> Option<Placeholder<'_>> {
+    if inner.split('.').any(str::is_empty) {
+        return None;
     }
     match inner.split_once('.') {
-        Some(("user", name)) if !name.contains('.') => Ok(Placeholder::User(name)),
-        Some(("user", _)) => Err(PlaceholderError::BadName(inner.to_owned())),
-        Some((step, path)) => Ok(Placeholder::Step { step, path }),
-        None => Ok(Placeholder::Step {
+        Some(("user", name)) if !name.contains('.') => Some(Placeholder::User(name)),
+        Some(("user", _)) => None,
+        Some((step, path)) => Some(Placeholder::Step { step, path }),
+        None => Some(Placeholder::Step {
             step: inner,
             path: "",
         }),
@@ -186,6 +251,40 @@ mod tests {
         let most = "${a}".repeat(PLACEHOLDERS);
         assert_eq!(segments(&most).map(|found| found.len()), Ok(PLACEHOLDERS));
         assert_eq!(segments(&(most + "$${a}")), Err(PlaceholderError::TooMany));
+    }
+
+    /// In source, braces of another language stay as they are, and placeholders beside them are found.
+    #[test]
+    fn in_source_a_malformed_placeholder_is_text() {
+        let source = "${HOME:-/root} ${user.name} $${x} ${";
+        let found = segments_of_source(source).unwrap();
+        let written: Vec<&str> = found.iter().map(|(at, _)| &source[at.clone()]).collect();
+        assert_eq!(
+            written,
+            ["${", "HOME:-/root} ", "${user.name}", " $$", "{x} ", "${"]
+        );
+        let found: Vec<String> = found
+            .iter()
+            .map(|(_, part)| match part {
+                Segment::Text(text) => (*text).to_owned(),
+                Segment::Placeholder(placeholder) => format!("<{placeholder}>"),
+            })
+            .collect();
+        assert_eq!(
+            found,
+            ["${", "HOME:-/root} ", "<${user.name}>", " $", "{x} ", "${"]
+        );
+    }
+
+    #[test]
+    fn a_placeholder_is_shown_as_it_is_written() {
+        for written in ["${user.region}", "${look}", "${look.items.0.id}"] {
+            let found = segments(written).unwrap();
+            let [Segment::Placeholder(placeholder)] = found.as_slice() else {
+                panic!("{found:?}");
+            };
+            assert_eq!(placeholder.to_string(), written);
+        }
     }
 
     #[test]

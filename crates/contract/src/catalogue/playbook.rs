@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::step_references::{Names, check_references, text_references};
 use super::tool::check_source;
 use super::vocabulary::{GeneratedBy, Language, MAX_LIST, OnFailure, Status, StepType, Tier};
 use crate::ids::{AgentId, DomainId, Label, PlaybookId, ScriptId, StepId, TenantId, ToolId};
@@ -17,7 +16,11 @@ use crate::schema::SchemaName;
 use crate::text::{Text, Version};
 use crate::time::Timestamp;
 use crate::validate::Contract;
-use crate::violation::{Report, Violation};
+use crate::violation::Report;
+
+mod undefined;
+
+pub use undefined::Undefined;
 
 object_only!(
     Playbook,
@@ -264,7 +267,7 @@ impl<'p> Known<'p> {
 }
 
 impl Playbook {
-    fn check_steps(&self, known: &Known<'_>, report: &mut Report) {
+    fn check_steps(&self, report: &mut Report) {
         let mut seen = BTreeSet::new();
         for (at, step) in self.steps.iter().enumerate() {
             let here = format!("/steps/{at}");
@@ -276,13 +279,6 @@ impl Playbook {
                 let message = "`rollback` in a playbook without rollback support".to_owned();
                 report.consistency(format!("{here}/on_failure"), "rollback_support", message);
             }
-            let names = Names {
-                parameters: &known.parameters,
-                step: step.step_id.as_str(),
-                is_earlier: &|id: &str| known.is_listed_before(id, at),
-            };
-            let found = check_references(&step.parameters, &names, &format!("{here}/parameters"));
-            warn_all(found, report);
         }
     }
 
@@ -301,19 +297,6 @@ impl Playbook {
                     );
                 }
             }
-            if let Some(body) = &script.body {
-                let place = known.places.get(script.step_id.as_str()).copied();
-                let before = place.unwrap_or(self.steps.len());
-                let names = Names {
-                    parameters: &known.parameters,
-                    step: script.step_id.as_str(),
-                    is_earlier: &|id: &str| known.is_listed_before(id, before),
-                };
-                warn_all(
-                    text_references(body.as_str(), &names, &format!("{here}/body")),
-                    report,
-                );
-            }
         }
     }
 
@@ -326,15 +309,16 @@ impl Playbook {
                     "a rollback needs exactly one of `script_id` and `tool_id`".to_owned();
                 report.meaning(here.as_str(), "exactly_one", message);
             }
-            let Some(wanted) = &rollback.script_id else {
-                continue;
-            };
-            if !known.scripts.contains(wanted.as_str()) {
-                let message =
-                    format!("the script `{wanted}` is not defined; the rollback cannot run");
-                report.warn(format!("{here}/script_id"), "dangling", message);
-            }
         }
+    }
+
+    /// Whether a rollback runs this script, so that it is not its step's own body.
+    #[must_use]
+    pub fn is_reversal(&self, script: &PlaybookScript) -> bool {
+        let mut rollbacks = self.rollback_steps.iter();
+        rollbacks.any(|rollback| {
+            rollback.script_id.as_ref().map(ScriptId::as_str) == Some(script.name())
+        })
     }
 
     /// The parameter whose value a person types to confirm; only a destructive playbook has one.
@@ -394,19 +378,18 @@ impl Playbook {
 }
 
 impl PlaybookScript {
+    /// Whether a `${…}` in its source can be a placeholder (ruling 31): a shell has `${name}` of its own.
+    #[must_use]
+    pub fn has_placeholders(&self) -> bool {
+        self.language == Language::Python
+    }
+
     /// The name by which a rollback refers to it.
     #[must_use]
     pub fn name(&self) -> &str {
         self.script_id
             .as_ref()
             .map_or(self.step_id.as_str(), ScriptId::as_str)
-    }
-}
-
-/// In a playbook a dangling placeholder is a warning now and an error before the run starts.
-fn warn_all(found: Vec<Violation>, report: &mut Report) {
-    for violation in found {
-        report.warn(violation.pointer, &violation.keyword, violation.message);
     }
 }
 
@@ -430,9 +413,12 @@ impl Contract for Playbook {
             report.warn("/context/declared_context_builders", "deprecated", message);
         }
         let known = Known::of(self);
-        self.check_steps(&known, report);
+        self.check_steps(report);
         self.check_scripts(&known, report);
         self.check_rollback(&known, report);
         self.check_safety(&known, report);
+        for Undefined { violation, .. } in self.undefined() {
+            report.warn(violation.pointer, &violation.keyword, violation.message);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::placeholder::{Placeholder, Segment, each_string, segments};
+use crate::placeholder::{Placeholder, Segment, each_string, segments, segments_of_source};
 use crate::violation::{MAX_VIOLATIONS, Stage, Violation, pointer_segment};
 
 /// What a step may refer to.
@@ -36,8 +36,30 @@ pub(super) fn check_references(
     found
 }
 
-/// The same for one text, such as the body of a script.
-pub(super) fn text_references(text: &str, names: &Names<'_>, pointer: &str) -> Vec<Violation> {
+/// The placeholders of a script's source that name nothing, each with its line, from 1. What is none is the language's
+/// own.
+pub(super) fn source_references(
+    source: &str,
+    names: &Names<'_>,
+    pointer: &str,
+) -> Vec<(Violation, usize)> {
+    let parts = match segments_of_source(source) {
+        Ok(parts) => parts,
+        Err(error) => return vec![(violation(pointer, error.to_string()), 1)],
+    };
+    let (mut line, mut counted) = (1, 0);
+    let mut found = Vec::new();
+    for (at, part) in &parts {
+        line += source[counted..at.start].matches('\n').count();
+        counted = at.start;
+        found.extend(dangling(part, names, pointer).map(|violation| (violation, line)));
+    }
+    found.truncate(MAX_VIOLATIONS);
+    found
+}
+
+/// The same for one text.
+fn text_references(text: &str, names: &Names<'_>, pointer: &str) -> Vec<Violation> {
     match segments(text) {
         Ok(parts) => parts
             .iter()
