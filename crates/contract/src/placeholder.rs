@@ -145,7 +145,7 @@ fn split(
 /// The placeholder that `inner` begins with after its `${`, and its length with its `}`. Looks no further than names go.
 fn closed(inner: &str) -> Option<(Placeholder<'_>, usize)> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    let length = inner.bytes().take_while(|byte| is_part(byte)).count();
+    let length = inner.bytes().take_while(is_part).count();
     if inner.as_bytes().get(length) != Some(&b'}') {
         return None;
     }

@@ -35,6 +35,7 @@ pub mod rate_limit;
 pub mod redaction;
 pub mod reference;
 pub mod run;
+pub mod script;
 pub mod skill_folder;
 pub mod source;
 pub mod template;

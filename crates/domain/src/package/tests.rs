@@ -15,6 +15,7 @@ use crate::catalogue::{Layer, Origin, View};
 mod limits;
 mod locate;
 mod missions;
+mod scripts;
 mod warnings;
 
 const MANIFEST_TEXT: &str = "name: demo\nversion: 1.0.0\ntitle: Demo\n";

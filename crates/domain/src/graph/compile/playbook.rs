@@ -2,9 +2,8 @@
 //! are reversed last first.
 
 use charter_contract::catalogue::playbook::{Playbook, PlaybookScript, PlaybookStep, RollbackStep};
-use charter_contract::catalogue::vocabulary::{Language, OnFailure, StepType};
+use charter_contract::catalogue::vocabulary::{OnFailure, StepType};
 use charter_contract::ids::{Label, ScriptId, StepId};
-use charter_contract::placeholder::{Placeholder, Segment, segments};
 use serde_json::{Map, Value};
 
 use super::{referred, successes};
@@ -12,6 +11,7 @@ use crate::graph::size::Size;
 use crate::graph::{
     Action, AfterFailure, Arguments, Edge, Entry, GraphError, GraphParts, On, Step, StepGraph,
 };
+use crate::script::{self, ScriptSource};
 
 /// Milliseconds in the unit of `execution_timeout`.
 const MS_PER_SECOND: u64 = 1_000;
@@ -54,8 +54,8 @@ fn forward(
     let script = body_of(playbook, &step.step_id);
     let mut parameters = step.parameters.clone();
     if let Some(script) = script {
-        check_body(&step.step_id, script)?;
         add_used(&mut parameters, &script.params_used);
+        add_reads(&mut parameters, &step.step_id, script)?;
     }
     let mut edges = successes(referred(&step.step_id, &parameters)?);
     if let Some(before) = before.filter(|before| edges.iter().all(|edge| edge.from != **before)) {
@@ -114,7 +114,6 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
             let script = scripts
                 .find(|script| script.name() == wanted.as_str())
                 .ok_or_else(|| incomplete(format!("the script `{wanted}` is not defined")))?;
-            check_body(&rollback.step_id, script)?;
             let reversed = playbook
                 .steps
                 .iter()
@@ -122,6 +121,7 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
                 .ok_or_else(|| incomplete(format!("there is no step `{}`", rollback.reverses)))?;
             let mut parameters = rollback.parameters.clone();
             add_used(&mut parameters, &script.params_used);
+            add_reads(&mut parameters, &rollback.step_id, script)?;
             let output = Value::String(format!("${{{}}}", reversed.step_id));
             parameters.entry("output").or_insert(output);
             Action::Call {
@@ -145,16 +145,8 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
 
 /// The script that is a step's own body: one that no rollback refers to.
 fn body_of<'p>(playbook: &'p Playbook, step: &StepId) -> Option<&'p PlaybookScript> {
-    let mut own = playbook
-        .scripts
-        .iter()
-        .filter(|script| script.step_id == *step);
-    own.find(|script| {
-        let mut rollbacks = playbook.rollback_steps.iter();
-        !rollbacks.any(|rollback| {
-            rollback.script_id.as_ref().map(ScriptId::as_str) == Some(script.name())
-        })
-    })
+    let mut own = playbook.scripts.iter();
+    own.find(|script| script.step_id == *step && !playbook.is_reversal(script))
 }
 
 fn name_of(script: &PlaybookScript) -> Result<ScriptId, GraphError> {
@@ -164,31 +156,29 @@ fn name_of(script: &PlaybookScript) -> Result<ScriptId, GraphError> {
     })
 }
 
-/// Ruling 13: values reach a script as data, so a body cannot hold placeholders for them.
-fn check_body(step: &StepId, script: &PlaybookScript) -> Result<(), GraphError> {
-    let Some(body) = &script.body else {
-        return Ok(());
-    };
-    // A shell has `${name}` of its own; a dotted name is none in any language.
-    let is_spliced = |segment: &Segment<'_>| match segment {
-        Segment::Text(_) => false,
-        Segment::Placeholder(Placeholder::User(_)) => true,
-        Segment::Placeholder(Placeholder::Step { path, .. }) => {
-            !path.is_empty() || script.language != Language::Bash
-        }
-    };
-    let spliced = segments(body.as_str()).is_ok_and(|found| found.iter().any(is_spliced));
-    if !spliced {
-        return Ok(());
-    }
-    let detail = format!(
-        "the script `{}` has `${{…}}` in its source; values reach a script as its input, never as source",
-        script.name()
-    );
-    Err(GraphError::Incomplete {
+/// Ruling 31: what stands in the quotes of a script's source reaches it as data, under the placeholder as it is written.
+fn add_reads(
+    parameters: &mut Map<String, Value>,
+    step: &StepId,
+    script: &PlaybookScript,
+) -> Result<(), GraphError> {
+    let incomplete = |detail: String| GraphError::Incomplete {
         step: step.clone(),
         detail,
-    })
+    };
+    let source = script::read(script).map_err(|faults| {
+        let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        incomplete(format!(
+            "the script `{}`: {}",
+            script.name(),
+            faults.join("; ")
+        ))
+    })?;
+    if let ScriptSource::Python(source) = source {
+        let reads = source.reads.into_keys();
+        parameters.extend(reads.map(|read| (read.clone(), Value::String(read))));
+    }
+    Ok(())
 }
 
 fn add_used(parameters: &mut Map<String, Value>, used: &[Label]) {

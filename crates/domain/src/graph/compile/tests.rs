@@ -8,6 +8,7 @@
 mod driven;
 mod properties;
 mod refused;
+mod scripts;
 mod trees;
 
 use std::collections::BTreeMap;

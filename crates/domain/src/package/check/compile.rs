@@ -1,9 +1,10 @@
 //! Everything in a document that is written in a language of its own: jq, CEL, templates, files.
 
-use charter_contract::bounds::PROMPT_BYTES;
+use charter_contract::bounds::{PACKAGE_PROBLEMS, PROMPT_BYTES};
 use charter_contract::catalogue::Document;
 use charter_contract::catalogue::guardrail::Guardrail;
 use charter_contract::catalogue::lens::{DomainLens, LensSourceType};
+use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::{Implementation, Tool};
@@ -13,7 +14,7 @@ use super::super::{Package, Problem, Sourced};
 use crate::expression::{Budget, Condition, Roots};
 use crate::graph::{self, GraphError, StepGraph};
 use crate::jq::Filter;
-use crate::{console_link, template};
+use crate::{console_link, script, template};
 
 pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<Problem> {
     let faults = match &document.value {
@@ -30,7 +31,7 @@ pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<P
         Document::DomainLens(lens) => lens_faults(lens, package),
         Document::Playbook(playbook) => {
             let size = too_large("/steps", graph::from_playbook(playbook));
-            size.into_iter().collect()
+            script_faults(playbook).into_iter().chain(size).collect()
         }
         // Cedar is checked against the tools in view, in `policies`.
         Document::Policy(_)
@@ -76,6 +77,16 @@ fn fault(
 fn too_large(pointer: &str, compiled: Result<StepGraph, GraphError>) -> Option<Fault> {
     let error = compiled.err()?;
     matches!(error, GraphError::TooLarge { .. }).then(|| fault(pointer, "maxItems", error))
+}
+
+/// Placeholders of scripts that cannot be read (ruling 31).
+fn script_faults(playbook: &Playbook) -> Vec<Fault> {
+    let scripts = playbook.scripts.iter().enumerate();
+    let faults = scripts.flat_map(|(at, script)| {
+        let found = script::read(script).err().unwrap_or_default().into_iter();
+        found.map(move |found| fault(format!("/scripts/{at}/body"), "placeholder", found))
+    });
+    faults.take(PACKAGE_PROBLEMS).collect()
 }
 
 fn skill_faults(skill: &Skill) -> Vec<Fault> {
