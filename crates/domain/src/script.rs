@@ -55,7 +55,7 @@ pub fn read(script: &PlaybookScript) -> Result<ScriptSource, Vec<ScriptFault>> {
 
 /// Whether a statement of a Python source outside of every function returns.
 #[must_use]
-pub fn returns(source: &str) -> bool {
+pub fn python_returns(source: &str) -> bool {
     python::returns(source)
 }
 

@@ -3,17 +3,18 @@
 //! A run of a playbook begins with what is known. It asks for the parameters that are missing, shows
 //! its plan and waits for a person to confirm exactly that; only then does it start.
 
-use charter_contract::catalogue::DocumentKind;
-use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
+use charter_contract::catalogue::playbook::{Playbook, SafetyClass, Undefined};
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_domain::catalogue::Found;
+use charter_domain::package::Place;
 use charter_domain::run::{Opening, Outcome};
 use charter_domain::tier::playbook_served;
 use charter_domain::{graph, parameters};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 use crate::documents::unseen_active;
@@ -23,6 +24,9 @@ use crate::{Caller, Engine, EngineError};
 
 /// The parameter by which a caller asks for a run that changes nothing.
 const DRY_RUN: &str = "dry_run";
+
+/// Things that a playbook lacks, as many as an error names.
+const NAMED: usize = 20;
 
 impl Engine {
     /// Starts a run of a playbook with what is known of its parameters. The same order with the same key finds the
@@ -43,6 +47,7 @@ impl Engine {
         let named = key.map(|key| key.id(caller, "start_playbook"));
         let ordered = self.ordered(caller, named).await?;
         let run_id = ordered.run_id.clone();
+        self.must_be_defined(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, dry_run, run_id)?;
         self.start_once(caller, ordered, new).await
     }
@@ -60,6 +65,7 @@ impl Engine {
     ) -> Result<(RunId, Option<Outcome>), EngineError> {
         self.must_have_room_for_a_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
+        self.must_be_defined(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
         let run = self.drive_new(new, Progress::silent()).await?;
         Ok((run_id, run.outcome().cloned()))
@@ -79,6 +85,26 @@ impl Engine {
         let served = playbook_served(&view, found.document());
         caller.must_reach(served, "playbook", playbook.as_ref())?;
         Ok(found)
+    }
+
+    /// Refuses to start a playbook that refers to what it does not have: registration warned about it (ruling 12).
+    ///
+    /// # Errors
+    /// `invalid_document`, with the file and line of each reference; `not_found`.
+    pub(crate) async fn must_be_defined(
+        &self,
+        caller: &Caller,
+        playbook: &PlaybookId,
+    ) -> Result<(), EngineError> {
+        let found = self.runnable_playbook(caller, playbook)?;
+        let undefined = found.document().undefined();
+        if undefined.is_empty() {
+            return Ok(());
+        }
+        let document = Document::Playbook(found.document().clone());
+        let origin = &found.entry.origin;
+        let (_, place) = self.place_of(&caller.tenant, origin, document).await?;
+        Err(not_defined(playbook, &undefined, place.as_ref()))
     }
 
     /// Compiles a playbook, binds what is given and pins what the run executes.
@@ -127,4 +153,44 @@ impl Engine {
             artifacts: Vec::new(),
         })
     }
+}
+
+/// The refusal of a playbook that refers to what it does not have.
+fn not_defined(
+    playbook: &PlaybookId,
+    undefined: &[Undefined],
+    place: Option<&Place>,
+) -> EngineError {
+    let shown = undefined.iter().take(NAMED);
+    let (mut named, mut details) = (Vec::new(), Vec::new());
+    for Undefined {
+        violation,
+        script_line,
+    } in shown
+    {
+        let line = place.map(|place| place.position(&violation.pointer).line);
+        let at = match (place, line) {
+            (Some(place), Some(line)) => format!("{}:{line}", place.file),
+            _ => violation.pointer.clone(),
+        };
+        let of_script = script_line.map(|line| format!(", line {line} of the script"));
+        named.push(format!(
+            "{} ({at}{})",
+            violation.message,
+            of_script.unwrap_or_default()
+        ));
+        details.push(json!({
+            "pointer": violation.pointer, "message": violation.message, "script_line": script_line,
+            "file": place.map(|place| &*place.file), "line": line,
+        }));
+    }
+    if undefined.len() > NAMED {
+        named.push(format!("and {} more", undefined.len() - NAMED));
+    }
+    let message = format!(
+        "the playbook `{playbook}` cannot start: {}",
+        named.join("; ")
+    );
+    EngineError::new(ErrorCode::InvalidDocument, message)
+        .with_details(json!({"undefined": details}))
 }

@@ -1,12 +1,12 @@
 //! One document: what each layer has of it, and as its author wrote it.
 
 use charter_contract::catalogue::{Document, DocumentKind};
-use charter_contract::ids::PackageName;
+use charter_contract::ids::{PackageName, TenantId};
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Layered, Origin};
-use charter_domain::package::locate;
+use charter_domain::package::{Place, locate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -117,13 +117,32 @@ impl Engine {
         })
     }
 
-    /// Where a document stands in the files of its package.
+    /// The text of a document in the files of its package.
     async fn source_of(
         &self,
         caller: &Caller,
         origin: &Origin,
         document: Document,
     ) -> Result<(Document, Option<SourceShown>), EngineError> {
+        let (document, place) = self.place_of(&caller.tenant, origin, document).await?;
+        let source = place.map(|place| {
+            let (line, text) = place.passage();
+            SourceShown {
+                file: place.file.to_string(),
+                line,
+                text: text.to_owned(),
+            }
+        });
+        Ok((document, source))
+    }
+
+    /// Where a document stands in the files of its package.
+    pub(crate) async fn place_of(
+        &self,
+        tenant: &TenantId,
+        origin: &Origin,
+        document: Document,
+    ) -> Result<(Document, Option<Place>), EngineError> {
         if origin.package.as_ref() == BUILT_IN {
             return Ok((document, None));
         }
@@ -133,7 +152,7 @@ impl Engine {
             version,
         } = origin;
         // First the place, then the files: callers that wait hold no files in memory.
-        let place = self.place_to_check(&caller.tenant).await;
+        let place = self.place_to_check(tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let Some(files) = files else {
             return Ok((document, None));
@@ -141,15 +160,7 @@ impl Engine {
         let waiting = WaitingCaller::default();
         let read = move |cancel: &Cancellation| {
             let place = locate(&files, &document, cancel);
-            let source = place.map(|place| {
-                let (line, text) = place.passage();
-                SourceShown {
-                    file: place.file.to_string(),
-                    line,
-                    text: text.to_owned(),
-                }
-            });
-            (document, source)
+            (document, place)
         };
         place
             .run("reading a package's files", waiting.cancellation(), read)

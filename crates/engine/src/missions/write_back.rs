@@ -64,6 +64,7 @@ impl Engine {
         let caller = &work.caller;
         let known = self.store().run(&caller.tenant, run_id).await?;
         if known.is_none() {
+            self.must_be_defined(caller, playbook).await?;
             let mut new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
             if let Some(first) = new.opening.missing.first() {
                 let message = format!("the proposal gives no value for `{first}`");

@@ -100,6 +100,7 @@ impl Engine {
         let mut new = None;
         if self.store().run(tenant, &run_id).await?.is_none() {
             let document = self.runnable_playbook(&asked.caller, playbook)?;
+            self.must_be_defined(&asked.caller, playbook).await?;
             let given = parameters::from_request(
                 &document.document().declared_parameters(),
                 &asked.wishes.parameters,

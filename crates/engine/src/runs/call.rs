@@ -10,11 +10,12 @@ use charter_contract::catalogue::vocabulary::{ExecutionTarget, Language};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_domain::run::{ErrorKind, StepFailure};
+use charter_domain::script::{PythonSource, python_returns};
 use charter_effects::{
     BuiltinGrants, BuiltinTool, ClientCall, DryRun, HttpTool, Limits, McpTool, OutputRoom,
     PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::effect::{Prepared, failure};
 use crate::Engine;
@@ -115,7 +116,7 @@ fn implementation(
         );
         failure(ErrorKind::SystemError, ErrorCode::ToolFailed, message)
     };
-    let script = |body: Body<'_>| {
+    let own = |body: Body<'_>| {
         script(tool.tool_id.as_ref(), tool.language, body, files)
             .unwrap_or_else(|| Err(unsupported("script")))
             .map(ToolImplementation::Script)
@@ -145,8 +146,11 @@ fn implementation(
             repeat: repeat(tool, false),
         })),
         Some(Implementation::Script { path, body }) => match (path, body) {
-            (Some(path), _) => script(Body::File(path.as_str())),
-            (None, Some(body)) => script(Body::Text(body.as_str())),
+            (Some(path), _) => own(Body::File(path.as_str())),
+            (None, Some(body)) => match returning(tool.language, body.as_str()) {
+                Some(source) => own(Body::Launched(&source)),
+                None => own(Body::Text(body.as_str())),
+            },
             (None, None) => Err(unsupported("script")),
         },
         Some(Implementation::Http {
@@ -171,6 +175,16 @@ fn implementation(
     }
 }
 
+/// Python that returns outside of every function, which no program does by itself.
+fn returning(language: Language, body: &str) -> Option<PythonSource> {
+    let returns = language == Language::Python && python_returns(body);
+    returns.then(|| PythonSource {
+        text: body.to_owned(),
+        reads: BTreeMap::new(),
+        returns,
+    })
+}
+
 /// Where a script's source is.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Body<'b> {
@@ -178,6 +192,8 @@ pub(super) enum Body<'b> {
     File(&'b str),
     /// In the document.
     Text(&'b str),
+    /// In the document: Python that the launcher runs.
+    Launched(&'b PythonSource),
 }
 
 /// A script ready to run; `None` for a language without scripts.
@@ -192,24 +208,40 @@ pub(super) fn script(
         Language::Bash => charter_effects::Language::Bash,
         Language::Http | Language::Builtin | Language::Mcp => return None,
     };
-    let (entry, files) = match body {
-        Body::File(path) => (path.to_owned(), Arc::clone(files)),
-        Body::Text(text) => {
-            let entry = format!("scripts/{name}");
-            let alone = BTreeMap::from([(entry.clone(), text.to_owned())]);
-            match PackageFiles::new(alone) {
-                Ok(files) => (entry, Arc::new(files)),
-                Err(error) => {
-                    let message = error.to_string();
-                    let code = ErrorCode::InvalidDocument;
-                    return Some(Err(failure(ErrorKind::SystemError, code, message)));
-                }
-            }
+    let entry = format!("scripts/{name}");
+    let alone = match body {
+        Body::File(path) => {
+            return Some(Ok(ScriptTool {
+                language,
+                entry: path.to_owned(),
+                files: Arc::clone(files),
+            }));
         }
+        Body::Text(text) => BTreeMap::from([(entry.clone(), text.to_owned())]),
+        Body::Launched(source) => launched(&entry, source),
     };
-    Some(Ok(ScriptTool {
-        language,
-        entry,
-        files,
-    }))
+    Some(match PackageFiles::new(alone) {
+        Ok(files) => Ok(ScriptTool {
+            language,
+            entry,
+            files: Arc::new(files),
+        }),
+        Err(error) => {
+            let code = ErrorCode::InvalidDocument;
+            Err(failure(ErrorKind::SystemError, code, error.to_string()))
+        }
+    })
+}
+
+/// What runs Python that stands in a document.
+const LAUNCHER: &str = include_str!("launch_body.py");
+
+/// The launcher and what it runs.
+fn launched(entry: &str, source: &PythonSource) -> BTreeMap<String, String> {
+    let told = json!({"reads": source.reads, "returns": source.returns});
+    BTreeMap::from([
+        (entry.to_owned(), LAUNCHER.to_owned()),
+        (format!("{entry}.body"), source.text.clone()),
+        (format!("{entry}.reads"), told.to_string()),
+    ])
 }

@@ -15,6 +15,7 @@ use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
 use charter_domain::graph::StepGraph;
 use charter_domain::guardrail::{self, RequestTags, Resolved, Subject};
 use charter_domain::run::{Pin, Run};
+use charter_domain::script::{self, ScriptSource};
 use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
 use charter_store::mission::ArtifactRecord;
@@ -362,10 +363,15 @@ fn scripts(
     for script in &playbook.scripts {
         let name = ScriptId::parse(script.name())
             .map_err(|error| EngineError::internal("reading a playbook's scripts", error))?;
-        let body = match (&script.path, &script.body) {
-            (Some(path), _) => Body::File(path.as_str()),
-            (None, Some(body)) => Body::Text(body.as_str()),
-            (None, None) => return Err(lost(run, &format!("the script `{name}` is empty"))),
+        let source = script::read(script).map_err(|faults| {
+            let first = faults.first().map(ToString::to_string);
+            lost(run, &first.unwrap_or_default())
+        })?;
+        let body = match (&script.path, &script.body, &source) {
+            (Some(path), _, _) => Body::File(path.as_str()),
+            (None, Some(_), ScriptSource::Python(source)) => Body::Launched(source),
+            (None, Some(body), ScriptSource::Plain) => Body::Text(body.as_str()),
+            (None, None, _) => return Err(lost(run, &format!("the script `{name}` is empty"))),
         };
         let made = call::script(name.as_ref(), script.language, body, files)
             .ok_or_else(|| lost(run, &format!("the script `{name}` has no language")))?;
