@@ -297,10 +297,9 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
         grants: grants(config)?,
         client_tools: match config.tools.client_tools {
             ClientToolsConfig::Here => ClientTools::Here,
-            ClientToolsConfig::Executor => ClientTools::Executors {
-                lease: Duration::from_millis(config.tools.executor_lease_ms),
-            },
+            ClientToolsConfig::Executor => ClientTools::Executors,
         },
+        executor_lease: Duration::from_millis(config.tools.executor_lease_ms),
         lenses: lenses(config)?,
         skill_vectors: match config.skill_index.vectors_in_memory {
             true => SkillVectors::AlsoHere,

@@ -48,6 +48,9 @@ pub struct ExecutorCall {
     pub dry_run: bool,
     /// The same for every attempt of one effect.
     pub idempotency_key: Text,
+    /// Who decides what the call is granted; `asked` when absent.
+    #[serde(default, skip_serializing_if = "ExecutorGrants::is_asked")]
+    pub grants: ExecutorGrants,
     /// Names of the variables that the tool asks for; the executor decides which it grants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<VariableName>,
@@ -94,6 +97,26 @@ pub enum ExecutorImplementation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         body: Option<Value>,
     },
+    /// What the executor brings for the tool, which has no implementation of its own (seed 000 §2.4).
+    Handler {},
+}
+
+string_enum! {
+    /// Who decides what a call is granted.
+    #[derive(Default)]
+    pub enum ExecutorGrants {
+        /// The tool asks by name, and the executor grants what it has of that.
+        #[default]
+        Asked = "asked",
+        /// The executor alone: the tool has no implementation, and so asks for nothing.
+        Own = "own",
+    }
+}
+
+impl ExecutorGrants {
+    fn is_asked(&self) -> bool {
+        *self == Self::Asked
+    }
 }
 
 string_enum! {

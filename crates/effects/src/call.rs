@@ -73,14 +73,26 @@ pub enum Target {
 pub struct ClientCall {
     /// Whose executors may take it.
     pub tenant: TenantId,
-    /// The variables that the tool asks for; who runs it grants its own.
-    pub environment: Vec<VariableName>,
-    /// The hosts that the tool itself lists, as its document writes them.
-    pub egress: Vec<Text>,
+    /// What it is granted there.
+    pub grants: ClientGrants,
     /// Whether it may be begun again when it is not known how far it came.
     pub repeat: Repeat,
     /// How long it may wait before it begins, where an approval of it lapses then.
     pub begin_within: Option<Duration>,
+}
+
+/// Who decides what a call is granted that an executor runs.
+#[derive(Debug, Clone)]
+pub enum ClientGrants {
+    /// The tool asks, and who runs it grants what it has of that.
+    Asked {
+        /// The variables.
+        environment: Vec<VariableName>,
+        /// The hosts that the tool itself lists, as its document writes them.
+        egress: Vec<Text>,
+    },
+    /// Who runs it: the tool has no implementation, and so asks for nothing.
+    Own,
 }
 
 /// Whether a call that was interrupted may be begun again.
@@ -113,6 +125,8 @@ pub enum ToolImplementation {
     Builtin(BuiltinTool),
     /// A tool of a registered MCP server.
     Mcp(McpTool),
+    /// What an executor brings for a tool that has no implementation of its own (seed 000 §2.4).
+    Handler,
 }
 
 /// A script and the package it belongs to.

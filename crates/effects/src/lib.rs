@@ -96,8 +96,8 @@ pub use builtin::{
     SearchSetupError, WebSearch, documents as builtin_documents,
 };
 pub use call::{
-    ClientCall, DryRun, HttpTool, Language, Limits, Repeat, ScriptTool, Target, ToolCall,
-    ToolImplementation, ToolRunner,
+    ClientCall, ClientGrants, DryRun, HttpTool, Language, Limits, Repeat, ScriptTool, Target,
+    ToolCall, ToolImplementation, ToolRunner,
 };
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};

@@ -214,6 +214,10 @@ impl ToolRunner for Sandbox {
                 let message = format!("no MCP server `{}` is registered here", tool.server);
                 Err(Failure::system(message))
             }
+            ToolImplementation::Handler => {
+                let message = format!("the tool `{}` is carried out by executors", call.tool_id);
+                Err(Failure::system(message))
+            }
         };
         let result = match result {
             Ok(success) => self.redacted(&call, success).await,

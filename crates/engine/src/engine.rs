@@ -41,7 +41,7 @@ use crate::replicas::Others;
 use crate::requests::InHand;
 use crate::runs::Drivers;
 use crate::runs::orders::Orders;
-use crate::settings::{ClientTools, Settings};
+use crate::settings::Settings;
 use crate::shares::Shares;
 use crate::tool_results::ToolResults;
 
@@ -104,9 +104,9 @@ pub struct Ports {
 /// The use cases of one process over one store.
 pub struct Engine {
     ports: Ports,
-    /// The port for tools, with the way to executors before it where there is one, and what admits outputs.
+    /// The port for tools, with the way to executors before it, and what admits outputs.
     tools: Arc<dyn ToolRunner>,
-    executors: Option<Arc<ClientCalls>>,
+    executors: Arc<ClientCalls>,
     settings: Settings,
     live: ArcSwap<Live>,
     skills: SkillIndexes,
@@ -165,15 +165,13 @@ impl Engine {
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         let shutdown = CancellationToken::new();
-        let executors = match settings.client_tools {
-            ClientTools::Here => None,
-            ClientTools::Executors { lease } => Some(Arc::new(ClientCalls::new(lease))),
-        };
-        let tools: Arc<dyn ToolRunner> = match &executors {
-            None => Arc::clone(&ports.tools),
-            Some(calls) => Arc::new(ByTarget::new(Arc::clone(&ports.tools), Arc::clone(calls))),
-        };
-        let tools = Arc::new(Admitting(tools));
+        let executors = Arc::new(ClientCalls::new(settings.executor_lease));
+        let tools = ByTarget::new(
+            Arc::clone(&ports.tools),
+            Arc::clone(&executors),
+            settings.client_tools,
+        );
+        let tools = Arc::new(Admitting(Arc::new(tools)));
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
@@ -314,9 +312,9 @@ impl Engine {
         &self.tools
     }
 
-    /// The calls that wait for executors, where this process leaves any to them.
-    pub(crate) fn executors(&self) -> Option<&Arc<ClientCalls>> {
-        self.executors.as_ref()
+    /// The calls that wait for executors.
+    pub(crate) fn executors(&self) -> &ClientCalls {
+        &self.executors
     }
 
     pub(crate) fn log_key(&self) -> &EvidenceKey {
@@ -404,7 +402,7 @@ impl Engine {
     /// Waits for a place among the tool calls of this process, which tenants have in turn. A call that
     /// somebody else runs takes none: one tenant without an executor must not hold up the others.
     pub(crate) async fn tool_slot(&self, tenant: &TenantId, call: &ToolCall) -> Option<Slot> {
-        if self.executors.is_some() && executors::goes_to_executors(call) {
+        if executors::goes_to_executors(call, self.settings.client_tools) {
             return None;
         }
         Some(self.slots.take(tenant).await)

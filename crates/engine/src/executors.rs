@@ -12,7 +12,7 @@
 mod queue;
 mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,9 +20,11 @@ use async_trait::async_trait;
 use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::executor::{ExecutorCall, ExecutorOutcome};
-use charter_contract::ids::{Label, LeaseId};
+use charter_contract::ids::{Label, LeaseId, ToolId};
 use charter_contract::package::PackageBundle;
-use charter_effects::{OutputSize, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner};
+use charter_effects::{
+    ClientGrants, OutputSize, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -30,20 +32,31 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::{Caller, Role};
+use crate::settings::ClientTools;
 use crate::{Engine, EngineError};
 pub(crate) use queue::ClientCalls;
-use queue::NotHeld;
+use queue::{Carries, NotHeld};
 
 /// Longest wait for a call, whatever an executor asks for.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Whether a call is one that executors run. What Charter carries out itself is part of the server,
-/// whatever its document says.
-pub(crate) fn goes_to_executors(call: &ToolCall) -> bool {
-    match (&call.target, &call.implementation) {
-        (Target::Here, _)
-        | (Target::Client(_), ToolImplementation::Builtin(_) | ToolImplementation::Mcp(_)) => false,
-        (Target::Client(_), ToolImplementation::Script(_) | ToolImplementation::Http(_)) => true,
+/// Most tools that an executor may have handlers for.
+const MAX_HANDLERS: usize = 1_000;
+
+/// Whether a call is one that executors run. What Charter carries out itself is part of the server, whatever its document
+/// says; what has no implementation is theirs, and so is a playbook's script in its place.
+pub(crate) fn goes_to_executors(call: &ToolCall, client_tools: ClientTools) -> bool {
+    let Target::Client(client) = &call.target else {
+        return false;
+    };
+    match (&call.implementation, &client.grants) {
+        (ToolImplementation::Handler, _) => true,
+        (ToolImplementation::Builtin(_) | ToolImplementation::Mcp(_), _) => false,
+        (ToolImplementation::Script(_) | ToolImplementation::Http(_), ClientGrants::Own) => true,
+        (
+            ToolImplementation::Script(_) | ToolImplementation::Http(_),
+            ClientGrants::Asked { .. },
+        ) => client_tools == ClientTools::Executors,
     }
 }
 
@@ -51,11 +64,20 @@ pub(crate) fn goes_to_executors(call: &ToolCall) -> bool {
 pub(crate) struct ByTarget {
     here: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
+    client_tools: ClientTools,
 }
 
 impl ByTarget {
-    pub(crate) fn new(here: Arc<dyn ToolRunner>, executors: Arc<ClientCalls>) -> Self {
-        Self { here, executors }
+    pub(crate) fn new(
+        here: Arc<dyn ToolRunner>,
+        executors: Arc<ClientCalls>,
+        client_tools: ClientTools,
+    ) -> Self {
+        Self {
+            here,
+            executors,
+            client_tools,
+        }
     }
 }
 
@@ -63,7 +85,7 @@ impl ByTarget {
 impl ToolRunner for ByTarget {
     async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome {
         match &call.target {
-            Target::Client(client) if goes_to_executors(&call) => {
+            Target::Client(client) if goes_to_executors(&call, self.client_tools) => {
                 let client = client.clone();
                 self.executors.run(call, client, cancel).await
             }
@@ -81,6 +103,12 @@ pub struct LeaseRequest {
     /// How long it waits when there is no call, in milliseconds; at most 30 s.
     #[serde(default)]
     pub wait_ms: u64,
+    /// The tools without an implementation that it has handlers for; at most 1000.
+    #[serde(default)]
+    pub handlers: BTreeSet<ToolId>,
+    /// Whether it takes calls of its handlers alone: it runs no scripts and HTTP exchanges of packages.
+    #[serde(default)]
+    pub only_handlers: bool,
 }
 
 /// A lease that goes on.
@@ -97,8 +125,8 @@ impl Engine {
     /// is taken up: without one it is offered again, also where it must not be begun twice.
     ///
     /// # Errors
-    /// `permission_denied` for callers below operator; `illegal_transition` where this server runs
-    /// client tools itself.
+    /// `permission_denied` for callers below operator; `illegal_transition` where this server runs client tools itself, for
+    /// an executor without handlers; `invalid_request` for too many of them.
     pub async fn lease_call(
         &self,
         caller: &Caller,
@@ -106,6 +134,11 @@ impl Engine {
         longest: Duration,
     ) -> Result<Option<ExecutorCall>, EngineError> {
         let calls = self.calls_for(caller)?;
+        self.must_carry_something(&asked)?;
+        let carries = Carries {
+            handlers: asked.handlers,
+            programs: !asked.only_handlers,
+        };
         let wait = Duration::from_millis(asked.wait_ms)
             .min(MAX_WAIT)
             .min(longest);
@@ -115,7 +148,8 @@ impl Engine {
             // From here on no call that is put escapes.
             offered.as_mut().enable();
             let id = LeaseId::from_uuid(self.new_uuid());
-            if let Some(taken) = calls.take(&caller.tenant, &asked.executor, id, Instant::now()) {
+            let (tenant, now) = (&caller.tenant, Instant::now());
+            if let Some(taken) = calls.take(tenant, &asked.executor, &carries, id, now) {
                 return wire::call(&taken, calls.lease())
                     .map(Some)
                     .map_err(|error| {
@@ -162,7 +196,8 @@ impl Engine {
             }),
             ToolImplementation::Http(_)
             | ToolImplementation::Builtin(_)
-            | ToolImplementation::Mcp(_) => Err(EngineError::not_found("file of the call", lease)),
+            | ToolImplementation::Mcp(_)
+            | ToolImplementation::Handler => Err(EngineError::not_found("file of the call", lease)),
         }
     }
 
@@ -208,11 +243,27 @@ impl Engine {
     /// and its word becomes evidence.
     fn calls_for(&self, caller: &Caller) -> Result<&ClientCalls, EngineError> {
         caller.must_be(Role::Operator, "calls are leased by operators")?;
-        self.executors().map(AsRef::as_ref).ok_or_else(|| {
+        Ok(self.executors())
+    }
+
+    /// Refuses an executor that would wait for ever.
+    fn must_carry_something(&self, asked: &LeaseRequest) -> Result<(), EngineError> {
+        let handlers = asked.handlers.len();
+        if handlers > MAX_HANDLERS {
+            let message = format!("{handlers} handlers; an executor has at most {MAX_HANDLERS}");
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        if handlers == 0 && asked.only_handlers {
+            let message = "an executor that takes calls of its handlers alone has none: name tools in `handlers`";
+            return Err(EngineError::new(ErrorCode::InvalidRequest, message));
+        }
+        if handlers == 0 && self.settings().client_tools == ClientTools::Here {
             let message = "this server runs client tools itself: it leaves them to executors when \
-                           `tools.client_tools` is \"executor\"";
-            EngineError::new(ErrorCode::IllegalTransition, message)
-        })
+                           `tools.client_tools` is \"executor\", and tools without an implementation to those that \
+                           have handlers for them";
+            return Err(EngineError::new(ErrorCode::IllegalTransition, message));
+        }
+        Ok(())
     }
 }
 

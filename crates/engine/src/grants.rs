@@ -47,6 +47,20 @@ impl ToolGrants {
             .collect()
     }
 
+    /// All granted variables with their values, for what the operator brings.
+    #[must_use]
+    pub fn all_variables(&self) -> Vec<(String, String)> {
+        self.environment.clone().into_iter().collect()
+    }
+
+    /// The operator's hosts alone, for what the operator brings.
+    ///
+    /// # Errors
+    /// [`HostFault`] for the first text that is no pattern.
+    pub fn all_hosts(&self) -> Result<Vec<HostPattern>, HostFault> {
+        self.egress.iter().map(|granted| parse(granted)).collect()
+    }
+
     /// The files that come with granted variables.
     #[must_use]
     pub fn files(&self, granted: &[(String, String)]) -> Vec<PathBuf> {

@@ -58,8 +58,10 @@ pub struct Settings {
     pub quotas: Quotas,
     /// What tools may be granted.
     pub grants: ToolGrants,
-    /// Who runs the tools of clients.
+    /// Who runs the tools of clients that have an implementation.
     pub client_tools: ClientTools,
+    /// How long an executor holds a call without a word.
+    pub executor_lease: Duration,
     /// How lenses are fetched and cut.
     pub lenses: LensSettings,
     /// Where vectors of agent skills are searched.
@@ -145,16 +147,13 @@ pub enum Duty {
     Worker,
 }
 
-/// Who runs tools whose `execution_target` is `client`.
+/// Who runs tools whose `execution_target` is `client`. Those without an implementation are the executors' in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientTools {
     /// This process, as it runs all others.
     Here,
     /// Executors of the tenant, which lease the calls.
-    Executors {
-        /// How long an executor holds a call without a word.
-        lease: Duration,
-    },
+    Executors,
 }
 
 impl Default for Settings {
@@ -182,6 +181,7 @@ impl Default for Settings {
             quotas: Quotas::default(),
             grants: ToolGrants::default(),
             client_tools: ClientTools::Here,
+            executor_lease: Duration::from_secs(15),
             lenses: LensSettings::default(),
             skill_vectors: SkillVectors::default(),
         }

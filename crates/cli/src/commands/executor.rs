@@ -3,7 +3,9 @@
 //! docs/executor.md.
 
 mod call;
+mod handlers;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use self::handlers::Handlers;
 use crate::boot;
 use crate::client::Client;
 use crate::config::Config;
@@ -36,12 +39,17 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 /// Run calls of client tools for a server.
 ///
 /// Needs `--server` (or `server` in the configuration) and the key of an operator of the tenant.
-/// The server leaves such calls to executors when its `tools.client_tools` is "executor".
+/// The server leaves such calls to executors when its `tools.client_tools` is "executor"; calls of tools without an
+/// implementation in any case, to executors with `--handlers`.
 #[derive(Debug, Args)]
 pub(crate) struct Executor {
     /// What the server's messages call this executor.
     #[arg(long, value_name = "NAME", default_value = "executor")]
     name: String,
+    /// A directory with a script for each tool that has no implementation of its own, named after the tool:
+    /// `aws.describe_vpcs.py` or `aws.describe_vpcs.sh`. They get all that this executor grants.
+    #[arg(long, value_name = "DIR")]
+    handlers: Option<PathBuf>,
 }
 
 /// What every call needs.
@@ -50,6 +58,7 @@ struct Work {
     sandbox: Sandbox,
     grants: ToolGrants,
     packages: call::Packages,
+    handlers: Handlers,
 }
 
 pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u8> {
@@ -59,10 +68,15 @@ pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u
         sandbox: boot::sandbox(config, "executor").await?,
         grants: boot::grants(config)?,
         packages: call::Packages::default(),
+        handlers: match &command.handlers {
+            Some(dir) => Handlers::read(dir)?,
+            None => Handlers::default(),
+        },
     });
     let server = config.server.as_deref().unwrap_or_default();
     messages::say(&format!(
-        "charter executor `{name}` takes calls from {server}"
+        "charter executor `{name}` takes calls from {server}{}",
+        work.handlers.told()
     ));
     let calls = TaskTracker::new();
     let ended = tokio::select! {
@@ -89,7 +103,7 @@ async fn take_calls(
     let mut pause = PAUSES.0;
     loop {
         let place = Arc::clone(&places).acquire_owned().await?;
-        match next(&work.client, name).await {
+        match next(work, name).await {
             Ok(Some(call)) => {
                 pause = PAUSES.0;
                 let work = Arc::clone(work);
@@ -119,9 +133,10 @@ fn is_final(error: &anyhow::Error) -> bool {
     known.is_some_and(|code: charter_contract::error_code::ErrorCode| !code.retryable())
 }
 
-async fn next(client: &Client, name: &Label) -> anyhow::Result<Option<ExecutorCall>> {
-    let body = json!({"executor": name, "wait_ms": WAIT_MS});
-    let asked = client.post("/v1/executor/leases", Some(&body));
+async fn next(work: &Work, name: &Label) -> anyhow::Result<Option<ExecutorCall>> {
+    let handlers: Vec<_> = work.handlers.tools().collect();
+    let body = json!({"executor": name, "wait_ms": WAIT_MS, "handlers": handlers});
+    let asked = work.client.post("/v1/executor/leases", Some(&body));
     let answer = tokio::time::timeout(PATIENCE, asked)
         .await
         .context("waiting for a call")??;

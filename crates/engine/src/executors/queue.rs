@@ -6,13 +6,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use charter_contract::agentic::error::ErrorType;
-use charter_contract::ids::{Label, LeaseId, TenantId};
-use charter_effects::{ClientCall, Repeat, ToolCall, ToolOutcome};
+use charter_contract::ids::{Label, LeaseId, TenantId, ToolId};
+use charter_effects::{
+    ClientCall, ClientGrants, Repeat, ToolCall, ToolImplementation, ToolOutcome,
+};
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -81,6 +83,27 @@ pub(super) struct Taken {
     pub(super) client: ClientCall,
     /// What is left of its time.
     pub(super) left: Duration,
+}
+
+/// What an executor carries out.
+#[derive(Debug, Clone)]
+pub(super) struct Carries {
+    /// The tools without an implementation that it has handlers for.
+    pub(super) handlers: BTreeSet<ToolId>,
+    /// Whether it runs scripts and HTTP exchanges.
+    pub(super) programs: bool,
+}
+
+impl Carries {
+    fn takes(&self, call: &ToolCall, client: &ClientCall) -> bool {
+        let has_handler = || self.handlers.contains(&call.tool_id);
+        match (&call.implementation, &client.grants) {
+            (ToolImplementation::Handler, _) => has_handler(),
+            // It stands for such a tool, and is granted what a handler is.
+            (_, ClientGrants::Own) => self.programs && has_handler(),
+            (_, ClientGrants::Asked { .. }) => self.programs,
+        }
+    }
 }
 
 /// The lease is not the caller's, or not any more.
@@ -219,6 +242,7 @@ impl ClientCalls {
         let started = Instant::now();
         let timeout = call.limits.timeout;
         let patience = Patience::of(&call, &client);
+        let wanted = wanted(&call, &client);
         let Some((place, mut answered)) = self.put(call, client, started) else {
             let message = format!("{MAX_CALLS} calls wait for executors of this tenant already");
             return failed(started, ErrorType::ResourceError, message, true);
@@ -235,7 +259,9 @@ impl ClientCalls {
                     self.offered.notify_waiters();
                     at
                 }
-                Some(Due::Unclaimed { lost }) => return unclaimed(started, patience, lost),
+                Some(Due::Unclaimed { lost }) => {
+                    return unclaimed(started, patience, lost, &wanted);
+                }
                 Some(Due::Lost(executor)) => return lost(started, &executor),
                 Some(Due::Overdue(executor)) => return overdue(started, timeout, &executor),
             };
@@ -293,11 +319,12 @@ impl ClientCalls {
         Some(self.lock().by_number.get_mut(&number)?.look(now))
     }
 
-    /// Gives the tenant's oldest waiting call to an executor.
+    /// Gives the tenant's oldest waiting call that an executor carries out to it.
     pub(super) fn take(
         &self,
         tenant: &TenantId,
         executor: &Label,
+        carries: &Carries,
         id: LeaseId,
         now: Instant,
     ) -> Option<Taken> {
@@ -305,7 +332,8 @@ impl ClientCalls {
         let mut entries = calls.by_number.values_mut();
         let entry = entries.find(|entry| {
             let waits = matches!(entry.state, State::Waiting);
-            waits && entry.client.tenant == *tenant && now < entry.begin_by
+            let is_its = entry.client.tenant == *tenant && now < entry.begin_by;
+            waits && is_its && carries.takes(&entry.call, &entry.client)
         })?;
         entry.state = State::Offered(Lease {
             id: id.clone(),
@@ -399,20 +427,33 @@ fn failed(started: Instant, kind: ErrorType, message: String, retryable: bool) -
     }
 }
 
-fn unclaimed(started: Instant, patience: Patience, lost: Option<Label>) -> ToolOutcome {
+/// The command that takes a call.
+fn wanted(call: &ToolCall, client: &ClientCall) -> String {
+    match client.grants {
+        ClientGrants::Own => format!(
+            "`charter executor --handlers DIR`, with a handler for `{}` in DIR and a key of this tenant",
+            call.tool_id
+        ),
+        ClientGrants::Asked { .. } => "`charter executor` with a key of this tenant".to_owned(),
+    }
+}
+
+fn unclaimed(
+    started: Instant,
+    patience: Patience,
+    lost: Option<Label>,
+    wanted: &str,
+) -> ToolOutcome {
     let waited = patience.span().as_millis();
     let message = match lost {
         None if matches!(patience, Patience::Approval(_)) => {
             let message = format!(
-                "no executor took the call within {waited} ms, when its approval lapsed; run \
-                 `charter executor` with a key of this tenant, and have the call approved again"
+                "no executor took the call within {waited} ms, when its approval lapsed; run {wanted}, and have the \
+                 call approved again"
             );
             return failed(started, ErrorType::PermissionError, message, false);
         }
-        None => format!(
-            "no executor took the call within {waited} ms; run `charter executor` with a key of \
-             this tenant"
-        ),
+        None => format!("no executor took the call within {waited} ms; run {wanted}"),
         Some(executor) => format!(
             "the executor `{executor}` was lost while it ran the call, and no other took it within \
              {waited} ms"

@@ -5,13 +5,16 @@ use std::num::TryFromIntError;
 use std::time::Duration;
 
 use charter_contract::executor::{
-    ExecutorCall, ExecutorImplementation, ExecutorOutcome, ExecutorResult, ScriptLanguage,
+    ExecutorCall, ExecutorGrants, ExecutorImplementation, ExecutorOutcome, ExecutorResult,
+    ScriptLanguage,
 };
 use charter_contract::ids::IdError;
 use charter_contract::json::{memory_of, text_length};
 use charter_contract::number::Positive;
 use charter_contract::text::{ShortText, Text};
-use charter_effects::{DryRun, Language, OutputSize, ToolImplementation, ToolOutcome};
+use charter_effects::{
+    ClientGrants, DryRun, Language, OutputSize, ToolImplementation, ToolOutcome,
+};
 
 use super::queue::Taken;
 
@@ -29,6 +32,13 @@ pub(super) enum WireError {
 /// A leased call as its executor reads it.
 pub(super) fn call(taken: &Taken, lease: Duration) -> Result<ExecutorCall, WireError> {
     let call = &taken.call;
+    let (grants, environment, egress) = match &taken.client.grants {
+        ClientGrants::Asked {
+            environment,
+            egress,
+        } => (ExecutorGrants::Asked, environment.clone(), egress.clone()),
+        ClientGrants::Own => (ExecutorGrants::Own, Vec::new(), Vec::new()),
+    };
     Ok(ExecutorCall {
         lease_id: taken.lease.clone(),
         lease_ms: positive(lease.as_millis())?,
@@ -37,8 +47,9 @@ pub(super) fn call(taken: &Taken, lease: Duration) -> Result<ExecutorCall, WireE
         parameters: call.parameters.clone(),
         dry_run: call.dry_run == DryRun::Yes,
         idempotency_key: Text::parse(&call.idempotency_key)?,
-        environment: taken.client.environment.clone(),
-        egress: taken.client.egress.clone(),
+        grants,
+        environment,
+        egress,
         timeout_ms: positive(taken.left.as_millis())?,
         output_bytes: positive(call.limits.output_bytes as u128)?,
     })
@@ -69,6 +80,7 @@ fn implementation(here: &ToolImplementation) -> Result<ExecutorImplementation, W
             query: tool.query.iter().cloned().collect(),
             body: tool.body.clone(),
         }),
+        ToolImplementation::Handler => Ok(ExecutorImplementation::Handler {}),
         ToolImplementation::Builtin(_) => Err(WireError::NoForm("a built-in tool")),
         ToolImplementation::Mcp(_) => Err(WireError::NoForm("a tool of an MCP server")),
     }

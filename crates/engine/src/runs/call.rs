@@ -12,8 +12,8 @@ use charter_contract::ids::TenantId;
 use charter_domain::run::{ErrorKind, StepFailure};
 use charter_domain::script::{PythonSource, python_returns};
 use charter_effects::{
-    BuiltinGrants, BuiltinTool, ClientCall, DryRun, HttpTool, Limits, McpTool, OutputRoom,
-    PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
+    BuiltinGrants, BuiltinTool, ClientCall, ClientGrants, DryRun, HttpTool, Limits, McpTool,
+    OutputRoom, PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
 };
 use serde_json::{Value, json};
 
@@ -74,8 +74,13 @@ fn target(tool: &Tool, tenant: &TenantId, dry_run: bool, begin_within: Option<Du
         ExecutionTarget::Server => Target::Here,
         ExecutionTarget::Client => Target::Client(ClientCall {
             tenant: tenant.clone(),
-            environment: tool.environment.clone(),
-            egress: tool.egress.clone(),
+            grants: match &tool.implementation {
+                None => ClientGrants::Own,
+                Some(_) => ClientGrants::Asked {
+                    environment: tool.environment.clone(),
+                    egress: tool.egress.clone(),
+                },
+            },
             repeat: repeat(tool, dry_run),
             begin_within,
         }),
@@ -122,6 +127,8 @@ fn implementation(
             .map(ToolImplementation::Script)
     };
     match &tool.implementation {
+        // The client brings its own.
+        None if tool.execution_target == ExecutionTarget::Client => Ok(ToolImplementation::Handler),
         None => Err(unsupported("implementation")),
         Some(Implementation::Builtin { name }) => Ok(ToolImplementation::Builtin(BuiltinTool {
             name: *name,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::executor::{
-    ExecutorCall, ExecutorImplementation, ExecutorOutcome, ExecutorResult, MAX_LOG_BYTES,
-    MAX_MESSAGE_BYTES, ScriptLanguage,
+    ExecutorCall, ExecutorGrants, ExecutorImplementation, ExecutorOutcome, ExecutorResult,
+    MAX_LOG_BYTES, MAX_MESSAGE_BYTES, ScriptLanguage,
 };
 use charter_contract::ids::IdError;
 use charter_contract::number::Count;
@@ -264,8 +264,18 @@ async fn tool_call(
     call: &ExecutorCall,
     end: Instant,
 ) -> anyhow::Result<ToolCall> {
-    let implementation = implementation(work, held, &call.implementation).await?;
-    let environment = work.grants.variables(&call.environment);
+    let implementation = implementation(work, held, call).await?;
+    let (environment, egress) = match call.grants {
+        ExecutorGrants::Asked => (
+            work.grants.variables(&call.environment),
+            work.grants.hosts(&call.egress)?,
+        ),
+        // The operator chose these tools, by giving them handlers.
+        ExecutorGrants::Own if work.handlers.script(&call.tool_id).is_some() => {
+            (work.grants.all_variables(), work.grants.all_hosts()?)
+        }
+        ExecutorGrants::Own => bail!("there is no handler for `{}` here", call.tool_id),
+    };
     let limits = Limits::default();
     let output_bytes = usize::try_from(call.output_bytes.get()).unwrap_or(usize::MAX);
     Ok(ToolCall {
@@ -284,7 +294,7 @@ async fn tool_call(
             ..limits
         },
         readable: work.grants.files(&environment),
-        egress: work.grants.hosts(&call.egress)?,
+        egress,
         environment,
         idempotency_key: call.idempotency_key.to_string(),
         // This process serves no other callers.
@@ -295,9 +305,14 @@ async fn tool_call(
 async fn implementation(
     work: &Work,
     held: &Held<'_>,
-    told: &ExecutorImplementation,
+    call: &ExecutorCall,
 ) -> anyhow::Result<ToolImplementation> {
-    match told {
+    match &call.implementation {
+        ExecutorImplementation::Handler {} => {
+            let script = work.handlers.script(&call.tool_id);
+            let none = || anyhow::anyhow!("there is no handler for `{}`", call.tool_id);
+            Ok(ToolImplementation::Script(script.ok_or_else(none)?))
+        }
         ExecutorImplementation::Script {
             language,
             entry,

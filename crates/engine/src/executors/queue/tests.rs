@@ -10,6 +10,8 @@ use serde_json::{Map, json};
 use uuid::Uuid;
 
 use super::*;
+use crate::executors::goes_to_executors;
+use crate::settings::ClientTools;
 
 const LEASE: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -40,8 +42,22 @@ fn put_to_begin_within(
     begin_within: Option<Duration>,
     now: Instant,
 ) -> (Place<'_>, oneshot::Receiver<ToolOutcome>) {
+    let asked = ClientGrants::Asked {
+        environment: Vec::new(),
+        egress: Vec::new(),
+    };
+    let client = ClientCall {
+        tenant: tenant("acme"),
+        grants: asked,
+        repeat,
+        begin_within,
+    };
+    calls.put(script_call(), client, now).unwrap()
+}
+
+fn script_call() -> ToolCall {
     let files = BTreeMap::from([("scripts/a.py".to_owned(), String::new())]);
-    let call = ToolCall {
+    ToolCall {
         tool_id: ToolId::parse("acme.read").unwrap(),
         implementation: ToolImplementation::Script(ScriptTool {
             language: Language::Python,
@@ -60,15 +76,22 @@ fn put_to_begin_within(
         readable: Vec::new(),
         idempotency_key: "run/step".to_owned(),
         room: Arc::new(AnyRoom),
-    };
-    let client = ClientCall {
-        tenant: tenant("acme"),
-        environment: Vec::new(),
-        egress: Vec::new(),
-        repeat,
-        begin_within,
-    };
-    calls.put(call, client, now).unwrap()
+    }
+}
+
+/// An executor of scripts, with handlers for these tools.
+fn programs(handlers: &[&str]) -> Carries {
+    let handlers = handlers.iter().map(|tool| ToolId::parse(tool).unwrap());
+    Carries {
+        handlers: handlers.collect(),
+        programs: true,
+    }
+}
+
+/// What an executor of a tenant that runs scripts is given.
+fn take(calls: &ClientCalls, of: &str, by: &str, number: u128, now: Instant) -> Option<Taken> {
+    let carries = programs(&[]);
+    calls.take(&tenant(of), &executor(by), &carries, lease(number), now)
 }
 
 fn done() -> ToolOutcome {
@@ -83,8 +106,7 @@ fn done() -> ToolOutcome {
 fn a_call_is_for_one_executor_of_its_tenant() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
     let (_place, _answered) = put(&calls, Repeat::Safe, now);
-    let take =
-        |name: &str, number: u128| calls.take(&tenant(name), &executor("e"), lease(number), now);
+    let take = |name: &str, number: u128| take(&calls, name, "e", number, now);
     assert!(take("umbra", 1).is_none());
     assert_eq!(take("acme", 2).unwrap().left, TIMEOUT);
     assert!(take("acme", 3).is_none());
@@ -95,19 +117,77 @@ fn a_call_is_for_one_executor_of_its_tenant() {
     assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Ok(()));
 }
 
+/// Seed 000 §2.4: a tool without an implementation is for executors that have a handler for it, and a playbook's script
+/// in its place for those of them that run scripts.
+#[test]
+fn a_call_is_for_an_executor_that_can_carry_it_out() {
+    let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
+    let own = ClientCall {
+        tenant: tenant("acme"),
+        grants: ClientGrants::Own,
+        repeat: Repeat::Safe,
+        begin_within: None,
+    };
+    let handler = ToolCall {
+        implementation: ToolImplementation::Handler,
+        ..script_call()
+    };
+    let only = |handlers: &[&str]| Carries {
+        programs: false,
+        ..programs(handlers)
+    };
+    let handlers: [&[&str]; 2] = [&["acme.read"], &["acme.other"]];
+    let [right, wrong] = handlers;
+    let takes = |carries: &Carries| {
+        let taken = calls.take(&tenant("acme"), &executor("e"), carries, lease(1), now);
+        taken.is_some()
+    };
+    for (call, client, takers, others) in [
+        (
+            handler,
+            own.clone(),
+            vec![programs(right), only(right)],
+            vec![programs(&[]), programs(wrong), only(wrong)],
+        ),
+        (
+            script_call(),
+            own,
+            vec![programs(right)],
+            vec![programs(&[]), programs(wrong), only(right)],
+        ),
+    ] {
+        assert!(goes_to_executors(
+            &ToolCall {
+                target: Target::Client(client.clone()),
+                ..call.clone()
+            },
+            ClientTools::Here
+        ));
+        for carries in &takers {
+            let (place, _answered) = calls.put(call.clone(), client.clone(), now).unwrap();
+            assert!(others.iter().all(|carries| !takes(carries)), "{others:?}");
+            assert!(takes(carries), "{carries:?}");
+            drop(place);
+        }
+    }
+    let (_place, _answered) = put(&calls, Repeat::Safe, now);
+    assert!(!takes(&only(right)));
+    assert!(takes(&programs(right)));
+}
+
 /// An answer that an executor never read leaves the call as it was, also where it must not be done
 /// twice: it begins with the first renewal.
 #[test]
 fn a_call_that_was_only_offered_is_offered_again() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
     let (place, _answered) = put(&calls, Repeat::Unsafe, now);
-    calls.take(&tenant("acme"), &executor("e"), lease(1), now);
+    take(&calls, "acme", "e", 1, now);
     assert_eq!(calls.look(place.number, now), Some(Due::At(now + LEASE)));
     let later = now + LEASE;
     assert_eq!(calls.renew(&tenant("acme"), &lease(1), later), Err(NotHeld));
     let again = calls.look(place.number, later);
     assert_eq!(again, Some(Due::Again(now + TIMEOUT)));
-    let taken = calls.take(&tenant("acme"), &executor("f"), lease(2), later);
+    let taken = take(&calls, "acme", "f", 2, later);
     assert_eq!(taken.unwrap().left, TIMEOUT - LEASE);
 }
 
@@ -120,7 +200,7 @@ fn a_lost_executor_means_again_for_reads_and_unknown_for_writes() {
     ] {
         let calls = ClientCalls::new(LEASE);
         let (place, _answered) = put(&calls, repeat, now);
-        calls.take(&tenant("acme"), &executor("e"), lease(1), now);
+        take(&calls, "acme", "e", 1, now);
         let begun = now + Duration::from_secs(1);
         assert_eq!(calls.renew(&tenant("acme"), &lease(1), begun), Ok(()));
         let lapsed = begun + LEASE;
@@ -136,14 +216,14 @@ fn a_lost_executor_means_again_for_reads_and_unknown_for_writes() {
 fn an_outcome_is_taken_once_and_only_while_somebody_waits() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
     let (_place, mut answered) = put(&calls, Repeat::Safe, now);
-    calls.take(&tenant("acme"), &executor("e"), lease(1), now);
+    take(&calls, "acme", "e", 1, now);
     let report = || calls.report(&tenant("acme"), &lease(1), done(), now);
     assert_eq!(report(), Ok(()));
     assert_eq!(report(), Err(NotHeld));
     assert_eq!(answered.try_recv(), Ok(done()));
 
     let (place, _answered) = put(&calls, Repeat::Safe, now);
-    calls.take(&tenant("acme"), &executor("e"), lease(2), now);
+    take(&calls, "acme", "e", 2, now);
     drop(place);
     assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Err(NotHeld));
 }
@@ -157,11 +237,11 @@ fn time_ends_a_call_that_nobody_took_or_nobody_reported() {
         calls.look(place.number, end),
         Some(Due::Unclaimed { lost: None })
     );
-    let taken = calls.take(&tenant("acme"), &executor("e"), lease(1), end);
+    let taken = take(&calls, "acme", "e", 1, end);
     assert!(taken.is_none(), "its time is over");
 
     let (running, _answered) = put(&calls, Repeat::Safe, end);
-    calls.take(&tenant("acme"), &executor("e"), lease(2), end);
+    take(&calls, "acme", "e", 2, end);
     assert_eq!(calls.renew(&tenant("acme"), &lease(2), end), Ok(()));
     let due = end + TIMEOUT + REPORT_GRACE;
     assert_eq!(calls.look(running.number, end), Some(Due::At(due)));
@@ -178,7 +258,7 @@ fn a_call_is_not_begun_after_its_approval_lapsed() {
     let within = Duration::from_secs(5);
     let end = now + within;
     let put = || put_to_begin_within(&calls, Repeat::Safe, Some(within), now);
-    let take = |number: u128, at| calls.take(&tenant("acme"), &executor("e"), lease(number), at);
+    let take = |number: u128, at| take(&calls, "acme", "e", number, at);
     let (late, _answered) = put();
     assert_eq!(calls.look(late.number, now), Some(Due::At(end)));
     assert!(take(1, now).is_some());
