@@ -1,13 +1,15 @@
 //! Requests as they were asked, routed and answered, so that each can be shown, replayed, and taken
 //! up again after a crash (B000-3).
 //!
-//! A record is opened once, gets one verdict and one answer, and never changes otherwise.
+//! A record is opened once, gets one verdict and one answer, and never changes otherwise. One whose answer names the run
+//! of a change gets one result more: what that run came to.
 
 use async_trait::async_trait;
-use charter_contract::ids::{RequestId, TenantId, UserId};
+use charter_contract::ids::{RequestId, RunId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 
 use crate::StoreError;
+use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 
 /// One request.
@@ -25,6 +27,10 @@ pub struct RequestRecord {
     pub verdict: Option<String>,
     /// The response or error that answered it, as JSON.
     pub answer: Option<String>,
+    /// The run whose end its result is; of a request that changes something, once it is answered.
+    pub run_id: Option<RunId>,
+    /// The response that says what that run came to, as JSON.
+    pub result: Option<String>,
     /// When it was opened.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -43,7 +49,7 @@ pub struct Hold {
 /// Requests.
 #[async_trait]
 pub trait Requests {
-    /// Opens a request, held from the start; verdict and answer must be absent.
+    /// Opens a request, held from the start; verdict, answer, run and result must be absent.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], whatever the stored one says.
@@ -101,7 +107,7 @@ pub trait Requests {
         at: Timestamp,
     ) -> Result<(), StoreError>;
 
-    /// Records the answer.
+    /// Records the answer, and the run whose end is the request's result.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] on a second answer; [`StoreError::NotFound`].
@@ -110,8 +116,32 @@ pub trait Requests {
         tenant: &TenantId,
         request: &RequestId,
         answer: &str,
+        run: Option<&RunId>,
         at: Timestamp,
     ) -> Result<(), StoreError>;
+
+    /// Records the result of a request whose answer names a run, and publishes messages about it, all or none.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`] on a second result; [`StoreError::NotFound`], also for a request that awaits no run.
+    async fn record_result(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        result: &str,
+        messages: Vec<NewMessage>,
+        at: Timestamp,
+    ) -> Result<(), StoreError>;
+
+    /// The request whose result a run's end is, unless it has its result.
+    async fn request_of_run(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Option<RequestRecord>, StoreError>;
+
+    /// Requests of every tenant whose run has ended and that have no result, at most `limit`, oldest first.
+    async fn requests_of_ended_runs(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError>;
 
     /// Takes requests of every tenant without an answer that nobody holds at `now`, in one transaction:
     /// the oldest, at most `limit`, oldest first. Each is taken by one of those who do so at the same time.
@@ -122,6 +152,6 @@ pub trait Requests {
         limit: usize,
     ) -> Result<Vec<RequestRecord>, StoreError>;
 
-    /// Deletes answered requests that last changed before `before`; returns how many.
+    /// Deletes answered requests that last changed before `before`, but none whose run has not ended; returns how many.
     async fn sweep_requests(&self, before: Timestamp) -> Result<u64, StoreError>;
 }

@@ -236,7 +236,11 @@ macro_rules! store_suite {
                 open_requests_are_those_without_an_answer,
                 a_held_request_is_left_to_its_holder,
                 requests_of_a_user_are_listed_newest_first,
-                sweep_takes_older_answered_requests;
+                sweep_takes_older_answered_requests,
+                a_result_is_recorded_once,
+                a_request_without_a_run_takes_no_result,
+                requests_of_ended_runs_are_found_until_they_have_results,
+                sweep_leaves_requests_whose_runs_go_on;
             run_listing: runs_are_listed_that_fit, a_run_keeps_its_user;
             session:
                 a_session_reads_back_whole,

@@ -411,13 +411,18 @@ reads {
     fn renew_requests(hold: &Hold) -> u64;
     fn request(tenant: &TenantId, request: &RequestId) -> Option<RequestRecord>;
     fn requests_of(tenant: &TenantId, user: &UserId, page: &PageRequest) -> Page<RequestRecord>;
+    fn request_of_run(tenant: &TenantId, run: &RunId) -> Option<RequestRecord>;
+    fn requests_of_ended_runs(limit: usize) -> Vec<RequestRecord>;
 }
 writes {
     fn open_request(request: &RequestRecord, hold: &Hold) -> ();
     fn hold_request(tenant: &TenantId, request: &RequestId, now: Timestamp, hold: &Hold) -> bool;
     fn release_request(tenant: &TenantId, request: &RequestId, holder: &str, again_at: Timestamp) -> ();
     fn record_verdict(tenant: &TenantId, request: &RequestId, verdict: &str, at: Timestamp) -> ();
-    fn close_request(tenant: &TenantId, request: &RequestId, answer: &str, at: Timestamp) -> ();
+    fn close_request(tenant: &TenantId, request: &RequestId, answer: &str, run: Option<&RunId>,
+        at: Timestamp) -> ();
+    fn record_result(tenant: &TenantId, request: &RequestId, result: &str, messages: Vec<NewMessage>,
+        at: Timestamp) -> ();
     fn sweep_requests(before: Timestamp) -> u64;
 } }
 

@@ -1,20 +1,53 @@
 //! Requests in PostgreSQL.
 
 use async_trait::async_trait;
-use charter_contract::ids::{RequestId, TenantId, UserId};
+use charter_contract::ids::{RequestId, RunId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
+use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use charter_store::request::{Hold, RequestRecord, Requests};
+use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
-use super::connection::Reach;
+use super::connection::{Reach, in_transaction};
+use super::outbox;
 use super::statement::{execute, params, row, rows, rows_within};
 use crate::column::{self, Cursor};
-use crate::record::request::{COLUMNS, oldest_first, record, taken};
+use crate::record::request::{COLUMNS, OF_ENDED_RUN, no_result, oldest_first, record, taken};
 
 const READING: &str = "reading a request";
 const HOLDING: &str = "holding a request";
+
+/// Records a result with its messages; nothing of it where the request has one or awaits none.
+async fn put_result(
+    connection: &Transaction<'_>,
+    (tenant, request): (&TenantId, &RequestId),
+    result: &str,
+    messages: &[NewMessage],
+    at: i64,
+) -> Result<(), StoreError> {
+    let changed = execute(
+        "recording a result",
+        connection,
+        "UPDATE request SET result = $3, updated_at = $4
+         WHERE tenant_id = $1 AND request_id = $2 AND run_id IS NOT NULL AND result IS NULL",
+        params![tenant.as_str(), request.as_str(), result, at],
+    )
+    .await?;
+    if changed > 0 {
+        return outbox::insert(connection, messages).await;
+    }
+    let awaits = row(
+        READING,
+        connection,
+        "SELECT FROM request WHERE tenant_id = $1 AND request_id = $2 AND run_id IS NOT NULL",
+        params![tenant.as_str(), request.as_str()],
+        |_| Ok(()),
+    )
+    .await?;
+    Err(no_result(awaits, request))
+}
 
 #[async_trait]
 impl Requests for PostgresStore {
@@ -183,24 +216,75 @@ impl Requests for PostgresStore {
         tenant: &TenantId,
         request: &RequestId,
         answer: &str,
+        run: Option<&RunId>,
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let client = self.client(Reach::Tenant(tenant)).await?;
         let changed = execute(
             "recording an answer",
             &client,
-            "UPDATE request SET answer = $3, updated_at = $4, holder = NULL, held_until = NULL
+            "UPDATE request SET answer = $3, updated_at = $4, run_id = $5, holder = NULL,
+             held_until = NULL
              WHERE tenant_id = $1 AND request_id = $2 AND answer IS NULL",
             params![
                 tenant.as_str(),
                 request.as_str(),
                 answer,
-                column::micros(at)
+                column::micros(at),
+                run.map(RunId::as_str)
             ],
         )
         .await?;
         drop(client);
         self.once(changed, "answer", tenant, request).await
+    }
+
+    async fn record_result(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        result: &str,
+        messages: Vec<NewMessage>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (of, at) = ((tenant, request), column::micros(at));
+        in_transaction!(self, Reach::Tenant(tenant), tx =>
+            put_result(&tx, of, result, &messages, at))?;
+        self.announce(messages.len());
+        Ok(())
+    }
+
+    async fn request_of_run(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Option<RequestRecord>, StoreError> {
+        let client = self.client(Reach::Tenant(tenant)).await?;
+        row(
+            "reading a run's request",
+            &client,
+            &format!(
+                "SELECT {COLUMNS} FROM request
+                 WHERE tenant_id = $1 AND run_id = $2 AND result IS NULL"
+            ),
+            params![tenant.as_str(), run.as_str()],
+            record,
+        )
+        .await
+    }
+
+    async fn requests_of_ended_runs(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError> {
+        let client = self.client(Reach::Everyone).await?;
+        let mut found = rows(
+            "reading requests of ended runs",
+            &client,
+            &format!("SELECT {COLUMNS} FROM request WHERE {OF_ENDED_RUN} LIMIT $1"),
+            params![column::limit(limit)],
+            record,
+        )
+        .await?;
+        oldest_first(&mut found);
+        Ok(found)
     }
 
     async fn take_requests(
@@ -237,8 +321,11 @@ impl Requests for PostgresStore {
     async fn sweep_requests(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.sweep(
             "DELETE FROM request WHERE (tenant_id, request_id) IN
-             (SELECT tenant_id, request_id FROM request
-              WHERE answer IS NOT NULL AND updated_at < $1 LIMIT $2)",
+             (SELECT tenant_id, request_id FROM request WHERE answer IS NOT NULL AND updated_at < $1
+                AND (run_id IS NULL OR result IS NOT NULL OR NOT EXISTS (
+                     SELECT FROM run WHERE run.tenant_id = request.tenant_id
+                     AND run.run_id = request.run_id AND run.phase <> 'finished'))
+              LIMIT $2)",
             column::micros(before),
         )
         .await

@@ -1,17 +1,19 @@
 //! Requests in SQLite.
 
 use async_trait::async_trait;
-use charter_contract::ids::{RequestId, TenantId, UserId};
+use charter_contract::ids::{RequestId, RunId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
+use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use charter_store::request::{Hold, RequestRecord, Requests};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
+use super::outbox;
 use super::statement::{execute, insert, row, rows, rows_within};
 use crate::column::{self, Cursor};
-use crate::record::request::{COLUMNS, oldest_first, record, taken};
+use crate::record::request::{COLUMNS, OF_ENDED_RUN, no_result, oldest_first, record, taken};
 
 const HOLDING: &str = "holding a request";
 
@@ -171,23 +173,100 @@ impl Requests for SqliteStore {
         tenant: &TenantId,
         request: &RequestId,
         answer: &str,
+        run: Option<&RunId>,
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let (tenant, request, answer) = (tenant.clone(), request.clone(), answer.to_owned());
+        let run = run.cloned();
         self.write(move |connection| {
             let changed = execute(
                 "recording an answer",
                 connection,
-                "UPDATE request SET answer = ?3, updated_at = ?4, holder = NULL, held_until = NULL
+                "UPDATE request SET answer = ?3, updated_at = ?4, run_id = ?5, holder = NULL,
+                 held_until = NULL
                  WHERE tenant_id = ?1 AND request_id = ?2 AND answer IS NULL",
                 params![
                     tenant.as_str(),
                     request.as_str(),
                     answer,
-                    column::micros(at)
+                    column::micros(at),
+                    run.as_ref().map(RunId::as_str)
                 ],
             )?;
             once(connection, changed, "answer", &tenant, &request)
+        })
+        .await
+    }
+
+    async fn record_result(
+        &self,
+        tenant: &TenantId,
+        request: &RequestId,
+        result: &str,
+        messages: Vec<NewMessage>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (tenant, request, result) = (tenant.clone(), request.clone(), result.to_owned());
+        self.write(move |connection| {
+            let changed = execute(
+                "recording a result",
+                connection,
+                "UPDATE request SET result = ?3, updated_at = ?4
+                 WHERE tenant_id = ?1 AND request_id = ?2 AND run_id IS NOT NULL AND result IS NULL",
+                params![
+                    tenant.as_str(),
+                    request.as_str(),
+                    result,
+                    column::micros(at)
+                ],
+            )?;
+            if changed > 0 {
+                return outbox::insert(connection, &messages);
+            }
+            let awaits = row(
+                "reading a request",
+                connection,
+                "SELECT 1 FROM request WHERE tenant_id = ?1 AND request_id = ?2 AND run_id IS NOT NULL",
+                [tenant.as_str(), request.as_str()],
+                |_| Ok(()),
+            )?;
+            Err(no_result(awaits, &request))
+        })
+        .await
+    }
+
+    async fn request_of_run(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<Option<RequestRecord>, StoreError> {
+        let (tenant, run) = (tenant.clone(), run.clone());
+        self.read(move |connection| {
+            row(
+                "reading a run's request",
+                connection,
+                &format!(
+                    "SELECT {COLUMNS} FROM request
+                     WHERE tenant_id = ?1 AND run_id = ?2 AND result IS NULL"
+                ),
+                [tenant.as_str(), run.as_str()],
+                record,
+            )
+        })
+        .await
+    }
+
+    async fn requests_of_ended_runs(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError> {
+        self.read(move |connection| {
+            let mut found = rows(
+                "reading requests of ended runs",
+                connection,
+                &format!("SELECT {COLUMNS} FROM request WHERE {OF_ENDED_RUN} LIMIT ?1"),
+                [column::limit(limit)],
+                record,
+            )?;
+            oldest_first(&mut found);
+            Ok(found)
         })
         .await
     }
@@ -227,7 +306,11 @@ impl Requests for SqliteStore {
     async fn sweep_requests(&self, before: Timestamp) -> Result<u64, StoreError> {
         self.sweep(
             "DELETE FROM request WHERE rowid IN
-             (SELECT rowid FROM request WHERE answer IS NOT NULL AND updated_at < ?1 LIMIT ?2)",
+             (SELECT rowid FROM request WHERE answer IS NOT NULL AND updated_at < ?1
+                AND (run_id IS NULL OR result IS NOT NULL OR NOT EXISTS (
+                     SELECT 1 FROM run WHERE run.tenant_id = request.tenant_id
+                     AND run.run_id = request.run_id AND run.phase <> 'finished'))
+              LIMIT ?2)",
             column::micros(before),
         )
         .await

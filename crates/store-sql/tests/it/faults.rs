@@ -494,6 +494,14 @@ const LOOKUPS: &[(&str, &str)] = &[
         "request_by_user",
     ),
     (
+        "SELECT * FROM request WHERE tenant_id = 'a' AND run_id = 'r' AND result IS NULL",
+        "request_awaiting (tenant_id=? AND run_id=?)",
+    ),
+    (
+        "SELECT * FROM request WHERE run_id IS NOT NULL AND result IS NULL LIMIT 5",
+        "request_awaiting",
+    ),
+    (
         "SELECT * FROM run WHERE phase = 'runnable' ORDER BY created_at, run_id",
         "run_claimable",
     ),

@@ -32,7 +32,12 @@ async fn create(store: &dyn Store, n: u128, seconds: i64) -> Made<RunRecord> {
     create_for(store, "acme", n, seconds).await
 }
 
-async fn create_for(store: &dyn Store, of: &str, n: u128, seconds: i64) -> Made<RunRecord> {
+pub(super) async fn create_for(
+    store: &dyn Store,
+    of: &str,
+    n: u128,
+    seconds: i64,
+) -> Made<RunRecord> {
     let (record, events) = new_run(of, n, seconds)?;
     store.create_run(&record, events, vec![], vec![]).await?;
     Ok(record)
@@ -70,7 +75,7 @@ async fn whole(store: &dyn Store, n: u128) -> Made<(Option<RunRecord>, Vec<Journ
 }
 
 /// Finishes the `n`th run at two seconds after the start.
-async fn finish(store: &dyn Store, n: u128) -> Outcome {
+pub(super) async fn finish(store: &dyn Store, n: u128) -> Outcome {
     let append = second_append(n, After::Ends, &[r#"{"finished":true}"#])?;
     assert_eq!(store.append(append).await?, 2);
     Ok(())

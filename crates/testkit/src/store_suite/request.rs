@@ -6,7 +6,8 @@ use charter_store::request::{Hold, RequestRecord};
 use charter_store::{Store, StoreError};
 
 use super::Outcome;
-use super::sample::{Made, at, request, tenant};
+use super::journal::{create_for, finish};
+use super::sample::{Made, at, message, request, run, tenant};
 use crate::assert_refused;
 
 fn opened(tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
@@ -28,6 +29,8 @@ fn asked_by(user: &str, tenant_id: &str, n: u128, seconds: i64) -> Made<RequestR
         asked: format!(r#"{{"input":"question {n}"}}"#),
         verdict: None,
         answer: None,
+        run_id: None,
+        result: None,
         created_at: at(seconds)?,
         updated_at: at(seconds)?,
     })
@@ -49,7 +52,7 @@ pub async fn b000_3_a_request_reads_back_whole(store: &dyn Store) -> Outcome {
         .record_verdict(&acme, &request(1), "{\"verdict\":\"narrow\"}", at(1)?)
         .await?;
     store
-        .close_request(&acme, &request(1), "{\"content\":\"done\"}", at(2)?)
+        .close_request(&acme, &request(1), "{\"content\":\"done\"}", None, at(2)?)
         .await?;
     let whole = RequestRecord {
         verdict: Some("{\"verdict\":\"narrow\"}".into()),
@@ -85,8 +88,12 @@ pub async fn nothing_is_recorded_twice(store: &dyn Store) -> Outcome {
             ..
         }
     );
-    store.close_request(&acme, &request(1), "1", at(3)?).await?;
-    let again = store.close_request(&acme, &request(1), "2", at(4)?).await;
+    store
+        .close_request(&acme, &request(1), "1", None, at(3)?)
+        .await?;
+    let again = store
+        .close_request(&acme, &request(1), "2", None, at(4)?)
+        .await;
     assert_refused!(again, StoreError::AlreadyExists { what: "answer", .. });
     let kept = RequestRecord {
         verdict: Some("1".into()),
@@ -106,7 +113,9 @@ pub async fn recording_for_an_unknown_request_is_refused(store: &dyn Store) -> O
     let acme = tenant("acme")?;
     let verdict = store.record_verdict(&acme, &request(1), "1", at(1)?).await;
     assert_refused!(verdict, StoreError::NotFound { .. });
-    let answer = store.close_request(&acme, &request(1), "1", at(1)?).await;
+    let answer = store
+        .close_request(&acme, &request(1), "1", None, at(1)?)
+        .await;
     assert_refused!(answer, StoreError::NotFound { .. });
     Ok(())
 }
@@ -120,7 +129,9 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     store.open_request(&own, &hold("a", 0)?).await?;
     let other = tenant("other")?;
     assert_eq!(store.request(&other, &request(1)).await?, None);
-    let theft = store.close_request(&other, &request(1), "x", at(1)?).await;
+    let theft = store
+        .close_request(&other, &request(1), "x", None, at(1)?)
+        .await;
     assert_refused!(theft, StoreError::NotFound { .. });
     store
         .open_request(&opened("other", 1, 5)?, &hold("a", 0)?)
@@ -177,7 +188,7 @@ pub async fn open_requests_are_those_without_an_answer(store: &dyn Store) -> Out
         store.open_request(record, &hold("a", 0)?).await?;
     }
     store
-        .close_request(&answered.tenant_id, &request(3), "x", at(9)?)
+        .close_request(&answered.tenant_id, &request(3), "x", None, at(9)?)
         .await?;
     let taken = store.take_requests(at(9)?, &hold("b", 19)?, 1).await?;
     assert_eq!(taken, [early]);
@@ -225,7 +236,7 @@ pub async fn a_held_request_is_left_to_its_holder(store: &dyn Store) -> Outcome 
             .hold_request(&acme, &one, at(21)?, &hold("a", 40)?)
             .await?
     );
-    store.close_request(&acme, &one, "x", at(22)?).await?;
+    store.close_request(&acme, &one, "x", None, at(22)?).await?;
     assert_eq!(store.renew_requests(&hold("a", 50)?).await?, 0);
     assert!(!store.hold_request(&acme, &one, at(60)?, &late).await?);
     assert_eq!(store.take_requests(at(60)?, &late, 5).await?, []);
@@ -243,11 +254,135 @@ pub async fn sweep_takes_older_answered_requests(store: &dyn Store) -> Outcome {
             .open_request(&opened("acme", n, 0)?, &hold("a", 0)?)
             .await?;
     }
-    store.close_request(&acme, &request(1), "x", at(1)?).await?;
-    store.close_request(&acme, &request(2), "x", at(2)?).await?;
+    store
+        .close_request(&acme, &request(1), "x", None, at(1)?)
+        .await?;
+    store
+        .close_request(&acme, &request(2), "x", None, at(2)?)
+        .await?;
     assert_eq!(store.sweep_requests(at(2)?).await?, 1);
     assert_eq!(store.request(&acme, &request(1)).await?, None);
     assert!(store.request(&acme, &request(2)).await?.is_some());
     assert!(store.request(&acme, &request(3)).await?.is_some());
+    Ok(())
+}
+
+/// A request of `acme` that is answered, and whose result is the end of the run `n`.
+async fn awaiting(store: &dyn Store, n: u128) -> Made<RequestRecord> {
+    let record = opened("acme", n, 0)?;
+    let acme = tenant("acme")?;
+    store.open_request(&record, &hold("a", 0)?).await?;
+    store
+        .close_request(&acme, &request(n), "1", Some(&run(n)), at(1)?)
+        .await?;
+    Ok(RequestRecord {
+        answer: Some("1".into()),
+        run_id: Some(run(n)),
+        updated_at: at(1)?,
+        ..record
+    })
+}
+
+/// The result of a change is recorded once, with what announces it, and the answer stays.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_result_is_recorded_once(store: &dyn Store) -> Outcome {
+    let acme = tenant("acme")?;
+    let record = awaiting(store, 1).await?;
+    let found = store.request_of_run(&acme, &run(1)).await?;
+    assert_eq!(found, Some(record.clone()));
+    assert_eq!(
+        store.request_of_run(&tenant("other")?, &run(1)).await?,
+        None
+    );
+    let told = vec![message("request.result", 2)?];
+    store
+        .record_result(&acme, &request(1), "2", told.clone(), at(2)?)
+        .await?;
+    let again = store
+        .record_result(&acme, &request(1), "3", told.clone(), at(3)?)
+        .await;
+    assert_refused!(again, StoreError::AlreadyExists { what: "result", .. });
+    let whole = RequestRecord {
+        result: Some("2".into()),
+        updated_at: at(2)?,
+        ..record
+    };
+    assert_eq!(store.request(&acme, &request(1)).await?, Some(whole));
+    assert_eq!(store.request_of_run(&acme, &run(1)).await?, None);
+    let messages = store.messages(0, 10).await?.into_iter();
+    let messages: Vec<_> = messages.map(|message| message.message).collect();
+    assert_eq!(messages, told);
+    Ok(())
+}
+
+/// Only a request whose answer names a run has a result.
+///
+/// # Errors
+/// As the store's.
+pub async fn a_request_without_a_run_takes_no_result(store: &dyn Store) -> Outcome {
+    let (acme, other) = (tenant("acme")?, tenant("other")?);
+    store
+        .open_request(&opened("acme", 1, 0)?, &hold("a", 0)?)
+        .await?;
+    store
+        .close_request(&acme, &request(1), "1", None, at(1)?)
+        .await?;
+    awaiting(store, 2).await?;
+    for (of, n) in [(&acme, 1), (&acme, 3), (&other, 2)] {
+        let told = vec![message("request.result", 2)?];
+        let refused = store
+            .record_result(of, &request(n), "2", told, at(2)?)
+            .await;
+        assert_refused!(refused, StoreError::NotFound { .. });
+    }
+    assert_eq!(store.messages(0, 10).await?, []);
+    Ok(())
+}
+
+/// What a crash left without its result is found: the run has ended, and nothing says what it came to.
+///
+/// # Errors
+/// As the store's.
+pub async fn requests_of_ended_runs_are_found_until_they_have_results(
+    store: &dyn Store,
+) -> Outcome {
+    let acme = tenant("acme")?;
+    for n in 1..=3 {
+        create_for(store, "acme", n, 0).await?;
+    }
+    let (first, second) = (awaiting(store, 1).await?, awaiting(store, 2).await?);
+    awaiting(store, 3).await?;
+    awaiting(store, 4).await?;
+    assert_eq!(store.requests_of_ended_runs(5).await?, []);
+    finish(store, 1).await?;
+    finish(store, 2).await?;
+    assert_eq!(
+        store.requests_of_ended_runs(5).await?,
+        [first, second.clone()]
+    );
+    assert_eq!(store.requests_of_ended_runs(1).await?.len(), 1);
+    store
+        .record_result(&acme, &request(1), "2", Vec::new(), at(2)?)
+        .await?;
+    assert_eq!(store.requests_of_ended_runs(5).await?, [second]);
+    Ok(())
+}
+
+/// A change may take longer than requests are kept.
+///
+/// # Errors
+/// As the store's.
+pub async fn sweep_leaves_requests_whose_runs_go_on(store: &dyn Store) -> Outcome {
+    let acme = tenant("acme")?;
+    for n in 1..=2 {
+        create_for(store, "acme", n, 0).await?;
+        awaiting(store, n).await?;
+    }
+    finish(store, 2).await?;
+    assert_eq!(store.sweep_requests(at(9)?).await?, 1);
+    assert!(store.request(&acme, &request(1)).await?.is_some());
+    assert_eq!(store.request(&acme, &request(2)).await?, None);
     Ok(())
 }

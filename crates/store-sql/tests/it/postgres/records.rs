@@ -42,6 +42,8 @@ pub(crate) fn request(tenant_id: &str, n: u8) -> Made<(RequestRecord, Hold)> {
         asked: "{}".to_owned(),
         verdict: None,
         answer: None,
+        run_id: None,
+        result: None,
         created_at: at(n.into())?,
         updated_at: at(n.into())?,
     };

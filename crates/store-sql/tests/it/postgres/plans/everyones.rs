@@ -69,6 +69,13 @@ pub(super) async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome 
     watched
         .look("renew_requests", Everyones, store.renew_requests(&hold))
         .await;
+    watched
+        .look(
+            "requests_of_ended_runs",
+            EveryonesInAState,
+            store.requests_of_ended_runs(PAGE),
+        )
+        .await;
     let hash = [TextHash([0; 32])];
     watched
         .look("vectors", Everyones, store.vectors("test/f32", &hash))

@@ -53,8 +53,13 @@ pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {
         .await;
     let verdict = store.record_verdict(&acme, &open, "{}", now);
     watched.look("record_verdict", Tenants, verdict).await;
-    let closed = store.close_request(&acme, &open, "{}", now);
+    let run = sample::run(7);
+    let closed = store.close_request(&acme, &open, "{}", Some(&run), now);
     watched.look("close_request", Tenants, closed).await;
+    let found = store.request_of_run(&acme, &run);
+    watched.look("request_of_run", Tenants, found).await;
+    let result = store.record_result(&acme, &open, "{}", Vec::new(), now);
+    watched.look("record_result", Tenants, result).await;
     watched
         .look(
             "session",
