@@ -10,6 +10,7 @@
 //! promises that a repeat is harmless, is begun again under the same key, and anything else asks a
 //! person first, who may also know that it happened (B000-18, B003-5 to B003-9).
 
+mod account;
 mod advance;
 mod asked;
 mod command;
@@ -31,6 +32,7 @@ use crate::approval::Digest;
 use crate::gate::{Decision, RuleKind};
 use crate::graph::Growth;
 
+pub use account::{ChangeState, RunAccount, RunChange, UndoneStep, WhyUndone};
 pub use advance::Next;
 pub use command::{Beginning, Command, IllegalTransition, Report, RunOrder};
 pub use event::{

@@ -1,5 +1,6 @@
 //! The run machine, driven by commands; what holds of every run is in `properties`.
 
+mod account;
 mod approvals;
 mod asked;
 mod choices;
