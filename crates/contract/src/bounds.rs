@@ -179,6 +179,10 @@ bounds! {
     PARAMETERS = 1_000, Count;
     /// Placeholders in one text, or in one argument of a step.
     PLACEHOLDERS = 10_000, Count;
+    /// The state before or after a change in the result of a request; a larger one is left out, with a warning.
+    RESULT_STATE_BYTES = 64 * KIB, Bytes;
+    /// All such states of a result together.
+    RESULT_STATES_BYTES = MIB, Bytes;
     /// Steps that a plan compiles to, with those of its fallbacks and reversals.
     PLAN_STEPS = 2_000, Count;
     /// Dependencies between the steps that a plan compiles to, with those of its fallbacks.

@@ -1,4 +1,4 @@
-//! What happens to a tenant's runs, approvals and keys and to the catalogue, for whoever watches.
+//! What happens to a tenant's runs, approvals, requests and keys and to the catalogue, for whoever watches.
 //!
 //! An event is written in the transaction of the change that it announces, so none is missed and none
 //! is made up; it names what changed, and whoever may see that looks it up. Readers take up where they
@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::ids::{ApprovalId, PackageName, RunId, TenantId, UserId};
+use charter_contract::ids::{
+    ApprovalId, PackageName, RequestId, ResponseId, RunId, TenantId, UserId,
+};
 use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
@@ -16,6 +18,7 @@ use charter_domain::run::Run;
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::Append;
 use charter_store::outbox::{Message, NewMessage};
+use charter_store::request::RequestRecord;
 use futures_util::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +65,19 @@ pub struct OfRun {
     pub status: RunStatus,
 }
 
+/// What an event says of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OfRequest {
+    /// The request.
+    pub request_id: RequestId,
+    /// The run that changed something for it.
+    pub run_id: RunId,
+    /// The response that says what that run came to.
+    pub response_id: ResponseId,
+    /// How the run ended.
+    pub status: RunStatus,
+}
+
 /// What an event says of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OfCatalogue {
@@ -104,6 +120,9 @@ pub enum Announced {
     /// A run stands elsewhere.
     #[serde(rename = "run.status")]
     RunStatus(OfRun),
+    /// The change that a request asked for has ended, and its result is recorded.
+    #[serde(rename = "request.result")]
+    RequestResult(OfRequest),
     /// A package was registered, rolled back or taken out of force.
     #[serde(rename = "catalogue.changed")]
     CatalogueChanged(OfCatalogue),
@@ -134,11 +153,11 @@ const AMONG_PROCESSES: &str = "replicas.";
 /// What the topics of keys begin with.
 const OF_KEYS: &str = "key.";
 
-/// What the topics of runs and approvals begin with: those of a user.
-const OF_A_USER: [&str; 2] = ["run.", "approval."];
+/// What the topics of runs, approvals and requests begin with: those of a user.
+const OF_A_USER: [&str; 3] = ["run.", "approval.", "request."];
 
 /// Whether a caller sees a message. Messages among processes name skills that the reader may not reach; keys
-/// are for the admins who keep them; runs and approvals are for their user and for operators.
+/// are for the admins who keep them; runs, approvals and requests are for their user and for operators.
 fn is_for(caller: &Caller, message: &NewMessage) -> bool {
     let topic = &message.topic;
     let keeps_keys = || caller.role >= Role::Admin && caller.scopes.opens(AccessScope::AdminRead);
@@ -273,6 +292,29 @@ pub(crate) fn about_run(
         about_approval(tenant, Some(run.owner()), &said, word, at)
     });
     steps.chain(status).collect()
+}
+
+/// What is announced with the result of a request.
+pub(crate) fn about_result(
+    record: &RequestRecord,
+    run: &RunId,
+    response: &ResponseId,
+    status: RunStatus,
+    at: Timestamp,
+) -> NewMessage {
+    let said = OfRequest {
+        request_id: record.request_id.clone(),
+        run_id: run.clone(),
+        response_id: response.clone(),
+        status,
+    };
+    NewMessage {
+        topic: "request.result".to_owned(),
+        tenant: Some(record.tenant_id.to_string()),
+        user_id: Some(record.user_id.clone()),
+        payload: json!(said).to_string(),
+        at,
+    }
 }
 
 fn read(message: Message) -> Result<Event, EngineError> {

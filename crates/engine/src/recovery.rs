@@ -21,15 +21,18 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_LIMIT: usize = 1_000;
 
 impl Engine {
-    /// Takes up requests that were recorded and not answered: at the start those that the last
-    /// process left, later those that something passing kept from their answer. Returns how many
-    /// are open.
+    /// Records the results of changes that have ended without them, and takes up requests that were recorded and not
+    /// answered: at the start those that the last process left, later those that something passing kept from their
+    /// answer. Returns how many are open.
     ///
     /// # Errors
     /// When storage fails; a request that fails again is recorded as failed.
     pub async fn recover(self: &Arc<Self>) -> Result<usize, EngineError> {
         if self.settings().duty == Duty::Api || self.is_draining() {
             return Ok(0);
+        }
+        if let Err(error) = self.record_results().await {
+            tracing::warn!(error = %error, "results of requests could not be looked for; it is tried again");
         }
         let hold = self.hold();
         let open = self.store().take_requests(self.now(), &hold, BATCH).await?;

@@ -18,6 +18,7 @@ mod in_hand;
 mod progress;
 mod propose;
 mod respond;
+mod result;
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::ids::RequestId;
@@ -28,7 +29,6 @@ use crate::{Caller, EngineError, LensFilter, Tier};
 
 pub use answer::RequestShown;
 pub(crate) use cancel::runs_of;
-pub(crate) use change::response as change_response;
 pub(crate) use classify::Classified;
 pub use follow_up::Follows;
 pub(crate) use in_hand::InHand;

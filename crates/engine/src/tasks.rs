@@ -156,8 +156,10 @@ pub struct Task {
     pub asks: Option<Value>,
     /// What was said to it, oldest first.
     pub said: Vec<Said>,
-    /// What a request came to, once it is done.
+    /// What a request was answered with, once it is done.
     pub answer: Option<AgentResponse>,
+    /// What the change came to that a request asked for, once it has ended.
+    pub result: Option<AgentResponse>,
     /// What a mission has brought so far, in the order of writing.
     pub artifacts: Vec<ArtifactShown>,
     /// Why it is not done.

@@ -112,10 +112,22 @@ pub struct RequestShown {
     pub verdict: Option<Value>,
     /// The answer, or the error that it came to; nothing while it is worked on.
     pub answer: Option<Value>,
+    /// The run whose end is the result, of a request that changes something.
+    pub run_id: Option<RunId>,
+    /// What that run came to, once it has ended: an answer with an id of its own.
+    pub result: Option<Value>,
+}
+
+/// An answer that was found.
+struct Answer {
+    response: AgentResponse,
+    /// The run whose end is the request's result.
+    awaits: Option<RunId>,
 }
 
 impl Engine {
-    /// Answers a request, or returns the recorded answer of an earlier one with the same id.
+    /// Answers a request, or returns the recorded answer of an earlier one with the same id: of a change that has ended,
+    /// its result.
     ///
     /// The work goes on when the caller goes away; asking again with the same request finds it.
     ///
@@ -138,7 +150,8 @@ impl Engine {
             .map_err(|error| EngineError::internal("answering a request", error))?
     }
 
-    /// A recorded request: what was asked, where it was routed, and its answer if there is one.
+    /// A recorded request: what was asked, where it was routed, its answer if there is one, and of a change that has ended
+    /// its result.
     ///
     /// # Errors
     /// `not_found`, also for a request that the caller does not see.
@@ -148,10 +161,13 @@ impl Engine {
         id: &RequestId,
     ) -> Result<RequestShown, EngineError> {
         let record = self.request_of(caller, id).await?;
+        let record = self.with_result(record).await;
         Ok(RequestShown {
             asked: recorded(&record.asked)?,
             verdict: record.verdict.as_deref().map(recorded).transpose()?,
             answer: record.answer.as_deref().map(recorded).transpose()?,
+            result: record.result.as_deref().map(recorded).transpose()?,
+            run_id: record.run_id,
             request_id: record.request_id,
             created_at: record.created_at,
             updated_at: record.updated_at,
@@ -274,23 +290,45 @@ impl Engine {
             telemetry::failed(&span, error);
         }
         self.close(asked, &answer).await?;
-        answer
+        let Answer { response, awaits } = answer?;
+        match awaits {
+            Some(_) => self.newest(asked, response).await,
+            None => Ok(response),
+        }
+    }
+
+    /// The result of a change that has ended by now, or else its answer.
+    async fn newest(
+        &self,
+        asked: &Asked,
+        answer: AgentResponse,
+    ) -> Result<AgentResponse, EngineError> {
+        let found = self.store().request(&asked.caller.tenant, asked.id());
+        let Some(record) = found.await? else {
+            return Ok(answer);
+        };
+        match self.with_result(record).await.result {
+            Some(result) => respond::recorded(&result),
+            None => Ok(answer),
+        }
     }
 
     async fn find_answer(
         self: &Arc<Self>,
         asked: &Asked,
         progress: &Progress,
-    ) -> Result<AgentResponse, EngineError> {
+    ) -> Result<Answer, EngineError> {
         let started = Instant::now();
         let (classified, work) = self.work_out(asked, progress).await?;
         let view = self.live().view(&asked.caller.tenant);
         let about = work.about(&view, &classified)?;
+        let mut awaits = None;
         let response = match work {
             Work::Read(results) => {
                 respond::response(self, asked, &classified, results, started.elapsed())
             }
             Work::Change(run) => {
+                awaits = Some(run.summary.run_id.clone());
                 change::response(self, asked, &classified, &run, started.elapsed())
             }
             Work::Propose(proposal) => {
@@ -300,10 +338,11 @@ impl Engine {
                 consult::response(self, asked, &classified, &found, started.elapsed())
             }
         }?;
-        match about {
-            Some(about) => self.shaped(asked, &about, response).await,
-            None => Ok(response),
-        }
+        let response = match about {
+            Some(about) => self.shaped(asked, &about, response).await?,
+            None => response,
+        };
+        Ok(Answer { response, awaits })
     }
 
     /// Records the request, or finds an earlier one with the same id and content.
@@ -316,6 +355,8 @@ impl Engine {
             asked: asked.to_json()?,
             verdict: None,
             answer: None,
+            run_id: None,
+            result: None,
             created_at: at,
             updated_at: at,
         };
@@ -330,8 +371,9 @@ impl Engine {
             .await?;
         match earlier {
             Some(earlier) if is_repeat(&earlier.asked, &record.asked) => {
-                if let Some(answer) = &earlier.answer {
-                    return Ok(Opened::Answered(Box::new(respond::recorded(answer))));
+                let earlier = self.with_result(earlier).await;
+                if let Some(newest) = earlier.result.as_ref().or(earlier.answer.as_ref()) {
+                    return Ok(Opened::Answered(Box::new(respond::recorded(newest))));
                 }
                 let (tenant, hold) = (&asked.caller.tenant, self.hold());
                 let held = self.store().hold_request(tenant, asked.id(), at, &hold);
@@ -354,10 +396,10 @@ impl Engine {
     async fn close(
         &self,
         asked: &Asked,
-        answer: &Result<AgentResponse, EngineError>,
+        answer: &Result<Answer, EngineError>,
     ) -> Result<(), EngineError> {
         let text = match answer {
-            Ok(response) => respond::write(response)?,
+            Ok(answer) => respond::write(&answer.response)?,
             Err(error) if leaves_open(error.code) => {
                 let tenant = &asked.caller.tenant;
                 let now = self.now();
@@ -372,14 +414,13 @@ impl Engine {
             Err(error) => respond::write_error(asked, error, self)?,
         };
         let at = self.now();
+        let answer = answer.as_ref().ok();
+        let awaits = answer.and_then(|answer| answer.awaits.as_ref());
         self.store()
-            .close_request(&asked.caller.tenant, asked.id(), &text, at)
+            .close_request(&asked.caller.tenant, asked.id(), &text, awaits, at)
             .await?;
         self.tell_watchers();
-        let output = answer
-            .as_ref()
-            .ok()
-            .map(|response| response.content.as_str());
+        let output = answer.map(|answer| answer.response.content.as_str());
         self.record_turn(asked, output, at).await
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charter_contract::agentic::response::{ActionType, AgentResponse};
+use charter_contract::agentic::response::{ActionType, AgentResponse, AgentResponseBuilder};
 use charter_contract::ids::ResponseId;
 use charter_domain::run::{RunEvent, StepState};
 use serde_json::{Map, Value, json};
@@ -14,31 +14,42 @@ use crate::runs::RunShown;
 use crate::{Engine, EngineError};
 
 /// The response to a request to write.
-pub(crate) fn response(
+pub(super) fn response(
     engine: &Engine,
     asked: &Asked,
     classified: &Classified,
     run: &RunShown,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
-    let mut builder = AgentResponse::builder(
+    let builder = AgentResponse::builder(
         ResponseId::from_uuid(engine.new_uuid()),
         asked.id().clone(),
         engine.now(),
         content(run),
     )
-    .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
-    .metadata("flow", json!(classified.flow))
-    .metadata("verdict", verdict(&classified.verdict)?)
-    .metadata("run_ids", json!([run.summary.run_id]))
-    .metadata("status", json!(run.summary.status))
-    .metadata("plan_digest", json!(run.state.plan_digest))
-    .metadata("missing_parameters", json!(run.state.missing))
-    .metadata("plan", json!(run.state.steps))
-    .metadata("approvals", json!(run.approvals));
+    .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
+    let mut builder = described(builder, classified, run)?;
     if !run.notes.is_empty() {
         builder = builder.metadata("warnings", json!(run.notes));
     }
+    Ok(builder.build())
+}
+
+/// What every response about a run that changes something says of it: where it stands, its plan, what it did.
+pub(super) fn described(
+    builder: AgentResponseBuilder,
+    classified: &Classified,
+    run: &RunShown,
+) -> Result<AgentResponseBuilder, EngineError> {
+    let mut builder = builder
+        .metadata("flow", json!(classified.flow))
+        .metadata("verdict", verdict(&classified.verdict)?)
+        .metadata("run_ids", json!([run.summary.run_id]))
+        .metadata("status", json!(run.summary.status))
+        .metadata("plan_digest", json!(run.state.plan_digest))
+        .metadata("missing_parameters", json!(run.state.missing))
+        .metadata("plan", json!(run.state.steps))
+        .metadata("approvals", json!(run.approvals));
     for entry in &run.events {
         if let RunEvent::StepSucceeded {
             step, duration_ms, ..
@@ -56,7 +67,7 @@ pub(crate) fn response(
             );
         }
     }
-    Ok(builder.build())
+    Ok(builder)
 }
 
 fn object(value: Value) -> Map<String, Value> {
@@ -121,6 +132,7 @@ fn content(run: &RunShown) -> String {
     lines.join("\n")
 }
 
-fn words(status: &str) -> String {
+/// A status in words.
+pub(super) fn words(status: &str) -> String {
     status.replace('_', " ")
 }

@@ -226,7 +226,8 @@ impl Engine {
         if left_behind(&mut place.orders) {
             self.take_up_run(tenant.clone(), run_id.clone());
         }
-        decided
+        self.note_end(tenant, &decided?).await;
+        Ok(())
     }
 
     async fn decide_seated(
@@ -234,7 +235,7 @@ impl Engine {
         tenant: &TenantId,
         run_id: &RunId,
         command: Command,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Run, EngineError> {
         let lease = self.lease_of(run_id).await?;
         let decided = self.append_decided(tenant, run_id, command, &lease).await;
         if decided.is_err() {
@@ -252,14 +253,14 @@ impl Engine {
         Ok(pinned.workspace.leaves_evidence())
     }
 
-    /// Decides and appends what follows; the lease is given back with it.
+    /// Decides and appends what follows; the lease is given back with it. The run as it then stands.
     async fn append_decided(
         &self,
         tenant: &TenantId,
         run_id: &RunId,
         command: Command,
         lease: &Lease,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Run, EngineError> {
         let Folded {
             mut run,
             version,
@@ -301,6 +302,6 @@ impl Engine {
             release: true,
         };
         self.append(append).await?;
-        Ok(())
+        Ok(run)
     }
 }

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::bounds::LARGE_OUTPUT;
+use charter_contract::catalogue::policy::RunKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
 use charter_contract::json::memory_of_fields;
@@ -180,6 +181,8 @@ impl Engine {
         progress: Progress,
     ) -> Result<Run, EngineError> {
         let (run_id, tenant) = (whence.run_id().clone(), workspace.tenant.clone());
+        // The end of any other is no result of a request by itself.
+        let changes = workspace.kind == RunKind::Playbook;
         let span = telemetry::run(&run_id, &tenant);
         let driving = self.drive_seated(whence, workspace, progress, &mut place);
         let driven = driving.instrument(span.clone()).await;
@@ -190,6 +193,9 @@ impl Engine {
         }
         let run = driven?;
         self.wake_later(&run, &tenant);
+        if changes {
+            self.note_end(&tenant, &run).await;
+        }
         Ok(run)
     }
 

@@ -1,11 +1,7 @@
 //! What there is to say about a task beside where it stands: what it waits for, what it came to, in words
 //! and for programs.
 
-use std::time::Duration;
-
-use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::json::decode_stored;
 use charter_contract::parameter::Parameter;
 use charter_domain::parameters;
 use charter_domain::run::StepState;
@@ -14,7 +10,6 @@ use serde_json::{Value, json};
 use super::standing::{Answered, Outline};
 use super::thread::{Attempt, Thread};
 use super::{Task, TaskKey, TaskState};
-use crate::requests::{Classified, change_response};
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError};
 
@@ -39,10 +34,9 @@ impl Engine {
             (None, _) => None,
         };
         let (answer, failure) = match &thread.last.answered {
-            Some(Answered::Response(response)) if outline.state == TaskState::Completed => (
-                Some(self.answer_now(&thread.last, response, run.as_ref())?),
-                None,
-            ),
+            Some(Answered::Response(response)) if outline.state == TaskState::Completed => {
+                (Some(response.clone()), None)
+            }
             Some(Answered::Failure(failure)) => (None, Some(failure.clone())),
             Some(Answered::Response(_)) | None => (None, None),
         };
@@ -70,31 +64,10 @@ impl Engine {
             asks,
             said: thread.said,
             answer,
+            result: thread.last.result.filter(|_| outline.state.is_final()),
             artifacts: Vec::new(),
             failure,
             runs: outline.runs,
-        })
-    }
-
-    /// The recorded answer; of a request to change something, with what its run has come to since.
-    fn answer_now(
-        &self,
-        attempt: &Attempt,
-        recorded: &AgentResponse,
-        run: Option<&RunShown>,
-    ) -> Result<AgentResponse, EngineError> {
-        let (Some(run), Some(verdict)) = (run, &attempt.verdict) else {
-            return Ok(recorded.clone());
-        };
-        let classified: Classified = decode_stored(verdict)
-            .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-        let took = run.summary.updated_at.as_micros() - run.summary.created_at.as_micros();
-        let took = Duration::from_micros(u64::try_from(took).unwrap_or_default());
-        let now = change_response(self, &attempt.asked, &classified, run, took)?;
-        Ok(AgentResponse {
-            id: recorded.id.clone(),
-            timestamp: run.summary.updated_at,
-            ..now
         })
     }
 

@@ -99,6 +99,7 @@ impl Engine {
             asks: asks(&mission),
             said: vec![said(&mission, begun.message)],
             answer: None,
+            result: None,
             artifacts: self.results_of(caller, &mission.mission_id).await?,
             failure: None,
             runs: vec![mission.run_id],

@@ -96,6 +96,10 @@ impl Engine {
                         None => gone(state_of_run(status)),
                     };
                     if let Some(record) = record {
+                        // It has ended since the request was read: its result is about to be there.
+                        if last.awaits_result && record.phase == RunPhase::Finished {
+                            outline.state = TaskState::Working;
+                        }
                         outline.since = record.updated_at;
                         outline.change = Some(record);
                     }

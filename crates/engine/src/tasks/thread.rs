@@ -1,6 +1,7 @@
 //! The requests that make up a task: the one that began it, and those that gave it what it lacked.
 
 use charter_contract::agentic::request::AgentRequest;
+use charter_contract::agentic::response::AgentResponse;
 use charter_contract::ids::{RequestId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::request::RequestRecord;
@@ -63,6 +64,10 @@ pub(super) struct Attempt {
     pub(super) asked: Asked,
     pub(super) verdict: Option<String>,
     pub(super) answered: Option<Answered>,
+    /// What the change that it asked for came to.
+    pub(super) result: Option<AgentResponse>,
+    /// Whether the end of its run is still to be its result.
+    pub(super) awaits_result: bool,
     pub(super) updated_at: Timestamp,
 }
 
@@ -72,6 +77,11 @@ impl Attempt {
             asked: Asked::from_json(&record.asked, tenant.clone())?,
             verdict: record.verdict,
             answered: record.answer.as_deref().map(Answered::read).transpose()?,
+            awaits_result: record.run_id.is_some() && record.result.is_none(),
+            result: match record.result.as_deref().map(Answered::read).transpose()? {
+                Some(Answered::Response(result)) => Some(result),
+                Some(Answered::Failure(_)) | None => None,
+            },
             updated_at: record.updated_at,
         })
     }
@@ -147,7 +157,7 @@ impl Engine {
         tenant: &TenantId,
         record: RequestRecord,
     ) -> Result<Option<Thread>, EngineError> {
-        let first = Attempt::read(record, tenant)?;
+        let first = Attempt::read(self.with_result(record).await, tenant)?;
         let request = &first.asked.request;
         if Origin::of(request).is_some_and(|origin| origin.of.is_some()) {
             return Ok(None);
@@ -162,7 +172,7 @@ impl Engine {
         while thread.replies < MAX_REPLIES && asks_for_parameters(&thread.last) {
             let next = self.store().request(tenant, &thread.next_id()).await?;
             let Some(next) = next else { break };
-            thread.last = Attempt::read(next, tenant)?;
+            thread.last = Attempt::read(self.with_result(next).await, tenant)?;
             thread.said.push(thread.last.said());
             thread.replies += 1;
         }

@@ -169,11 +169,18 @@ fn user(task: &Task, said: &Said) -> Value {
     with(message, "parts", Value::Array(parts))
 }
 
-/// What a task came to: a request's answer, or what a mission has written after a place.
+/// What a task came to: a request's result and answer, or what a mission has written after a place.
 fn artifacts(task: &Task, after: u64, accepts: Accepts) -> Vec<Value> {
     let written = task.artifacts.iter().filter(|shown| shown.place > after);
     let written = written.map(|shown| of_mission(shown, accepts));
-    written.chain(answer(task, accepts)).collect()
+    let answers = [
+        (task.result.as_ref(), "result", RESULT),
+        (task.answer.as_ref(), "answer", ANSWER),
+    ];
+    let answers = answers
+        .into_iter()
+        .filter_map(|(found, name, about)| Some(answer(found?, name, about, accepts)));
+    written.chain(answers).collect()
 }
 
 /// An artifact of a mission. People get the summary of what was reviewed; of the others, what programs
@@ -200,9 +207,16 @@ fn of_mission(shown: &ArtifactShown, accepts: Accepts) -> Value {
     artifact
 }
 
-/// The answer to a request, for people and for programs.
-fn answer(task: &Task, accepts: Accepts) -> Option<Value> {
-    let answer: &AgentResponse = task.answer.as_ref()?;
+/// What the answer to a request is.
+const ANSWER: &str =
+    "The answer as text, and as an AgentResponse with findings, evidence and runs.";
+
+/// What the result of a change is.
+const RESULT: &str = "What the change came to, as text and as an AgentResponse: what was changed, from what to what, by which evidence, and \
+     what was left undone.";
+
+/// A response to a request, for people and for programs. The newest comes first.
+fn answer(answer: &AgentResponse, name: &str, about: &str, accepts: Accepts) -> Value {
     let mut parts = Vec::new();
     if accepts.text {
         parts.push(json!({"text": answer.content, "mediaType": TEXT}));
@@ -210,11 +224,8 @@ fn answer(task: &Task, accepts: Accepts) -> Option<Value> {
     if accepts.data {
         parts.push(json!({"data": answer, "mediaType": DATA}));
     }
-    let artifact = json!({
-        "artifactId": answer.id, "name": "answer",
-        "description": "The answer as text, and as an AgentResponse with findings, evidence and runs.",
-    });
-    Some(with(artifact, "parts", Value::Array(parts)))
+    let artifact = json!({"artifactId": answer.id, "name": name, "description": about});
+    with(artifact, "parts", Value::Array(parts))
 }
 
 fn words(event: &ProgressEvent) -> String {

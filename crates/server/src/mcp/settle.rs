@@ -210,25 +210,20 @@ impl Subject {
             }
         }
         let recorded = engine.request(caller, id).await?;
-        let since = since_of(&recorded);
-        if let Some(Value::Object(answer)) = &recorded.answer {
-            let mut work = Work::of_answer(self, answer.clone());
-            // A change is answered when it waits for somebody; how it went on says its run.
-            if answer
-                .get("metadata")
-                .is_some_and(|told| told.get("plan_digest").is_some())
-                && let Some(run) = runs.first()
-            {
-                let run = engine.await_run(caller, run, patience).await?;
-                let now = Work::of_run(self, &run);
-                work = Work {
-                    response: work.response,
-                    ..now
-                };
-                return self.standing(call, &run, work).await;
+        if let Some(run) = &recorded.run_id {
+            // A change is answered when it waits for somebody; how it goes on says its run.
+            match engine.await_run(caller, run, patience).await {
+                Ok(run) => return self.look_at_change(call, recorded, &run).await,
+                // The run is no longer kept.
+                Err(error) if error.code == ErrorCode::NotFound => {}
+                Err(error) => return Err(error),
             }
+        }
+        let since = since_of(&recorded);
+        let newest = recorded.result.as_ref().or(recorded.answer.as_ref());
+        if let Some(Value::Object(newest)) = newest {
             return Ok(Standing {
-                work,
+                work: Work::of_answer(self, newest.clone()),
                 question: None,
                 since,
             });
@@ -245,6 +240,41 @@ impl Subject {
             }),
             _ => self.ask_again(call, &recorded, patience).await,
         }
+    }
+
+    /// Where a change stands by its run, with the newest that was said of it: its result, once it has ended.
+    async fn look_at_change(
+        &self,
+        call: &Call,
+        recorded: RequestShown,
+        run: &RunShown,
+    ) -> Result<Standing, EngineError> {
+        let recorded = match (&run.state.outcome, &recorded.result) {
+            // It has ended since the request was read.
+            (Some(_), None) => {
+                let id = &recorded.request_id;
+                call.engine().request(&call.caller, id).await?
+            }
+            _ => recorded,
+        };
+        let has_result = recorded.result.is_some();
+        let now = Work::of_run(self, run);
+        let work = match recorded.result.or(recorded.answer) {
+            Some(Value::Object(newest)) => {
+                let said = Work::of_answer(self, newest);
+                Work {
+                    content: if has_result {
+                        said.content
+                    } else {
+                        now.content
+                    },
+                    response: said.response,
+                    ..now
+                }
+            }
+            Some(_) | None => now,
+        };
+        self.standing(call, run, work).await
     }
 
     /// Waits for the answer of a request whose runs have ended, or go on.

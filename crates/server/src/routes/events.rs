@@ -37,7 +37,7 @@ pub(crate) struct EventsQuery {
 /// Events of the caller's tenant, and changes of the global catalogue: a page of them, or with `Accept: text/event-stream` as they happen.
 ///
 /// Topics: `approval.requested`, `approval.approved`, `approval.rejected`, `approval.happened`,
-/// `approval.consumed`, `approval.lapsed`, `run.status`, `catalogue.changed`, and for whoever keeps keys
+/// `approval.consumed`, `approval.lapsed`, `run.status`, `request.result`, `catalogue.changed`, and for whoever keeps keys
 /// `key.created`, `key.rotated`, `key.revoked`. An event says what changed, by id. A stream that broke off is taken up with `Last-Event-ID` or `after`.
 #[utoipa::path(get, path = "/v1/events", tag = "events", operation_id = "events", params(EventsQuery),
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/event_page"))))]
