@@ -81,7 +81,7 @@ pub use documents::{
 };
 pub use engine::{Engine, IdSource, Ports, RandomIds};
 pub use error::EngineError;
-pub use events::{Announced, Event, EventListing, OfApproval, OfCatalogue, OfRun};
+pub use events::{Announced, Event, EventListing, OfApproval, OfCatalogue, OfRequest, OfRun};
 pub use evidence::{EvidenceEntry, EvidenceListing, EvidenceQuery, MAX_PAYLOAD};
 pub use evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
@@ -113,7 +113,7 @@ pub use packages::{
 pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
-pub use requests::{Follows, Progress, ProgressEvent, RequestShown};
+pub use requests::{Follows, Progress, ProgressEvent, RequestEvent, RequestShown};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
 pub use runs::{

@@ -119,7 +119,7 @@ pub struct RequestShown {
 }
 
 /// An answer that was found.
-struct Answer {
+struct FoundAnswer {
     response: AgentResponse,
     /// The run whose end is the request's result.
     awaits: Option<RunId>,
@@ -290,7 +290,7 @@ impl Engine {
             telemetry::failed(&span, error);
         }
         self.close(asked, &answer).await?;
-        let Answer { response, awaits } = answer?;
+        let FoundAnswer { response, awaits } = answer?;
         match awaits {
             Some(_) => self.newest(asked, response).await,
             None => Ok(response),
@@ -317,7 +317,7 @@ impl Engine {
         self: &Arc<Self>,
         asked: &Asked,
         progress: &Progress,
-    ) -> Result<Answer, EngineError> {
+    ) -> Result<FoundAnswer, EngineError> {
         let started = Instant::now();
         let (classified, work) = self.work_out(asked, progress).await?;
         let view = self.live().view(&asked.caller.tenant);
@@ -342,7 +342,7 @@ impl Engine {
             Some(about) => self.shaped(asked, &about, response).await?,
             None => response,
         };
-        Ok(Answer { response, awaits })
+        Ok(FoundAnswer { response, awaits })
     }
 
     /// Records the request, or finds an earlier one with the same id and content.
@@ -396,7 +396,7 @@ impl Engine {
     async fn close(
         &self,
         asked: &Asked,
-        answer: &Result<Answer, EngineError>,
+        answer: &Result<FoundAnswer, EngineError>,
     ) -> Result<(), EngineError> {
         let text = match answer {
             Ok(answer) => respond::write(&answer.response)?,

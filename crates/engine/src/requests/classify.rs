@@ -1,14 +1,16 @@
 //! Which flow a request takes, decided and written down before anything else happens.
 
 use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tags::{Flow, TagRecord};
 use charter_contract::catalogue::vocabulary::{ExecutionTarget, Status};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{
-    AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId,
+    AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId, ToolId,
 };
 use charter_domain::candidate::Wanted;
-use charter_domain::catalogue::View;
+use charter_domain::catalogue::{Found, View};
+use charter_domain::parameters;
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
@@ -255,19 +257,34 @@ impl Engine {
                     .first()
                     .and_then(|id| view.owner_of(id.as_ref()))
                     .map(|owner| owner.document().agent_id.clone());
+                tags.execution_location = Some(location_of(&view, tools_of(skill.as_ref())));
                 tags.output_type = skill.map(|skill| skill.document().output_type.clone());
-                tags.execution_location = Some(ExecutionTarget::Server);
                 tags.skill_id = classified.skills.first().cloned();
             }
-            Flow::ReadBroad => tags.skill_ids = Some(classified.skills.clone()),
+            Flow::ReadBroad => {
+                let skills = classified.skills.iter();
+                let skills: Vec<_> = skills.filter_map(|id| view.skill(id.as_ref())).collect();
+                let tools = skills.iter().flat_map(|skill| tools_of(Some(skill)));
+                tags.execution_location = Some(location_of(&view, tools));
+                tags.skill_ids = Some(classified.skills.clone());
+            }
             Flow::Write => {
                 let playbook = classified
                     .playbook
                     .as_ref()
                     .and_then(|id| view.playbook(id.as_ref()));
                 let steps = playbook.iter().flat_map(|found| &found.document().steps);
-                tags.tool_ids = Some(steps.map(|step| step.tool_id.clone()).collect());
-                tags.param_set = Some(asked.wishes.parameters.clone());
+                let tools: Vec<ToolId> = steps.map(|step| step.tool_id.clone()).collect();
+                tags.execution_location = Some(location_of(&view, &tools));
+                tags.tool_ids = Some(tools);
+                tags.param_set = Some(match &playbook {
+                    Some(found) => parameters::from_request(
+                        &found.document().declared_parameters(),
+                        &asked.wishes.parameters,
+                        asked.request.input.as_str(),
+                    ),
+                    None => asked.wishes.parameters.clone(),
+                });
                 tags.playbook_id = classified.playbook.clone();
             }
             Flow::RagSearch => {
@@ -278,6 +295,28 @@ impl Engine {
             Flow::Knowledge | Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
         }
         Ok(tags)
+    }
+}
+
+/// The tools of a skill's plan.
+fn tools_of(skill: Option<&Found<Skill>>) -> impl Iterator<Item = &ToolId> {
+    let steps = skill
+        .into_iter()
+        .flat_map(|skill| &skill.document().execution_plan.steps);
+    steps.map(|step| &step.tool_id)
+}
+
+/// Where tools run: with the client, as soon as one of them needs it.
+fn location_of<'t>(view: &View, tools: impl IntoIterator<Item = &'t ToolId>) -> ExecutionTarget {
+    let mut targets = tools.into_iter().filter_map(|tool| {
+        let tool = view.tool(tool.as_ref())?;
+        Some(tool.document().execution_target)
+    });
+    let needs_client = targets.any(|target| target == ExecutionTarget::Client);
+    if needs_client {
+        ExecutionTarget::Client
+    } else {
+        ExecutionTarget::Server
     }
 }
 

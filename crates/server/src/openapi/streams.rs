@@ -12,11 +12,12 @@ use crate::routes::{JOURNAL, STATE, STATUS};
 const MEDIA_TYPE: &str = "text/event-stream";
 
 /// The component of one event of each operation's stream.
-const STREAMS: [(&str, &str); 4] = [
+const STREAMS: [(&str, &str); 5] = [
     ("events", "event_stream"),
     ("run_events", "run_stream"),
     ("mission_events", "mission_stream"),
     ("ask", "answer_stream"),
+    ("show_request", "request_stream"),
 ];
 
 /// Adds the streams to their operations, and what they are made of to the components.
@@ -25,16 +26,22 @@ pub(super) fn describe(document: &mut Value) {
     let announced = announced["oneOf"].as_array().cloned().unwrap_or_default();
     let events = announced.iter().map(told).collect();
     let journal = |moves, of: &str| vec![event(&[moves, JOURNAL], Id::Sent, &component(of))];
-    let answer = vec![
-        event(&["progress"], Id::None, &component("progress_event")),
-        event(&["response"], Id::None, &component("agent_response")),
-        event(&["error"], Id::None, &component("agent_error")),
-    ];
+    let answered = || {
+        vec![
+            event(&["response"], Id::None, &component("agent_response")),
+            event(&["error"], Id::None, &component("agent_error")),
+        ]
+    };
+    let mut answer = vec![event(&["progress"], Id::None, &component("progress_event"))];
+    answer.extend(answered());
+    let mut recorded = answered();
+    recorded.push(event(&["result"], Id::None, &component("agent_response")));
     let made = [
         ("event_stream", events),
         ("run_stream", journal(STATUS, "run_event")),
         ("mission_stream", journal(STATE, "mission_event")),
         ("answer_stream", answer),
+        ("request_stream", recorded),
     ];
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
         schemas.remove("announced");

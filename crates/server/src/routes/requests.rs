@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::ids::RequestId;
-use charter_engine::{EngineError, Progress, RequestShown};
+use charter_engine::{EngineError, Progress, RequestEvent};
 use futures_util::StreamExt;
 use serde_json::Value;
 use tokio_stream::wrappers::ReceiverStream;
@@ -23,7 +23,7 @@ use crate::streams;
 ///
 /// With `Accept: text/event-stream` the answer comes as events: any number of `progress`, then one
 /// `response` (an AgentResponse) or `error` (an AgentError). The same request sent again gets the
-/// recorded answer.
+/// recorded answer; once a change that it asked for has ended, its result.
 #[utoipa::path(post, path = "/v1/requests", tag = "requests", operation_id = "ask",
     request_body = ref("#/components/schemas/agent_request"),
     responses(
@@ -87,18 +87,38 @@ fn closing(
     }
 }
 
-/// Show a request: what was asked, where it was routed, and its answer if there is one.
+/// Show a request: what was asked, where it was routed, its answer if there is one, and of a change that has ended its result.
+///
+/// With `Accept: text/event-stream` the answer and the result come as events when they are there: one `response` (an
+/// AgentResponse) or `error` (an AgentError), and of a request that changes something one `result` (an AgentResponse with
+/// an id of its own).
 #[utoipa::path(get, path = "/v1/requests/{id}", tag = "requests", operation_id = "show_request",
     params(("id" = String, Path, description = "The request's id")),
     responses((status = 200, description = "The request", body = ref("#/components/schemas/request"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
     By(caller): By,
+    headers: HeaderMap,
     Path(id): Path<String>,
-) -> Result<Json<RequestShown>, ApiError> {
+) -> Result<Response, ApiError> {
     let id: RequestId = parsed(&state, &id)?;
-    let shown = state.engine.request(&caller, &id).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    if !wants_stream(&headers) {
+        let shown = state.engine.request(&caller, &id).await;
+        return shown
+            .map(|shown| Json(shown).into_response())
+            .map_err(|error| ApiError::new(&state, error));
+    }
+    let place = state.stream_place(&caller);
+    let place = place.map_err(|error| ApiError::new(&state, error))?;
+    let followed = state.engine.follow_request(&caller, &id).await;
+    let followed = followed.map_err(|error| ApiError::new(&state, error))?;
+    let events = followed.map(|event| {
+        let (name, data) = match event {
+            RequestEvent::Response(answer) => ("response", answer),
+            RequestEvent::Error(error) => ("error", error),
+            RequestEvent::Result(result) => ("result", result),
+        };
+        (Event::default().event(name), data.to_string())
+    });
+    Ok(streams::sent(&state, &headers, place, events))
 }
