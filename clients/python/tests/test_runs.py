@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from charter_client import AsyncCharter, Charter, Run, WaitedTooLong
+from charter_client import Answer, AsyncCharter, Charter, Run, WaitedTooLong
 from charter_client.codes import IllegalTransition, InvalidDocument, PermissionDenied, VersionConflict
 from conftest import Server
 
@@ -78,6 +78,32 @@ def test_what_was_approved_is_done_proved_and_taken_back(server: Server, charter
         bob.approvals.approve(asked.approval_id, asked.digest)
     back = charter.runs.wait(back.run_id)
     assert server.notice.read_text(encoding="utf-8") == "Open every day." and not back.is_busy
+
+
+def test_a_request_has_the_result_of_its_change(server: Server, charter: Charter, bob: Charter) -> None:
+    answer = charter.ask("put a notice on the site of the shop", TEXT)
+    run_id, digest = answer.run_id, answer.metadata.plan_digest
+    assert answer.waits_for == "confirmation" and run_id is not None and digest is not None
+    assert charter.request(answer.request_id).result is None
+    charter.runs.confirm(run_id, digest)
+    (approval,) = charter.runs.wait(run_id).approvals
+    bob.approvals.approve(approval.approval_id, approval.digest)
+    charter.runs.wait(run_id)
+
+    recorded = charter.request(answer.request_id)
+    result = recorded.result
+    assert result is not None and result.id != answer.id and recorded.answer["id"] == answer.id
+    assert (result.metadata.status, result.waits_for, result.metadata.undone) == ("completed", None, [])
+    (change,) = result.metadata.changes
+    assert (change.step_id, change.tool_id, change.reversed) == ("publish", "charter.fs.write", False)
+    assert change.before != change.after and change.evidence_ids
+    assert Answer.model_validate(charter.send("POST", "/v1/requests", recorded.asked["request"])).id == result.id
+
+    back = charter.runs.wait(charter.runs.roll_back(run_id).run_id)
+    (asked,) = back.approvals
+    bob.approvals.approve(asked.approval_id, asked.digest)
+    charter.runs.wait(back.run_id)
+    assert server.notice.read_text(encoding="utf-8") == "Open every day."
 
 
 def test_a_dry_run_changes_nothing_and_asks_nobody(server: Server, charter: Charter) -> None:

@@ -25,6 +25,7 @@ from charter_client.catalogue import AsyncPackages, AsyncResolve, Packages, Reso
 from charter_client.contract import SessionShown
 from charter_client.errors import NotCharter
 from charter_client.evidence import AsyncEvidence, Evidence
+from charter_client.executor import AsyncExecutor, Executor
 from charter_client.keys import AsyncKeys, Keys
 from charter_client.memories import AsyncMemories, Memories
 from charter_client.missions import AsyncMissions, Missions
@@ -112,9 +113,10 @@ class CharterOperations:
         skills ran; a request to change something once its run waits for a person
         (`answer.waits_for`, `answer.run_id`). Everything is asked of the gate on the server.
 
-        The request carries an id, so it is sent again by itself when no answer came, and gets the
-        recorded one. Raises `NoMatch` when nothing fits, `MissingParameters` with their names in
-        `details`, `ApprovalRequired` while a skill waits for a person, and what its tools fail with.
+        The request carries an id, so it is sent again by itself when no answer came, and gets what is
+        recorded: the answer, or of a change whose run has ended its result. Raises `NoMatch` when nothing
+        fits, `MissingParameters` with their names in `details`, `ApprovalRequired` while a skill waits for a
+        person, and what its tools fail with.
         """
         return ask(
             request_body(
@@ -162,7 +164,7 @@ class CharterOperations:
 
     @operation
     def request(self, request_id: str) -> Call[Request]:
-        """A request as it is recorded, with its answer once there is one."""
+        """A request as it is recorded, with its answer, and its result once the run of a change has ended."""
         return recorded(request_id)
 
     @operation
@@ -276,6 +278,7 @@ class Charter(CharterOperations, Blocking):
         self.packages = Packages(driver)
         self.memories = Memories(driver)
         self.keys = Keys(driver)
+        self.executor = Executor(driver)
 
     def close(self) -> None:
         """Gives the connections back."""
@@ -318,6 +321,7 @@ class AsyncCharter(CharterOperations, Awaiting):
         self.packages = AsyncPackages(driver)
         self.memories = AsyncMemories(driver)
         self.keys = AsyncKeys(driver)
+        self.executor = AsyncExecutor(driver)
 
     async def close(self) -> None:
         """Gives the connections back."""

@@ -12,7 +12,7 @@ from pydantic import Field, SecretStr
 
 from charter_client import contract
 from charter_client._base import Wire
-from charter_client.contract import AgentResponse, Approval, Event, Finding, Request, Step
+from charter_client.contract import AgentResponse, Approval, Event, Finding, Step
 
 #: Where a run stands while nobody has to do anything.
 BUSY = frozenset({"working", "stopping", "rolling_back"})
@@ -27,6 +27,7 @@ __all__ = [
     "Answer",
     "AnswerMetadata",
     "Approval",
+    "Change",
     "Event",
     "Explanation",
     "Mission",
@@ -35,6 +36,7 @@ __all__ = [
     "Progress",
     "Request",
     "Run",
+    "Undone",
     "Verdict",
     "WaitsFor",
 ]
@@ -75,6 +77,33 @@ class Verdict(contract.Verdict):
     in_force: contract.Thresholds | None = None  # type: ignore[assignment]
 
 
+class Change(Wire):
+    """Something that the run of a request changed."""
+
+    step_id: str
+    tool_id: str | None = None
+    #: The state before and after it, as far as steps say it and it is not too large.
+    before: Any = None
+    after: Any = None
+    #: Whether it was taken back since.
+    reversed: bool = False
+    evidence_ids: list[str] = Field(default_factory=list)
+
+
+class Undone(Wire):
+    """Something that the run of a request was to do and did not."""
+
+    step_id: str
+    tool_id: str | None = None
+    #: Whether it would have changed something.
+    writes: bool = False
+    #: In one word, and in words.
+    why: str = ""
+    detail: str = ""
+    #: What it would have changed, of a dry run.
+    would: Any = None
+
+
 class AnswerMetadata(Wire):
     """How an answer came about."""
 
@@ -93,13 +122,18 @@ class AnswerMetadata(Wire):
     missing_parameters: list[str] = Field(default_factory=list)
     plan: list[Step] = Field(default_factory=list)
     approvals: list[Approval] = Field(default_factory=list)
+    #: Of a result: what its run changed, what it left undone, and the evidence that is missing.
+    changes: list[Change] = Field(default_factory=list)
+    undone: list[Undone] = Field(default_factory=list)
+    missing_evidence: list[str] = Field(default_factory=list)
 
 
 class Answer(AgentResponse):
     """What a request came to.
 
     A request that changes something is answered once its run waits for a person:
-    `waits_for` says for what, `run_id` which run. The run goes on without the request.
+    `waits_for` says for what, `run_id` which run. The run goes on without the request, and once it has
+    ended there is a second response, the result: `metadata.changes`, `metadata.undone`.
     """
 
     metadata: AnswerMetadata = Field(default_factory=AnswerMetadata)  # type: ignore[assignment]
@@ -128,6 +162,13 @@ class Answer(AgentResponse):
     def waits_for(self) -> WaitsFor | None:
         """What a person has to say before its run goes on, as it was when this was answered."""
         return WAITS.get(self.metadata.status or "")  # type: ignore[return-value]
+
+
+class Request(contract.Request):
+    """A request as it is recorded."""
+
+    #: What a change came to, once its run has ended; it has an id of its own.
+    result: Answer | None = None
 
 
 class Progress(Wire):
