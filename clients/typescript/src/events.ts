@@ -140,7 +140,7 @@ class Draft {
   }
 }
 
-function elapsed(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function elapsed(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
     function done(): void {

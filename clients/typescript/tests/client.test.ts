@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { Charter, CharterError, type LinkState } from "../src/index.js";
+import { Charter, CharterError, type LinkState, serve, type ToolCall, ToolFailed } from "../src/index.js";
 import { Server } from "./server.js";
 
 let server: Server;
@@ -109,6 +109,88 @@ describe("a stream of events", () => {
       await locked.stop();
     }
   }, 90_000);
+});
+
+/** A tool that somebody else carries out. */
+const PRINT = `
+tool_id: press.print_notice
+name: print_notice
+provider: press
+service: posters
+tool_class: readonly
+domain: reliability
+description: Sets the text of a notice and says how many lines a poster of it has.
+parameters:
+  - { name: text, type: string, required: true, description: What the notice says }
+output_schema: { type: object, required: [lines], properties: { lines: { type: integer } } }
+execution_target: client
+language: python
+requires_approval: false
+timeout_ms: 60000
+examples: [what does a poster of the notice look like]
+`;
+
+const PRESS = `
+name: press
+version: 1.0.0
+title: A press
+description: One tool that a program of its own carries out.
+scope: tenant
+`;
+
+describe("a tool without an implementation", () => {
+  const calls: ToolCall[] = [];
+  const failures: (string | undefined)[] = [];
+
+  async function printed(text: string): Promise<unknown> {
+    const id = crypto.randomUUID();
+    const step = { id: "step-001", tool: "press.print_notice", parameters: { text } };
+    const plan = { id: `plan-${id}`, request_id: `req-${id}`, steps: [step] } as never;
+    const run = await charter.post("/v1/runs", { body: { execution_plan: plan } });
+    const path = { id: run.run_id };
+    await expect
+      .poll(async () => (await charter.get("/v1/runs/{id}", { params: { path } })).status, { timeout: 30_000 })
+      .toMatch(/completed|failed/);
+    const { events } = await charter.get("/v1/runs/{id}", { params: { path } });
+    return events.flatMap((event) => (event.event === "step_succeeded" ? [event.output] : []))[0];
+  }
+
+  it("is carried out by a function, and what that throws is its failure", async () => {
+    await charter.post("/v1/packages", {
+      body: { files: { "package.yaml": PRESS, "tools/press.print_notice.yaml": PRINT } },
+    });
+    const ended = new AbortController();
+    const typeset = (call: ToolCall) => {
+      calls.push(call);
+      const lines = String(call.parameters["text"]).split("\n");
+      if (lines.length > 2) throw new ToolFailed("the paper is too small");
+      return { lines: lines.length };
+    };
+    const serving = serve(charter, { "press.print_notice": typeset }, {
+      executor: "press",
+      signal: ended.signal,
+      waitMs: 1_000,
+      onFailure: ({ code }) => failures.push(code),
+    });
+    expect(await printed("Closed\non Monday.")).toEqual({ lines: 2 });
+    expect(await printed("Sale\nof\nold posters")).toBeUndefined();
+    ended.abort();
+    await serving;
+    expect(calls.map(({ dry_run, idempotency_key }) => [dry_run, idempotency_key !== ""])).toEqual([
+      [false, true],
+      [false, true],
+    ]);
+    expect(failures).toEqual([]);
+  }, 90_000);
+
+  it("fails when the key lets nobody in", async () => {
+    const refusing = new Charter({
+      baseUrl: server.url,
+      fetch: async () => Response.json({ error_code: "unauthenticated", user_message: "No." }, { status: 401 }),
+    });
+    const failure = await failed(serve(refusing, {}));
+    expect([failure.code, failure.isTransient]).toEqual(["unauthenticated", false]);
+  });
 });
 
 async function failed(call: Promise<unknown>): Promise<CharterError> {
