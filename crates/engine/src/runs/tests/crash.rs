@@ -236,8 +236,8 @@ const FIRST: [&str; 11] = [
     "step_succeeded s2",
 ];
 
-/// Where every end is the uninterrupted one.
-fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]) {
+/// Where every end is the uninterrupted one, which is returned.
+fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]) -> Ended {
     let stage = Stage::set(Played::Playbook(variation));
     let (whole, points) = stage.whole();
     assert_eq!(whole.events, events);
@@ -248,6 +248,7 @@ fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]
         assert_eq!(ended.states, whole.states, "{death:?}: {met:#?}");
         assert_eq!(ended.ledger.done, whole.ledger.done, "{death:?}: {met:#?}");
     });
+    whole
 }
 
 /// How a run ends when a person was asked about a step that did happen, and did not let it be repeated.
@@ -368,6 +369,45 @@ fn b000_18_killed_at_any_point_a_run_that_undoes_another_reverses_each_write_onc
     let events = [&FIRST[..], &COMPLETED, &UNDONE].concat();
     let done = ["write s2", "write s3", "undo undo_3", "undo undo_2"];
     ends_as_if_uninterrupted(Variation::Undone, &events, &done);
+}
+
+/// A request whose change has ended has a result, recorded and announced once, also where the process dies between the
+/// last write and that: the next one makes it from the journal and the evidence.
+#[test]
+fn b000_18_killed_at_any_point_a_request_gets_its_result_once() {
+    let events = FIRST.iter().filter(|event| !event.starts_with("retry"));
+    let mut events: Vec<&str> = events.copied().collect();
+    // The first write is begun once.
+    events.dedup();
+    events.extend(COMPLETED);
+    let done = ["write s2", "write s3"];
+    let whole = ends_as_if_uninterrupted(Variation::Requested, &events, &done);
+    let result = &whole.states[1];
+    assert_eq!(
+        (&result["status"], &result["undone"], &result["announced"]),
+        (&json!("completed"), &json!([]), &json!(1)),
+        "{result:#}"
+    );
+    let changed: Vec<Value> = result["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| {
+            json!([
+                change["step_id"],
+                change["after"]["entry"],
+                change["evidence_ids"]
+            ])
+        })
+        .collect();
+    assert_eq!(
+        changed,
+        [json!(["s2", "write s2", 1]), json!(["s3", "write s3", 1])]
+    );
+    assert_eq!(
+        whole.trace.last().map(String::as_str),
+        Some("record_result")
+    );
 }
 
 /// A write that cannot be repeated is repeated only if a person says so, who looks first.

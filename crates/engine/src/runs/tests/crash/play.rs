@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
-use charter_contract::ids::{EvidenceRunId, PlaybookId, RunId};
+use charter_contract::ids::{EvidenceRunId, PlaybookId, RequestId, RunId};
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::State;
 use charter_domain::clock::{Clock, SystemClock};
@@ -20,6 +20,7 @@ use charter_store::SharedStore;
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::{RunFilter, RunPhase, RunRecord};
 use charter_store::page::PageRequest;
+use charter_store::request::RequestRecord;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::watched_store::{Side, WatchedStore};
 use serde::{Deserialize, Serialize};
@@ -32,12 +33,15 @@ use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use crate::caller::tests::person;
 use crate::{
-    Answer, Confirmation, Engine, EvidenceKey, Mode, Ports, RandomIds, RunShown, Say, Settings,
-    ToolGrants,
+    Answer, Confirmation, Engine, EvidenceKey, Mode, Ports, Progress, RandomIds, RunShown, Say,
+    Settings, ToolGrants,
 };
 
 /// How long the process waits for the engine before it gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The request of [`Variation::Requested`].
+const REQUEST: &str = "req-01930000-0000-7000-8000-000000000031";
 
 /// Time before the first write is tried again: long enough to be waited for.
 const RETRY_MS: u64 = 30;
@@ -192,6 +196,9 @@ impl Play {
         let Played::Playbook(variation) = self.part.played else {
             return self.mission_to_the_end().await;
         };
+        if variation == Variation::Requested {
+            self.ask().await;
+        }
         loop {
             let runs = self.runs().await;
             let Some(newest) = runs.last() else {
@@ -208,9 +215,63 @@ impl Play {
                 let undoing = self.engine.roll_back_run(&ann, &newest.run_id).await;
                 undoing.unwrap();
             } else {
-                return self.ended().await;
+                return self.ended(variation).await;
             }
         }
+    }
+
+    /// Asks, unless that was done: what an earlier process left open is answered without being asked again.
+    async fn ask(&self) {
+        let ann = person("ann");
+        loop {
+            match self.asked().await {
+                None => {
+                    let request = json!({
+                        "id": REQUEST, "timestamp": "2026-04-14T12:00:00Z", "input": "move the items",
+                        "metadata": {"playbook_id": PLAYBOOK},
+                    });
+                    let request = serde_json::from_value(request).unwrap();
+                    let answered = self.engine.answer(&ann, request, Progress::silent());
+                    answered.await.unwrap();
+                }
+                Some(record) if record.answer.is_some() => return,
+                Some(_) => tokio::time::sleep(Duration::from_millis(1)).await,
+            }
+        }
+    }
+
+    /// The request as it is recorded.
+    async fn asked(&self) -> Option<RequestRecord> {
+        let id = RequestId::parse(REQUEST).unwrap();
+        let found = self.engine.store().request(&person("ann").tenant, &id);
+        found.await.unwrap()
+    }
+
+    /// What the request came to, once that is recorded, and how often it was announced.
+    async fn result(&self) -> Value {
+        let result = loop {
+            match self.asked().await.unwrap().result {
+                Some(result) => break result,
+                None => tokio::time::sleep(Duration::from_millis(1)).await,
+            }
+        };
+        // What is durable by now has its point passed, too.
+        while self.points.last().is_none() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let mut result: Value = serde_json::from_str(&result).unwrap();
+        let metadata = &mut result["metadata"];
+        for change in metadata["changes"].as_array_mut().unwrap() {
+            // Their ids follow from the run's, which every play draws for itself.
+            change["evidence_ids"] = json!(change["evidence_ids"].as_array().unwrap().len());
+        }
+        let messages = self.engine.store().messages(0, 1_000).await.unwrap();
+        let announced = messages.iter().map(|message| &message.message.topic);
+        json!({
+            "id": result["id"], "status": metadata["status"], "changes": metadata["changes"],
+            "undone": metadata["undone"], "missing_evidence": metadata["missing_evidence"],
+            "announced": announced.filter(|topic| *topic == "request.result").count(),
+        })
     }
 
     /// The runs, oldest first.
@@ -252,6 +313,8 @@ impl Play {
                     || last == "park"
                     || last.starts_with("append")
                     || last.starts_with("create_held_run")
+                    || last == "close_request"
+                    || last == "record_result"
             };
             let given_back = self.points.last().is_some_and(given_back);
             if given_back && phase != RunPhase::Runnable {
@@ -265,7 +328,7 @@ impl Play {
     pub(super) async fn act(&self, variation: Variation, run: &RunId, shown: &RunShown) {
         let (ann, bob) = (person("ann"), person("bob"));
         if !shown.state.missing.is_empty() {
-            let given = Map::from_iter([("first".to_owned(), json!(Variation::first_item()))]);
+            let given = Map::from_iter([("first".to_owned(), json!(variation.first_item()))]);
             let given = self.engine.give_parameters(&ann, run, &given).await;
             given.unwrap();
         } else if shown.state.confirm {
@@ -330,7 +393,7 @@ impl Play {
         proved
     }
 
-    async fn ended(&self) -> Value {
+    async fn ended(&self, variation: Variation) -> Value {
         let (mut states, mut events) = (Vec::new(), Vec::new());
         let runs = self.runs().await;
         for record in &runs {
@@ -366,6 +429,9 @@ impl Play {
                 .await
                 .unwrap();
             events.extend(history.iter().map(|event| name_of(&json!(event))));
+        }
+        if variation == Variation::Requested {
+            states.push(self.result().await);
         }
         let text = json!(states)
             .to_string()

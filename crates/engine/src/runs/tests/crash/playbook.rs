@@ -25,12 +25,14 @@ pub(super) enum Variation {
     RolledBackReported,
     /// To its end, and then reversed by a run of its own.
     Undone,
+    /// To its end, begun by a request, whose result is what the run came to.
+    Requested,
 }
 
 impl Variation {
     pub(super) fn is_repeatable(self) -> bool {
         match self {
-            Self::Repeatable | Self::RolledBack | Self::Undone => true,
+            Self::Repeatable | Self::RolledBack | Self::Undone | Self::Requested => true,
             Self::Unrepeatable
             | Self::RolledBackUnrepeatable
             | Self::Reported
@@ -51,13 +53,18 @@ impl Variation {
             | Self::Unrepeatable
             | Self::RolledBack
             | Self::RolledBackUnrepeatable
-            | Self::Undone => Answer::Reject,
+            | Self::Undone
+            | Self::Requested => Answer::Reject,
         }
     }
 
     fn last_item(self) -> &'static str {
         match self {
-            Self::Repeatable | Self::Unrepeatable | Self::Reported | Self::Undone => "sound",
+            Self::Repeatable
+            | Self::Unrepeatable
+            | Self::Reported
+            | Self::Undone
+            | Self::Requested => "sound",
             Self::RolledBack | Self::RolledBackUnrepeatable | Self::RolledBackReported => BROKEN,
         }
     }
@@ -105,8 +112,17 @@ impl Variation {
         )
     }
 
-    /// The value that is asked for: refused at first, so that the first write is tried again.
-    pub(super) fn first_item() -> &'static str {
-        FLAKY
+    /// The value that is asked for: refused at first, so that the first write is tried again, where the run has retries.
+    pub(super) fn first_item(self) -> &'static str {
+        match self {
+            Self::Requested => "sound",
+            Self::Repeatable
+            | Self::Unrepeatable
+            | Self::RolledBack
+            | Self::RolledBackUnrepeatable
+            | Self::Reported
+            | Self::RolledBackReported
+            | Self::Undone => FLAKY,
+        }
     }
 }
