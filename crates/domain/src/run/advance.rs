@@ -26,7 +26,7 @@ static NO_OUTPUT: Value = Value::Null;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Start these steps, in this order, at the same time. One that is running already was
-    /// interrupted and is started again.
+    /// interrupted and is started again, unless it is [not repeated](Run::not_repeated).
     Start(Vec<StepId>),
     /// Wait for a step that is under way, for a person, or until a moment.
     Wait {
@@ -336,6 +336,24 @@ impl Run {
             StepState::Retrying { due } => !self.paused && has_come(due),
             _ => false,
         }
+    }
+
+    /// The failure of a read that was interrupted while the run stops by order, at its time limit or without tokens: nobody
+    /// needs its result any more, so it is not begun again. A write is, or a person is asked, because it may have
+    /// happened; and in a run that stops by a failure, what has begun goes on to its end.
+    #[must_use]
+    pub fn not_repeated(&self, step: &StepId) -> Option<StepFailure> {
+        let at = self.graph.place(step)?;
+        let stopped = self.stop.as_ref().is_some_and(|stop| !stop.is_failure());
+        let reads = !self.graph.steps()[at].writes() && !self.reverses(at);
+        (stopped && reads && self.is_interrupted(step)).then(|| StepFailure {
+            kind: ErrorKind::SystemError,
+            code: "cancelled".to_owned(),
+            message: format!(
+                "the step `{step}` was interrupted, and is not begun again: the run stops"
+            ),
+            retryable: false,
+        })
     }
 
     /// The next moment at which something is due.

@@ -20,7 +20,7 @@ use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::gate::{self, Decision};
 use charter_domain::run::{
-    Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, Tokens,
+    Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, Tokens,
 };
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{After, RunRecord};
@@ -484,6 +484,10 @@ impl Drive<'_> {
     /// has no effect.
     fn begin(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
         let at = self.engine.now();
+        if let Some(failure) = self.folded.run.not_repeated(step) {
+            self.fail_unbegun(step, failure, at)?;
+            return Ok(None);
+        }
         let mut prepared = match self.workspace.prepare(&self.folded.run, step, at) {
             Ok(Preparation::Effect(prepared)) => prepared,
             Ok(Preparation::NotInDryRun) => {
@@ -492,13 +496,7 @@ impl Drive<'_> {
                 return Ok(None);
             }
             Err(failure) => {
-                let step = step.clone();
-                self.decide(Command::Fail {
-                    step,
-                    failure,
-                    at,
-                    tokens: Tokens::default(),
-                })?;
+                self.fail_unbegun(step, failure, at)?;
                 return Ok(None);
             }
         };
@@ -508,6 +506,21 @@ impl Drive<'_> {
         self.decide_begin(&prepared, decision, at)?;
         let begun = self.folded.run.is_interrupted(step);
         Ok(begun.then_some(prepared))
+    }
+
+    /// Fails a step of which no effect is under way.
+    fn fail_unbegun(
+        &mut self,
+        step: &StepId,
+        failure: StepFailure,
+        at: Timestamp,
+    ) -> Result<(), EngineError> {
+        self.decide(Command::Fail {
+            step: step.clone(),
+            failure,
+            at,
+            tokens: Tokens::default(),
+        })
     }
 
     /// Begins a call under a decision, or asks a person about it, or refuses it.

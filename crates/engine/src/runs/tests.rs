@@ -6,3 +6,4 @@ mod clock;
 mod confined;
 mod crash;
 mod lapsed;
+mod stopped;

@@ -176,3 +176,61 @@ fn b003_8_a_second_failure_may_add_the_rollback() {
     run.done("undo");
     assert_eq!(run.outcome(), "rolled_back");
 }
+
+/// B000-18: a worker that takes an aborted run up begins no read again that it finds interrupted: the run ends.
+#[test]
+fn b000_18_an_interrupted_read_of_an_aborted_run_is_not_repeated() {
+    let abort = || RunOrder::Abort {
+        by: user("op"),
+        reason: "enough".into(),
+        roll_back: true,
+    };
+    let mut retried = read("look", &["done"], AfterFailure::RollBack);
+    retried.retry.retries = 3;
+    let mut run = Driven::new(vec![
+        write("done", &[]),
+        reversal("undo", "done"),
+        retried,
+        write("more", &["done"]),
+    ]);
+    run.done("done");
+    run.begin("look").unwrap();
+    run.begin("more").unwrap();
+    assert_eq!(run.run.not_repeated(&id("look")), None, "it goes on");
+    run.command(abort()).unwrap();
+    // Nobody knows whether the write happened.
+    assert_eq!(run.run.not_repeated(&id("more")), None);
+    let failure = run.run.not_repeated(&id("look")).unwrap();
+    assert_eq!(failure.code, "cancelled");
+    run.command(Command::Fail {
+        step: id("look"),
+        failure,
+        at: at(run.clock),
+        tokens: Tokens::default(),
+    })
+    .unwrap();
+    assert_eq!(
+        (run.state("look"), run.next()),
+        ("failed", start(&["more"]))
+    );
+    run.done("more");
+    run.begin("undo").unwrap();
+    assert_eq!(run.run.not_repeated(&id("undo")), None);
+    run.succeed("undo").unwrap();
+    assert_eq!(run.outcome(), "rollback_failed", "nothing reverses `more`");
+}
+
+/// In a run that fails, what has begun goes on to its end: a step that a failure calls for may wait for it.
+#[test]
+fn b000_18_an_interrupted_read_of_a_failing_run_is_repeated() {
+    let mut run = Driven::new(vec![
+        read("one", &[], AfterFailure::Abort),
+        read("two", &[], AfterFailure::Abort),
+        handler("tidy", "two"),
+    ]);
+    run.begin("one").unwrap();
+    run.begin("two").unwrap();
+    run.fail("one").unwrap();
+    assert_eq!(run.run.not_repeated(&id("two")), None);
+    assert_eq!(run.next(), start(&["two"]));
+}
