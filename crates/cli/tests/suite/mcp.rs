@@ -280,7 +280,19 @@ fn b000_18_a_person_is_asked_through_the_client() {
             let peer = python(&with(&way, given));
             service.next().answer_with("{}");
             let saw = peer.end();
-            assert_eq!(saw["content"]["status"], "completed", "{mode}: {saw:#}");
+            let work = &saw["content"];
+            assert_eq!(work["status"], "completed", "{mode}: {saw:#}");
+            // The answer is the change's result, and no word of what it waited for before.
+            let response = &work["response"];
+            assert_eq!(work["content"], response["content"], "{mode}: {saw:#}");
+            assert_eq!(
+                (
+                    &response["metadata"]["changes"][0]["tool_id"],
+                    &response["metadata"]["undone"]
+                ),
+                (&json!("vault.purge"), &json!([])),
+                "{mode}: {saw:#}"
+            );
             let asked = saw["asked"].as_array().unwrap();
             assert_eq!(asked.len(), 3, "{saw:#}");
             let fields = |at: usize| {

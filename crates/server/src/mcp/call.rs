@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::Shared;
@@ -37,7 +38,19 @@ pub(super) struct Call {
     pub(super) answers: InputResponses,
     /// The question that the round before ended with.
     pub(super) pending: Option<Pending>,
+    /// What the rounds before started, which goes on with the answer.
+    pub(super) started_before: Option<Subject>,
     under_way: watch::Sender<Option<Subject>>,
+}
+
+/// What a client keeps for the server between two rounds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    /// The question that the round ended with.
+    pending: Pending,
+    /// The id of what the call had started by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started: Option<String>,
 }
 
 /// How a question can be put to the person at the client.
@@ -67,6 +80,7 @@ impl Call {
             progress_sent,
             answers: InputResponses::new(),
             pending: None,
+            started_before: None,
             under_way: watch::Sender::new(None),
         })
     }
@@ -80,12 +94,14 @@ impl Call {
         self.answers = request.input_responses.clone().unwrap_or_default();
         if let Some(state) = &request.request_state {
             let opened = self.shared.seal.open_json_with(state, &self.binding());
-            let pending = opened.map_err(|error| {
+            let kept: Kept = opened.map_err(|error| {
                 let message =
                     format!("the requestState cannot be used: {error}; call again without it");
                 ErrorData::invalid_params(message, None)
             })?;
-            self.pending = Some(pending);
+            self.pending = Some(kept.pending);
+            let started = kept.started.as_deref();
+            self.started_before = started.and_then(|id| Subject::parse(id).ok());
         }
         Ok(self)
     }
@@ -94,7 +110,12 @@ impl Call {
     pub(super) fn sealed(&self, pending: &Pending) -> Result<String, EngineError> {
         let binding = self.binding();
         let options = SealOptions::new().associated_data(&binding).ttl(STATE_TTL);
-        let sealed = self.shared.seal.seal_json_with(pending, &options);
+        let of = |subject: &Subject| subject.id().to_owned();
+        let kept = Kept {
+            pending: pending.clone(),
+            started: self.under_way.borrow().as_ref().map(of),
+        };
+        let sealed = self.shared.seal.seal_json_with(&kept, &options);
         sealed.map_err(|error| EngineError::internal("sealing the state of a call", error))
     }
 

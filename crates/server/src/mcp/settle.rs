@@ -258,22 +258,19 @@ impl Subject {
             _ => recorded,
         };
         let has_result = recorded.result.is_some();
-        let now = Work::of_run(self, run);
-        let work = match recorded.result.or(recorded.answer) {
-            Some(Value::Object(newest)) => {
-                let said = Work::of_answer(self, newest);
-                Work {
-                    content: if has_result {
-                        said.content
-                    } else {
-                        now.content
-                    },
-                    response: said.response,
-                    ..now
-                }
+        let mut work = Work::of_run(self, run);
+        if let Some(Value::Object(newest)) = recorded.result.or(recorded.answer) {
+            let status = newest.get("metadata").and_then(|told| told.get("status"));
+            // An answer from before a person's word describes what the change waited for then.
+            let holds = status.and_then(Value::as_str) == Some(run.summary.status.as_str());
+            let newest = Work::of_answer(self, newest);
+            if has_result {
+                work.content = newest.content;
             }
-            Some(_) | None => now,
-        };
+            if has_result || holds {
+                work.response = newest.response;
+            }
+        }
         self.standing(call, run, work).await
     }
 

@@ -35,7 +35,8 @@ pub(super) struct Work {
     /// The answer, or the state, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) content: Option<String>,
-    /// The recorded answer to a request: an AgentResponse, or an AgentError.
+    /// The recorded answer to a request: an AgentResponse, or an AgentError. Of a change that has ended, its result; of
+    /// one that goes on, the answer only while it waits for the same as then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response: Option<Map<String, Value>>,
     /// What the tool of a single call gave.

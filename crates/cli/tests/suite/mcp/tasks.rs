@@ -169,6 +169,10 @@ fn b000_18_a_task_asks_and_is_answered() {
             (!keys.contains(&asked)).then_some(shown)
         });
         assert_eq!(shown["status"], "input_required", "{shown:#}");
+        // The recorded answer says what was missing at first: it is shown no longer than that is so.
+        let status = tool(api, &takes_tasks(), "status", &json!({"id": id}));
+        let answer = status["structuredContent"].get("response");
+        assert_eq!(answer.is_some(), keys.is_empty(), "{status:#}");
         let (key, asked) = shown["inputRequests"]
             .as_object()
             .unwrap()
@@ -189,10 +193,10 @@ fn b000_18_a_task_asks_and_is_answered() {
     }
     service.next().answer_with("{}");
     let shown = when(api, id, "completed");
-    assert_eq!(
-        shown["result"]["structuredContent"]["status"], "completed",
-        "{shown:#}"
-    );
+    let done = &shown["result"]["structuredContent"];
+    assert_eq!(done["status"], "completed", "{shown:#}");
+    let changes = &done["response"]["metadata"]["changes"];
+    assert_eq!(changes[0]["tool_id"], "vault.purge", "{shown:#}");
     // An answer to a task that has ended is passed over.
     result(&update(
         json!({&keys[2]: {"action": "accept", "content": {"approve": false}}}),

@@ -66,7 +66,10 @@ impl McpTool for Run {
                 Pending::Give { run }
                 | Pending::Confirm { run, .. }
                 | Pending::Approve { run, .. } => {
-                    return Subject::Run(run).go_on(call, &applied).await;
+                    // The request of the first round, whose result is the answer.
+                    let started = call.started_before.clone();
+                    let subject = started.unwrap_or(Subject::Run(run));
+                    return subject.go_on(call, &applied).await;
                 }
             }
         }
