@@ -36,7 +36,7 @@ fn client_package(package: Package, more: &str) -> Package {
 }
 
 /// A running executor; killed when it goes out of scope.
-struct Executor {
+pub(crate) struct Executor {
     child: Child,
     home: Home,
     log: Arc<Mutex<String>>,
@@ -54,7 +54,12 @@ impl Executor {
         for (name, value) in granted {
             home.set(name, value);
         }
-        let mut child = home.spawn(&["executor", "--name", name]);
+        Self::start_in(home, &["--name", name])
+    }
+
+    /// An executor that is configured by its home, ready to take calls.
+    pub(crate) fn start_in(home: Home, arguments: &[&str]) -> Self {
+        let mut child = home.spawn(&[&["executor"][..], arguments].concat());
         let log = Arc::new(Mutex::new(String::new()));
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let kept = Arc::clone(&log);

@@ -71,6 +71,7 @@ mod routing;
 mod run_evidence;
 mod scopes;
 mod secrets;
+mod seeds;
 mod sessions;
 mod skill_index;
 mod skills;

@@ -6,7 +6,7 @@ pub(crate) mod knowledge;
 mod missions;
 pub(crate) mod peers;
 mod processes;
-mod tasks;
+pub(crate) mod tasks;
 
 use std::io::Read;
 

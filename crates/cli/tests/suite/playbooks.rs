@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::a2a::client::Client;
 use crate::home::{Answer, Api, Home, Server, eventually, request};
+use crate::mcp::tasks;
 use crate::packages::{Package, backups};
 use crate::service::Service;
 use crate::shared::Tenants;
@@ -229,11 +231,25 @@ fn ruling_28_an_approval_lapses() {
 }
 
 /// A write that was under way when the server was killed may have happened: a person is asked before
-/// it is repeated, and it is repeated under the same key.
+/// it is repeated, and it is repeated under the same key. The request that asked for the change in words then has its
+/// result.
 #[test]
 fn b000_18_a_killed_write_is_not_repeated_without_asking() {
-    let (home, server, service) = keyed();
-    let run = waiting(&server);
+    let home = Home::with_keys(&KEYS);
+    let server = home.serve();
+    let service = Service::start();
+    let leaves_evidence = "evidence: {type: api_call, system: aws.ec2}\nlanguage: http";
+    let package = purge(&service).edit("tools/purge.yaml", "language: http", leaves_evidence);
+    let ann = server.key("ann");
+    ann.register(&package);
+    let asked = request("purge the vault for good");
+    let answer = ann.ask(&asked).expect(200);
+    let run = json!({"run_id": answer["metadata"]["run_ids"][0]});
+    let given = json!({"parameters": {"vault": "main"}});
+    ann.post(&path_of(&run, "/parameters"), &given).expect(200);
+    let run = settled(&ann, &run, "awaiting_confirmation");
+    confirm(&ann, &run).expect(200);
+    let run = settled(&ann, &run, "awaiting_approval");
     decide(&server.key("bob"), &run["approvals"][0], "approve").expect(200);
     let first = service.next();
     server.kill();
@@ -245,8 +261,58 @@ fn b000_18_a_killed_write_is_not_repeated_without_asking() {
     decide(&bob, &again["approvals"][0], "approve").expect(200);
     let second = service.next();
     assert_eq!(first.idempotency_key, second.idempotency_key);
-    second.answer_with("{}");
+    second.answer_with(r#"{"before": {"objects": 3}, "after": {"objects": 0}}"#);
     settled(&bob, &run, "completed");
+    check_result(&server.key("ann"), &asked, &answer);
+}
+
+/// A request whose change has ended has its result, over REST, the Model Context Protocol and A2A; its first answer
+/// stays.
+#[track_caller]
+fn check_result(ann: &Api, asked: &Value, answer: &Value) {
+    let id = asked["id"].as_str().unwrap();
+    let shown = ann.get(&format!("/v1/requests/{id}")).expect(200);
+    assert_eq!(shown["answer"]["id"], answer["id"]);
+    assert_eq!(shown["answer"]["content"], answer["content"]);
+    let result = &shown["result"];
+    assert_ne!(result["id"], answer["id"]);
+    let metadata = &result["metadata"];
+    let evidence = metadata["evidence_ids"].clone();
+    assert_eq!(evidence.as_array().map(Vec::len), Some(1), "{result:#}");
+    let change = json!({
+        "step_id": "s1", "tool_id": "vault.purge", "before": {"objects": 3}, "after": {"objects": 0},
+        "reversed": false, "evidence_ids": evidence,
+    });
+    assert_eq!(
+        (
+            &metadata["status"],
+            &metadata["changes"],
+            &metadata["undone"]
+        ),
+        (&json!("completed"), &json!([change]), &json!([])),
+        "{result:#}"
+    );
+    // The same request again gets the newest.
+    assert_eq!(ann.ask(asked).expect(200)["id"], result["id"]);
+    let task = tasks::when(ann, id, "completed");
+    assert_eq!(
+        task["result"]["structuredContent"]["response"], *result,
+        "{task:#}"
+    );
+    let task = Client::start(ann, "JSONRPC").ok("get", &json!({"id": id}));
+    let artifacts = task["artifacts"].as_array().unwrap().iter();
+    let artifacts: Vec<(&Value, &Value)> = artifacts
+        .map(|artifact| (&artifact["name"], &artifact["artifactId"]))
+        .collect();
+    assert_eq!(
+        artifacts,
+        [
+            (&json!("result"), &result["id"]),
+            (&json!("answer"), &answer["id"])
+        ],
+        "{task:#}"
+    );
+    assert_eq!(task["artifacts"][0]["parts"][0]["text"], result["content"]);
 }
 
 /// A run that waits for a person survives a restart, and can be ended.

@@ -62,7 +62,8 @@ impl Engine {
     /// A request with its result, where its run has ended: a reader does not see the end of a change without it. What
     /// cannot be made is logged, and the request is as it was.
     pub(crate) async fn with_result(&self, record: RequestRecord) -> RequestRecord {
-        let (Some(run), None) = (record.run_id.clone(), &record.result) else {
+        let awaited = record.run_id.clone().filter(|_| record.result.is_none());
+        let Some(run) = awaited else {
             return record;
         };
         let (tenant, id) = (&record.tenant_id, &record.request_id);

@@ -36,7 +36,7 @@ pub(super) fn task(api: &Api, can: &Value, id: &str) -> Value {
 }
 
 /// The task once it has a status.
-pub(super) fn when(api: &Api, id: &str, status: &str) -> Value {
+pub(crate) fn when(api: &Api, id: &str, status: &str) -> Value {
     eventually(status, || {
         let shown = result(&task(api, &asks_too(), id));
         (shown["status"] == status).then_some(shown)
