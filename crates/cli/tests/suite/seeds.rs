@@ -98,18 +98,6 @@ fn tool(id: &str, class: &str) -> String {
     tool.to_string()
 }
 
-/// The seed's skill, which says where its region and its profile come from.
-fn skill() -> String {
-    let mut skill: Value = serde_json::from_str(SKILL).unwrap();
-    let parameter = |name: &str, example: &str| json!({"name": name, "type": "string", "required": true, "description": name, "example": example});
-    skill["parameters"] = json!([parameter("region", REGION), parameter("profile", PROFILE)]);
-    let steps = skill["execution_plan"]["steps"].as_array_mut().unwrap();
-    for step in steps {
-        step["parameters"] = json!({"region": "${user.region}", "profile": "${user.profile}"});
-    }
-    skill.to_string()
-}
-
 /// The seed's playbook with what it lacks: the names, the evidence, the script of the rollback.
 fn playbook() -> String {
     let mut playbook: Value = serde_json::from_str(PLAYBOOK).unwrap();
@@ -123,7 +111,7 @@ fn playbook() -> String {
 
 fn package() -> Package {
     let package = Package::new("seed000", "0.1.0", "tenant")
-        .with("skills/skill.json", &skill())
+        .with("skills/skill.json", SKILL)
         .with("playbooks/playbook.json", &playbook());
     tools().iter().fold(package, |package, (id, class, _)| {
         package.with(&format!("tools/{id}.json"), &tool(id, class))

@@ -6,4 +6,5 @@ mod clock;
 mod confined;
 mod crash;
 mod lapsed;
+mod seeds;
 mod stopped;

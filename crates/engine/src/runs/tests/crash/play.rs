@@ -124,7 +124,18 @@ pub(in crate::runs::tests) async fn engine_at(
     models: Arc<dyn charter_effects::Models>,
     settings: Settings,
 ) -> Arc<Engine> {
-    let ports = Ports {
+    let ports = ports(clock, store, tools, models);
+    Engine::start(ports, settings).await.unwrap()
+}
+
+/// What an engine of a test stands on.
+pub(in crate::runs::tests) fn ports(
+    clock: Arc<dyn Clock>,
+    store: SharedStore,
+    tools: Arc<dyn charter_effects::ToolRunner>,
+    models: Arc<dyn charter_effects::Models>,
+) -> Ports {
+    Ports {
         store,
         embedder: None,
         skill_index: None,
@@ -138,8 +149,7 @@ pub(in crate::runs::tests) async fn engine_at(
         clock,
         ids: Arc::new(RandomIds),
         evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
-    };
-    Engine::start(ports, settings).await.unwrap()
+    }
 }
 
 /// One process of a play.
