@@ -215,11 +215,8 @@ async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start()
         let details = refused.details.unwrap();
         assert_eq!(details["undefined"].as_array().unwrap().len(), 2);
     }
-    let runs = engine.store().runs(
-        &local.tenant,
-        &RunFilter::default(),
-        &PageRequest::new(None, 10),
-    );
+    let (any, page) = (RunFilter::default(), PageRequest::new(None, 10));
+    let runs = engine.store().runs(&local.tenant, &any, &page);
     assert_eq!(runs.await.unwrap().entries, []);
 }
 

@@ -252,8 +252,8 @@ impl Play {
 
     /// The request as it is recorded.
     async fn asked(&self) -> Option<RequestRecord> {
-        let id = RequestId::parse(REQUEST).unwrap();
-        let found = self.engine.store().request(&person("ann").tenant, &id);
+        let (id, ann) = (RequestId::parse(REQUEST).unwrap(), person("ann"));
+        let found = self.engine.store().request(&ann.tenant, &id);
         found.await.unwrap()
     }
 
