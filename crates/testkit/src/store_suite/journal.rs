@@ -32,13 +32,8 @@ async fn create(store: &dyn Store, n: u128, seconds: i64) -> Made<RunRecord> {
     create_for(store, "acme", n, seconds).await
 }
 
-pub(super) async fn create_for(
-    store: &dyn Store,
-    of: &str,
-    n: u128,
-    seconds: i64,
-) -> Made<RunRecord> {
-    let (record, events) = new_run(of, n, seconds)?;
+pub(super) async fn create_for(store: &dyn Store, of: &str, n: u128, at: i64) -> Made<RunRecord> {
+    let (record, events) = new_run(of, n, at)?;
     store.create_run(&record, events, vec![], vec![]).await?;
     Ok(record)
 }

@@ -159,6 +159,11 @@ pub(super) struct Play {
     points: Arc<Points>,
 }
 
+/// Lets the engine go on between two looks at it.
+async fn until_the_next_look() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
 /// Plays to the end, or to the point of death. What is returned is compared across plays.
 ///
 /// Left out of it are: times; the run's id, which every play draws for itself and which is replaced
@@ -245,7 +250,7 @@ impl Play {
                     answered.await.unwrap();
                 }
                 Some(record) if record.answer.is_some() => return,
-                Some(_) => tokio::time::sleep(Duration::from_millis(1)).await,
+                Some(_) => until_the_next_look().await,
             }
         }
     }
@@ -262,12 +267,12 @@ impl Play {
         let result = loop {
             match self.asked().await.unwrap().result {
                 Some(result) => break result,
-                None => tokio::time::sleep(Duration::from_millis(1)).await,
+                None => until_the_next_look().await,
             }
         };
         // What is durable by now has its point passed, too.
         while self.points.last().is_none() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            until_the_next_look().await;
         }
         let mut result: Value = serde_json::from_str(&result).unwrap();
         let metadata = &mut result["metadata"];
@@ -330,7 +335,7 @@ impl Play {
             if given_back && phase != RunPhase::Runnable {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            until_the_next_look().await;
         }
     }
 
