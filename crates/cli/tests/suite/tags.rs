@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::home::request_of;
-use crate::packages::{SKILL, backups};
+use crate::home::{request, request_of};
+use crate::packages::{SKILL, TOOL_FILE, backups};
+use crate::playbooks::{PLAYBOOK, purge};
+use crate::service::Service;
 use crate::shared::Tenants;
 
 fn record() -> Value {
@@ -149,4 +151,47 @@ fn b000_15_a_user_neither_reads_nor_writes_tags() {
         .fails(403, "permission_denied");
     user.post("/v1/tags", &record())
         .fails(403, "permission_denied");
+}
+
+/// B000-15: a tag has where the chosen tools run, and of a change what its sentence bound; values that are given later
+/// are the run's.
+#[test]
+fn b000_15_tags_have_where_tools_run_and_what_the_sentence_bound() {
+    let server = Tenants::one();
+    let service = Service::start();
+    let package = purge(&service)
+        .edit(
+            TOOL_FILE,
+            "execution_target: server",
+            "execution_target: client",
+        )
+        .edit(
+            "playbooks/purge.yaml",
+            "description: the vault}",
+            "description: the vault, enum: [main, north]}",
+        );
+    server.api.register(&package);
+    let tags = |asked: &Value| {
+        server.api.ask(asked).expect(200);
+        let path = format!("/v1/tags/{}", asked["id"].as_str().unwrap());
+        server.api.get(&path).expect(200)
+    };
+    let read = tags(&request_of(SKILL, json!({})));
+    assert_eq!(read["execution_location"], "client", "{read:#}");
+    let mut asked = request("purge north for good");
+    asked["metadata"] = json!({"playbook_id": PLAYBOOK});
+    let write = tags(&asked);
+    assert_eq!(
+        (
+            &write["execution_location"],
+            &write["tool_ids"],
+            &write["param_set"]
+        ),
+        (
+            &json!("server"),
+            &json!(["vault.purge"]),
+            &json!({"vault": "north"})
+        ),
+        "{write:#}"
+    );
 }
