@@ -36,7 +36,7 @@ const STEPS: Record<StepStanding["state"], Tone> = {
 export const STANDINGS = ["open", "ended", ...(Object.keys(RUNS) as RunStatus[])] as const;
 
 /** What starts a run. */
-export const ORIGINS = ["skill", "playbook", "plan", "mission", "rollback"] as const;
+export const ORIGINS = ["skill", "playbook", "plan", "mission", "rollback", "analysis"] as const;
 
 const ENDED = new Set<string>(["completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"]);
 

@@ -70,6 +70,8 @@ string_enum! {
         Mission = "mission",
         /// The wish to reverse what another run wrote.
         Rollback = "rollback",
+        /// The analysis of what several runs of a request answered.
+        Analysis = "analysis",
     }
 }
 
@@ -83,6 +85,7 @@ impl RunOrigin {
             Self::Plan => &["execution plan", "pipeline", "decision tree"],
             Self::Mission => &["mission"],
             Self::Rollback => &["rollback of"],
+            Self::Analysis => &["analysis"],
         }
     }
 }

@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use crate::expression::{Condition, Roots};
 
 pub use compile::{
-    CallableTools, Unreversible, from_call, from_pipeline, from_plan, from_playbook, from_skill,
-    from_tree, rolling_back, single_call,
+    CallableTools, Unreversible, analysis_step, from_analysis, from_call, from_pipeline, from_plan,
+    from_playbook, from_skill, from_tree, rolling_back, single_call, with_analysis,
 };
 pub use growth::{Growth, LateClaim};
 pub use source::Source;

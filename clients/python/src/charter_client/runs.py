@@ -23,7 +23,7 @@ _PAGE = paged(RunSummary)
 _REPLAY = reading(RunReplayed)
 _AT = reading(RunAt)
 
-Origin = Literal["skill", "playbook", "plan", "mission", "rollback"]
+Origin = Literal["skill", "playbook", "plan", "mission", "rollback", "analysis"]
 PlanKind = Literal["execution_plan", "pipeline", "decision_tree"]
 
 

@@ -173,6 +173,8 @@ string_enum! {
         Mission = "mission",
         /// One tool call on its own.
         ToolCall = "tool_call",
+        /// The analysis of what several runs of a request answered.
+        Analysis = "analysis",
     }
 }
 

@@ -28,6 +28,7 @@ object_only!(
     SkillPlan,
     SkillStep,
     Analysis,
+    AnalysisModel,
     FindingRule
 );
 
@@ -160,15 +161,56 @@ pub struct SkillStep {
     pub on_failure: Option<OnFailure>,
 }
 
-/// Exact rules from step outputs to findings (this project).
+/// How step outputs become an answer: exact rules, and a model that puts it into words (this project).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
 pub struct Analysis {
-    /// The rules, in order.
+    /// The rules, in order. A skill without rules shows what its tools answered.
+    #[serde(default)]
     pub findings: Vec<FindingRule>,
     /// A template of the summary over the findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// The model that puts the results into words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<AnalysisModel>,
+}
+
+/// A language model that puts the results of a skill into words (this project).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, remote = "Self")]
+pub struct AnalysisModel {
+    /// The route that leads to it. Without such a route the answer is made without a model.
+    pub route: Label,
+    /// What it may contribute.
+    #[schemars(length(min = 1, max = MOST_DUTIES))]
+    #[serde(deserialize_with = "super::vocabulary::between::<1, MOST_DUTIES, _, _>")]
+    pub may: Vec<AnalysisDuty>,
+}
+
+/// How many duties there are.
+const MOST_DUTIES: usize = 4;
+
+string_enum! {
+    /// What a model may contribute to an answer.
+    pub enum AnalysisDuty {
+        /// Sentences that sum the findings up.
+        Summary = "summary",
+        /// Values of the template's placeholders that no rule gave.
+        Impact = "impact",
+        /// The order of findings of equal severity.
+        Ranking = "ranking",
+        /// Sentences that answer the question; findings where the skill has no rules.
+        Answer = "answer",
+    }
+}
+
+impl AnalysisModel {
+    /// Whether it may contribute this.
+    #[must_use]
+    pub fn may(&self, duty: AnalysisDuty) -> bool {
+        self.may.contains(&duty)
+    }
 }
 
 /// A jq filter whose outputs are findings (this project).
@@ -187,6 +229,30 @@ pub struct FindingRule {
 }
 
 impl Skill {
+    /// The model that puts its results into words, if it names one.
+    #[must_use]
+    pub fn model(&self) -> Option<&AnalysisModel> {
+        self.analysis.as_ref()?.model.as_ref()
+    }
+
+    /// Whether rules make findings of its results.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        let analysis = self.analysis.as_ref();
+        analysis.is_some_and(|analysis| !analysis.findings.is_empty())
+    }
+
+    fn check_duties(&self, report: &mut Report) {
+        let mut seen = BTreeSet::new();
+        let duties = self.model().into_iter().flat_map(|model| &model.may);
+        for (at, duty) in duties.enumerate() {
+            if !seen.insert(*duty) {
+                let message = format!("`{duty}` is listed twice");
+                report.meaning(format!("/analysis/model/may/{at}"), "unique", message);
+            }
+        }
+    }
+
     fn check_steps(&self, report: &mut Report) {
         const WORDING: Wording = Wording {
             noun: "step",
@@ -242,6 +308,7 @@ impl Contract for Skill {
         check_parameters(&self.parameters, "/parameters", report);
         let steps = &self.execution_plan.steps;
         self.check_steps(report);
+        self.check_duties(report);
         let ids: BTreeSet<&StepId> = steps.iter().map(|step| &step.step_id).collect();
         let mut rules = BTreeSet::new();
         let findings = self.analysis.iter().flat_map(|analysis| &analysis.findings);

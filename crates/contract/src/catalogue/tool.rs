@@ -186,6 +186,9 @@ pub enum Implementation {
         /// Which.
         stage: Stage,
     },
+    /// A language model puts results into words. Only the built-in tool
+    /// `charter.analysis.draft` has it.
+    Analysis {},
     /// A tool of a registered MCP server. Only imported tools have it.
     Mcp {
         /// The server, as the configuration names it.
@@ -202,6 +205,15 @@ pub enum Implementation {
 
 /// What the ids of tools begin with that are imported from MCP servers.
 pub const IMPORTED_PREFIX: &str = "mcp.";
+
+/// The tool by which a language model puts the results of a request into words.
+pub const ANALYSIS_TOOL: &str = "charter.analysis.draft";
+
+/// The id of [`ANALYSIS_TOOL`].
+#[must_use]
+pub fn analysis_tool_id() -> ToolId {
+    ToolId::from_checked(ANALYSIS_TOOL.to_owned())
+}
 
 string_enum! {
     /// Methods of HTTP calls.
@@ -309,6 +321,9 @@ impl Tool {
             (Implementation::Stage { stage }, Language::Builtin) => {
                 self.check_builtin(stage.as_str(), stage.tool_class(), report);
             }
+            (Implementation::Analysis {}, Language::Builtin) => {
+                self.check_builtin("analysis", ToolClass::Internal, report);
+            }
             (Implementation::Script { path, body }, Language::Python | Language::Bash) => {
                 check_source(path.as_ref(), body.as_ref(), "/implementation", report);
             }
@@ -317,6 +332,7 @@ impl Tool {
                 | Implementation::Http { .. }
                 | Implementation::Builtin { .. }
                 | Implementation::Stage { .. }
+                | Implementation::Analysis {}
                 | Implementation::Mcp { .. },
                 language,
             ) => {
@@ -345,6 +361,7 @@ impl Implementation {
             Self::Http { .. } => "an http implementation",
             Self::Builtin { .. } => "a built-in implementation",
             Self::Stage { .. } => "a stage of a mission",
+            Self::Analysis {} => "the analysis of results",
             Self::Mcp { .. } => "a tool of an MCP server",
         }
     }

@@ -1,6 +1,7 @@
 //! What compiles to a step graph, one kind of document per file. A step claims the success of every
 //! step whose output its parameters refer to; what else it claims is the document's.
 
+mod analysis;
 mod call;
 mod flow;
 mod pipeline;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value};
 use super::{Edge, GraphError, On};
 use crate::reference::{Reference, references};
 
+pub use analysis::{analysis_step, from_analysis, with_analysis};
 pub use call::{from_call, single_call};
 pub use pipeline::from_pipeline;
 pub use plan::from_plan;

@@ -1,7 +1,7 @@
 //! What a caller sent to be run, where that is no document of the catalogue.
 
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::ids::{MissionId, PipelineId, PlanId, TreeId};
+use charter_contract::ids::{MissionId, PipelineId, PlanId, RequestId, TreeId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub enum Source {
     DecisionTree(TreeId),
     /// A mission (seed 002). Its kind is registered, and it says itself what a person approves.
     Mission(MissionId),
+    /// The results of a request's runs, which a model puts into words.
+    Analysis(RequestId),
 }
 
 impl Source {
@@ -29,13 +31,17 @@ impl Source {
             Self::Pipeline(_) => RunKind::Pipeline,
             Self::DecisionTree(_) => RunKind::DecisionTree,
             Self::Mission(_) => RunKind::Mission,
+            Self::Analysis(_) => RunKind::Analysis,
         }
     }
 
     /// Whether nobody registered what is executed.
     #[must_use]
     pub const fn is_unregistered(&self) -> bool {
-        !matches!(self, Self::Mission(_))
+        match self {
+            Self::ExecutionPlan(_) | Self::Pipeline(_) | Self::DecisionTree(_) => true,
+            Self::Mission(_) | Self::Analysis(_) => false,
+        }
     }
 
     /// Its id.
@@ -46,6 +52,7 @@ impl Source {
             Self::Pipeline(id) => id.as_ref(),
             Self::DecisionTree(id) => id.as_ref(),
             Self::Mission(id) => id.as_ref(),
+            Self::Analysis(id) => id.as_ref(),
         }
     }
 
@@ -57,6 +64,7 @@ impl Source {
             Self::Pipeline(_) => "pipeline",
             Self::DecisionTree(_) => "decision tree",
             Self::Mission(_) => "mission",
+            Self::Analysis(_) => "analysis",
         }
     }
 }

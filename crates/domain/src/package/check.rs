@@ -163,6 +163,10 @@ fn built_in_problem(document: &Sourced<Document>) -> Option<Problem> {
         Some(Implementation::Stage { .. }) => {
             Some(problem("a package brings no stage of a mission"))
         }
+        Some(Implementation::Analysis {}) => {
+            let problem = problem("a package brings no analysis of results as a tool");
+            Some(problem.suggest("name a model in `analysis.model` of the skill"))
+        }
         Some(Implementation::Mcp { .. }) => {
             let problem = problem("a package brings no tool of an MCP server");
             Some(problem.suggest("name the server in `mcp.servers` of the configuration"))

@@ -125,7 +125,7 @@ pub struct RunListing {
 
 #[cfg(test)]
 mod tests {
-    use charter_contract::ids::{MissionId, PipelineId, PlanId, TreeId};
+    use charter_contract::ids::{MissionId, PipelineId, PlanId, RequestId, TreeId};
     use charter_domain::graph::Source;
     use uuid::Uuid;
 
@@ -150,6 +150,10 @@ mod tests {
             (
                 Source::Mission(MissionId::parse("m").unwrap()),
                 RunOrigin::Mission,
+            ),
+            (
+                Source::Analysis(RequestId::from_uuid(Uuid::nil())),
+                RunOrigin::Analysis,
             ),
         ];
         for (source, origin) in sources {
