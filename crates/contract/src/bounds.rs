@@ -113,6 +113,16 @@ bounds! {
     FILTER_MEMORY = 1_024 * MIB, Bytes;
     /// A prompt for a language model, with its variables filled in and its examples.
     PROMPT_BYTES = MIB, Bytes;
+    /// Results, findings and passages that a model is shown for the analysis of one answer, as JSON.
+    ANALYSIS_DATA = 64 * KIB, Bytes;
+    /// Findings among them.
+    ANALYSIS_FINDINGS = 100, Count;
+    /// Sentences that a model may contribute to one answer.
+    ANALYSIS_SENTENCES = 20, Count;
+    /// One such sentence, and one value that a model gives a placeholder.
+    ANALYSIS_SENTENCE = KIB, Bytes;
+    /// Time of the analysis of one answer by a model, with its repairs.
+    ANALYSIS_TIME = 90_000, Milliseconds;
     /// Files of a package.
     PACKAGE_FILES = 4_096, Count;
     /// Files of a package together.

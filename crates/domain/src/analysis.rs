@@ -8,13 +8,16 @@ use charter_contract::canonical;
 use charter_contract::catalogue::skill::{FindingRule, Skill};
 use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::finding::Finding;
-use charter_contract::ids::FindingId;
+use charter_contract::ids::{FindingId, RuleId};
 use charter_contract::text::{ShortText, Text};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 /// Most findings that one rule may emit.
 pub const MAX_FINDINGS: usize = 10_000;
+
+/// The rule of findings that a model stated.
+pub const STATED: &str = "stated_by_model";
 
 /// An output of a filter that is no finding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,25 +50,45 @@ fn finding(skill: &Skill, rule: &FindingRule, emitted: Value) -> Result<Finding,
     let severity: Severity = serde_json::from_value(Value::String(severity))
         .map_err(|error| NotAFinding(format!("severity: {error}")))?;
     let resource_type = take_text(&mut fields, "resource_type")?;
-    let resource_type = ShortText::parse(&resource_type)
-        .map_err(|error| NotAFinding(format!("resource_type: {error}")))?;
     let resource_id = take_text(&mut fields, "resource_id")?;
+    let resource = (resource_type.as_str(), resource_id.as_str());
+    made(skill, rule.rule_id.clone(), severity, resource, fields)
+}
+
+/// A finding that a model states for a skill without rules.
+///
+/// # Errors
+/// [`NotAFinding`].
+pub fn stated(
+    skill: &Skill,
+    severity: Severity,
+    resource_type: &str,
+    resource_id: &str,
+    fields: Map<String, Value>,
+) -> Result<Finding, NotAFinding> {
+    let rule = RuleId::parse(STATED).map_err(|error| NotAFinding(error.to_string()))?;
+    made(skill, rule, severity, (resource_type, resource_id), fields)
+}
+
+fn made(
+    skill: &Skill,
+    rule_id: RuleId,
+    severity: Severity,
+    (resource_type, resource_id): (&str, &str),
+    fields: Map<String, Value>,
+) -> Result<Finding, NotAFinding> {
+    let resource_type = ShortText::parse(resource_type)
+        .map_err(|error| NotAFinding(format!("resource_type: {error}")))?;
     let resource_id =
-        Text::parse(&resource_id).map_err(|error| NotAFinding(format!("resource_id: {error}")))?;
-    let identity = serde_json::json!([
-        skill.skill_id,
-        rule.rule_id,
-        resource_type,
-        resource_id,
-        fields
-    ]);
+        Text::parse(resource_id).map_err(|error| NotAFinding(format!("resource_id: {error}")))?;
+    let identity = serde_json::json!([skill.skill_id, rule_id, resource_type, resource_id, fields]);
     let digest = Sha256::digest(canonical::text(identity));
     let hex: String = digest[..12].iter().map(|b| format!("{b:02x}")).collect();
     let finding_id =
         FindingId::parse(&format!("fnd_{hex}")).map_err(|error| NotAFinding(error.to_string()))?;
     Ok(Finding {
         finding_id,
-        rule_id: rule.rule_id.clone(),
+        rule_id,
         skill_id: skill.skill_id.clone(),
         severity,
         resource_type,

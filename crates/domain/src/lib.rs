@@ -6,6 +6,7 @@
 //! every rule can be tested by a table and every run replayed.
 
 pub mod analysis;
+pub mod answer;
 pub mod approval;
 pub mod cancellation;
 pub mod candidate;

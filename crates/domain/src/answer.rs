@@ -1,0 +1,27 @@
+//! What an answer is made of besides findings: sentences that a model wrote, each checked against what it cites
+//! ([`Citable`]), a picker of sentences from a draft that is still being written ([`SentenceStream`]), tool outputs
+//! as tables ([`outline`]), and the findings of several skills as one list ([`merged`]).
+//!
+//! A model is not believed: a sentence whose citation does not resolve, or that holds a number, an id or a name that
+//! does not occur in what it cites, is dropped. Must not know models, runs or storage.
+
+mod cited;
+mod claims;
+mod common_words;
+mod draft;
+mod facts;
+mod merge;
+mod outline;
+mod stream;
+
+pub use cited::{Citable, Cited, Source, Unfit};
+pub use draft::{
+    Draft, Drafted, DraftedFinding, DraftedSentence, DraftedValues, Dropped, Sentence,
+};
+pub use facts::Vocabulary;
+pub use merge::{merged, ranked};
+pub use outline::outline;
+pub use stream::SentenceStream;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,390 @@
+//! Whether what a model wrote rests on what it cites.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use charter_contract::bounds::{ANALYSIS_SENTENCE, ANALYSIS_SENTENCES};
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::finding::Finding;
+use charter_contract::ids::{EvidenceId, FindingId};
+use serde_json::{Map, Value};
+
+use super::claims::{Claim, claims, spaced};
+use super::draft::{Draft, Drafted, DraftedFinding, DraftedSentence, Dropped, Sentence};
+use super::facts::{Facts, Vocabulary, is_known};
+use crate::analysis::stated;
+
+/// Bytes of a text that a reason quotes.
+const QUOTED: usize = 80;
+
+/// What a citation stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cited {
+    /// What a tool answered.
+    Evidence(EvidenceId),
+    /// A finding of a rule, with its evidence.
+    Finding(FindingId, Vec<EvidenceId>),
+    /// How much was found, with the evidence of all of it.
+    Totals(Vec<EvidenceId>),
+    /// A passage of a lens, by its place.
+    Passage(String),
+}
+
+/// A source that may be cited.
+#[derive(Debug, Clone)]
+pub struct Source {
+    alias: String,
+    cited: Cited,
+    facts: Facts,
+}
+
+impl Source {
+    /// A source of this alias, which says what `shown` says: what the model was shown of it.
+    #[must_use]
+    pub fn new(alias: String, cited: Cited, shown: &Value) -> Self {
+        Self {
+            alias,
+            cited,
+            facts: Facts::of(shown),
+        }
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        let id = match &self.cited {
+            Cited::Evidence(id) => Some(id.as_str()),
+            Cited::Finding(id, _) => Some(id.as_str()),
+            Cited::Totals(_) => None,
+            Cited::Passage(place) => Some(place.as_str()),
+        };
+        self.alias == name || id == Some(name)
+    }
+
+    const fn is_finding(&self) -> bool {
+        matches!(self.cited, Cited::Finding(..))
+    }
+}
+
+/// Why a text is dropped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    /// It cites nothing.
+    Uncited,
+    /// It cites this, which is not there.
+    Unresolved(String),
+    /// This does not occur in what it cites.
+    Unsupported(String),
+    /// It is no plain sentence.
+    Unreadable(&'static str),
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uncited => f.write_str("it cites nothing"),
+            Self::Unresolved(name) => write!(f, "it cites `{name}`, which is not there"),
+            Self::Unsupported(what) => write!(f, "`{what}` does not occur in what it cites"),
+            Self::Unreadable(why) => f.write_str(why),
+        }
+    }
+}
+
+impl Dropped {
+    /// Counts what was dropped.
+    pub fn count(&mut self, why: &Unfit) {
+        let counter = match why {
+            Unfit::Uncited => &mut self.uncited,
+            Unfit::Unresolved(_) => &mut self.unresolved,
+            Unfit::Unsupported(_) => &mut self.unsupported,
+            Unfit::Unreadable(_) => &mut self.unreadable,
+        };
+        *counter = counter.saturating_add(1);
+    }
+}
+
+/// Everything that may be cited in one answer.
+#[derive(Debug, Clone, Default)]
+pub struct Citable {
+    sources: Vec<Source>,
+    vocabulary: Vocabulary,
+    /// The placeholders of findings that have no value.
+    wanted: BTreeMap<FindingId, BTreeSet<String>>,
+}
+
+impl Citable {
+    /// These sources, in a vocabulary whose words name no resource, and the placeholders that a model may fill in.
+    #[must_use]
+    pub fn new(
+        sources: Vec<Source>,
+        vocabulary: Vocabulary,
+        wanted: BTreeMap<FindingId, BTreeSet<String>>,
+    ) -> Self {
+        Self {
+            sources,
+            vocabulary,
+            wanted,
+        }
+    }
+
+    /// Whether nothing can be cited.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// A drafted sentence with what it rests on.
+    ///
+    /// # Errors
+    /// Why it is dropped.
+    pub fn sentence(&self, draft: &DraftedSentence) -> Result<Sentence, Unfit> {
+        let text = readable(&draft.text)?;
+        let cited = self.cited(&draft.cites)?;
+        self.supported(&text, &cited)?;
+        let mut sentence = Sentence {
+            text,
+            evidence_ids: Vec::new(),
+            finding_ids: Vec::new(),
+            passages: Vec::new(),
+        };
+        for source in cited {
+            sentence.rest_on(&source.cited);
+        }
+        Ok(sentence)
+    }
+
+    /// What is kept of a draft, and why the rest is not. `stating` is the skill whose findings the model may make.
+    #[must_use]
+    pub fn accepted(&self, draft: Draft, stating: Option<&Skill>) -> (Drafted, Vec<String>) {
+        let mut kept = Kept::default();
+        for sentence in draft.sentences.iter().take(ANALYSIS_SENTENCES) {
+            if let Some(sentence) = kept.note(&sentence.text, self.sentence(sentence)) {
+                kept.drafted.sentences.push(sentence);
+            }
+        }
+        for values in &draft.values {
+            for (name, value) in &values.values {
+                let found = self.value(&values.finding, name, value);
+                if let Some((finding, value)) = kept.note(value, found) {
+                    let of = kept.drafted.values.entry(finding).or_default();
+                    of.insert(name.clone(), value);
+                }
+            }
+        }
+        for finding in &draft.findings {
+            let made = stating.ok_or(Unfit::Unreadable("the findings are those of the rules"));
+            let made = made.and_then(|skill| self.finding(skill, finding));
+            if let Some(made) = kept.note(&finding.resource_id, made) {
+                kept.drafted.findings.push(made);
+            }
+        }
+        for name in &draft.ranking {
+            let ranked = self.named(name).map(|source| source.cited.clone());
+            if let Some(Cited::Finding(id, _)) = kept.note(name, ranked)
+                && !kept.drafted.ranking.contains(&id)
+            {
+                kept.drafted.ranking.push(id);
+            }
+        }
+        (kept.drafted, kept.wrong)
+    }
+
+    /// A value of a placeholder, which rests on its finding and on the finding's evidence.
+    fn value(&self, finding: &str, name: &str, value: &str) -> Result<(FindingId, String), Unfit> {
+        let value = readable(value)?;
+        let source = self.named(finding)?;
+        let Cited::Finding(id, evidence) = &source.cited else {
+            return Err(Unfit::Unresolved(shortened(finding)));
+        };
+        if !self
+            .wanted
+            .get(id)
+            .is_some_and(|names| names.contains(name))
+        {
+            return Err(Unfit::Unresolved(shortened(name)));
+        }
+        let proof = evidence
+            .iter()
+            .filter_map(|id| self.named(id.as_str()).ok());
+        let cited: Vec<&Source> = std::iter::once(source).chain(proof).collect();
+        self.supported(&value, &cited)?;
+        Ok((id.clone(), value))
+    }
+
+    /// A finding of a skill without rules: its resource and every value occur in the evidence that it cites.
+    fn finding(&self, skill: &Skill, draft: &DraftedFinding) -> Result<Finding, Unfit> {
+        let cited = self.cited(&draft.cites)?;
+        let mut evidence = Vec::new();
+        for source in &cited {
+            let Cited::Evidence(id) = &source.cited else {
+                return Err(Unfit::Unresolved(source.alias.clone()));
+            };
+            evidence.push(id.clone());
+        }
+        let resource = readable(&draft.resource_id)?;
+        self.occurs(&Claim::Literal(super::claims::lowered(&resource)), &cited)?;
+        let mut fields = Map::new();
+        for (name, value) in &draft.values {
+            let value = readable(value)?;
+            self.supported(&value, &cited)?;
+            fields.insert(name.clone(), Value::String(value));
+        }
+        let made = stated(
+            skill,
+            draft.severity,
+            &draft.resource_type,
+            &resource,
+            fields,
+        );
+        let mut made = made.map_err(|_| Unfit::Unreadable("it is no finding"))?;
+        made.evidence_ids = evidence;
+        Ok(made)
+    }
+
+    fn named(&self, name: &str) -> Result<&Source, Unfit> {
+        let found = self.sources.iter().find(|source| source.is_called(name));
+        found.ok_or_else(|| Unfit::Unresolved(shortened(name)))
+    }
+
+    /// The sources of these names, each once.
+    fn cited(&self, names: &[String]) -> Result<Vec<&Source>, Unfit> {
+        let mut cited: Vec<&Source> = Vec::with_capacity(names.len());
+        for name in names {
+            let source = self.named(name)?;
+            if !cited.iter().any(|known| known.alias == source.alias) {
+                cited.push(source);
+            }
+        }
+        if cited.is_empty() {
+            return Err(Unfit::Uncited);
+        }
+        Ok(cited)
+    }
+
+    fn supported(&self, text: &str, cited: &[&Source]) -> Result<(), Unfit> {
+        let claims = claims(text);
+        claims
+            .iter()
+            .try_for_each(|claim| self.occurs(claim, cited))
+    }
+
+    /// Whether a claim occurs in one of these sources. Their number is a fact as well where findings are counted.
+    fn occurs(&self, claim: &Claim, cited: &[&Source]) -> Result<(), Unfit> {
+        let any = |is: &dyn Fn(&Facts) -> bool| cited.iter().any(|source| is(&source.facts));
+        match claim {
+            Claim::Number(number) => {
+                let findings = cited.iter().filter(|source| source.is_finding()).count();
+                let counted = findings > 0 && findings.to_string() == *number;
+                let occurs = counted || any(&|facts| facts.has_number(number));
+                if occurs {
+                    Ok(())
+                } else {
+                    Err(unsupported(number))
+                }
+            }
+            Claim::Literal(text) => {
+                let occurs = any(&|facts| facts.has_literal(text));
+                if occurs {
+                    Ok(())
+                } else {
+                    Err(unsupported(text))
+                }
+            }
+            Claim::Name { parts, or_common } => {
+                let unknown = parts.iter().find(|part| {
+                    !is_known(part, &self.vocabulary, *or_common)
+                        && !any(&|facts| facts.has_word(part))
+                });
+                unknown.map_or(Ok(()), |part| Err(unsupported(part)))
+            }
+        }
+    }
+}
+
+/// What was kept so far, and why the rest was not.
+#[derive(Default)]
+struct Kept {
+    drafted: Drafted,
+    wrong: Vec<String>,
+}
+
+impl Kept {
+    fn note<T>(&mut self, text: &str, found: Result<T, Unfit>) -> Option<T> {
+        match found {
+            Ok(found) => Some(found),
+            Err(why) => {
+                self.drafted.dropped.count(&why);
+                self.wrong.push(format!("“{}”: {why}", shortened(text)));
+                None
+            }
+        }
+    }
+}
+
+impl Sentence {
+    fn rest_on(&mut self, cited: &Cited) {
+        let evidence: &[EvidenceId] = match cited {
+            Cited::Evidence(id) => std::slice::from_ref(id),
+            Cited::Totals(evidence) => evidence,
+            Cited::Finding(id, evidence) => {
+                self.finding_ids.push(id.clone());
+                evidence
+            }
+            Cited::Passage(place) => {
+                self.passages.push(place.clone());
+                &[]
+            }
+        };
+        for id in evidence {
+            if !self.evidence_ids.contains(id) {
+                self.evidence_ids.push(id.clone());
+            }
+        }
+    }
+}
+
+fn unsupported(what: &str) -> Unfit {
+    Unfit::Unsupported(shortened(what))
+}
+
+fn shortened(text: &str) -> String {
+    let end = text.floor_char_boundary(QUOTED);
+    if end < text.len() {
+        format!("{}…", &text[..end])
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A text as it is shown, on one line.
+///
+/// # Errors
+/// For one that a reader would not see as it stands: with markup that is followed, or with characters that are not seen.
+fn readable(text: &str) -> Result<String, Unfit> {
+    let text = spaced(text);
+    if text.is_empty() {
+        return Err(Unfit::Unreadable("it is empty"));
+    }
+    if text.len() > ANALYSIS_SENTENCE {
+        return Err(Unfit::Unreadable("it is too long for a sentence"));
+    }
+    if text.contains(is_unseen) {
+        return Err(Unfit::Unreadable("it holds characters that are not seen"));
+    }
+    let mut tags = text.match_indices('<');
+    let is_tag = tags.any(|(at, _)| {
+        let next = text[at + 1..].chars().next();
+        next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
+    });
+    if is_tag || text.contains("](") {
+        return Err(Unfit::Unreadable("it holds markup"));
+    }
+    Ok(text)
+}
+
+/// Control characters, and those that change how others are read without being seen.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}

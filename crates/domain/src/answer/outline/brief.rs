@@ -1,0 +1,117 @@
+//! A value in a few words. Texts are data: what would be markup where an answer is shown is taken apart.
+
+use serde_json::Value;
+
+use super::says;
+
+/// Levels below which values are not looked into.
+const LEVELS: usize = 4;
+
+/// A value on one line of at most so many characters.
+pub(super) fn brief(value: &Value, most: usize) -> String {
+    let mut line = Line {
+        text: String::new(),
+        left: most,
+    };
+    line.take(value, 0);
+    line.text
+}
+
+/// A text on one line, without markup that is followed.
+pub(super) fn plain(text: &str) -> String {
+    let seen = text
+        .chars()
+        .filter(|c| c.is_whitespace() || !c.is_control());
+    let seen: String = seen.collect();
+    let words: Vec<&str> = seen.split_whitespace().collect();
+    let shown = words.join(" ").replace("](", "] (");
+    let mut plain = String::with_capacity(shown.len());
+    let mut chars = shown.chars().peekable();
+    let opens = |c: &char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?');
+    while let Some(c) = chars.next() {
+        plain.push(c);
+        if c == '<' && chars.peek().is_some_and(opens) {
+            plain.push(' ');
+        }
+    }
+    plain
+}
+
+struct Line {
+    text: String,
+    /// Characters that there is room for.
+    left: usize,
+}
+
+impl Line {
+    fn take(&mut self, value: &Value, level: usize) {
+        match value {
+            Value::Null => self.write("–"),
+            Value::Bool(_) | Value::Number(_) => self.write(&value.to_string()),
+            Value::String(text) => self.write(&plain(text)),
+            _ if level >= LEVELS => self.write("…"),
+            Value::Array(items) => {
+                let parts = items.iter().map(|item| (None, item));
+                self.row(parts, "; ", level);
+            }
+            Value::Object(fields) => {
+                let saying = fields.iter().filter(|(_, field)| says(field));
+                let saying: Vec<(&String, &Value)> = saying.collect();
+                let named = saying.len() > 1;
+                let parts = saying.into_iter().map(|(name, field)| {
+                    let name = named.then_some(name.as_str());
+                    (name, field)
+                });
+                self.row(parts, ", ", level);
+            }
+        }
+    }
+
+    /// The parts of a list or an object, as far as there is room; the rest is counted.
+    fn row<'v>(
+        &mut self,
+        parts: impl ExactSizeIterator<Item = (Option<&'v str>, &'v Value)>,
+        between: &str,
+        level: usize,
+    ) {
+        let count = parts.len();
+        if count == 0 {
+            self.write("–");
+        }
+        for (at, (name, value)) in parts.enumerate() {
+            // Room for a separator, and for how many are left out.
+            if at > 0 && self.left < 12 {
+                self.force(&format!(" +{}", count - at));
+                return;
+            }
+            if at > 0 {
+                self.write(between);
+            }
+            if let Some(name) = name {
+                self.write(&plain(name));
+                self.write(" ");
+            }
+            self.take(value, level + 1);
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        let count = text.chars().count();
+        if count <= self.left {
+            self.text.push_str(text);
+            self.left -= count;
+            return;
+        }
+        if self.left > 0 {
+            self.text.extend(text.chars().take(self.left - 1));
+            self.text.push('…');
+            self.left = 0;
+        }
+    }
+
+    /// Writes a few characters whether or not there is room.
+    fn force(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.left = 0;
+    }
+}
