@@ -107,10 +107,10 @@ pub use mcp::{
     McpTransport, SecretHeader, ServerImports, import_tools,
 };
 pub use models::{
-    Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelOptions, ModelProviders,
-    ModelRequest, ModelRoute, ModelSetupError, ModelStage, ModelTarget, Models, NamedSchema,
-    NoModels, ProviderOptions, Repairs, SetBy, StructuredOutput, TargetError, Temperature,
-    TenantModels, TokenLimit, Turn, Usage,
+    Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,
+    ModelProviders, ModelRequest, ModelRoute, ModelSetupError, ModelStage, ModelTarget, Models,
+    NamedSchema, NoModels, ProviderOptions, Repairs, SetBy, StructuredOutput, TargetError,
+    Temperature, TenantModels, TokenLimit, Turn, Usage,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};

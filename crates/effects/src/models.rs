@@ -55,8 +55,43 @@ pub trait Models: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<ModelAnswer, ModelFailure>;
 
+    /// The same, while `listener` hears the text of the draft as it comes in. It is not held to the schema yet, and
+    /// may be that of an attempt that fails: what the answer is, the result says.
+    ///
+    /// # Errors
+    /// As for [`Models::complete`].
+    async fn complete_aloud(
+        &self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+        listener: &dyn ModelListener,
+    ) -> Result<ModelAnswer, ModelFailure> {
+        let answer = self.complete(request, cancel).await?;
+        listener.begins();
+        listener.hears(&answer.draft.to_string());
+        Ok(answer)
+    }
+
     /// The routes of a tenant, in the order of their names, with where each leads.
     fn routes(&self, tenant: &TenantId) -> BTreeMap<Label, ModelRoute>;
+}
+
+/// Hears what a model writes while it writes.
+pub trait ModelListener: Send + Sync {
+    /// The text begins; what was heard before belongs to an attempt that came to nothing.
+    fn begins(&self);
+
+    /// The next piece of the text.
+    fn hears(&self, piece: &str);
+}
+
+/// Does not listen.
+struct Unheard;
+
+impl ModelListener for Unheard {
+    fn begins(&self) {}
+
+    fn hears(&self, _: &str) {}
 }
 
 /// Refuses every route: for programs that have no models.
@@ -118,6 +153,8 @@ pub enum ModelStage {
     Role(Role),
     /// The agent that writes a candidate.
     CodeAgent,
+    /// The agent that puts the results of a request into words.
+    AnalysisAgent,
     /// An operator who wants to know whether the route works.
     Probe,
 }
@@ -129,6 +166,7 @@ impl ModelStage {
         match self {
             Self::Role(role) => role.as_str(),
             Self::CodeAgent => "code_agent",
+            Self::AnalysisAgent => "analysis_agent",
             Self::Probe => "probe",
         }
     }

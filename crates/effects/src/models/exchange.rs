@@ -15,7 +15,10 @@ use super::complaint::Complaint;
 use super::options::{ModelApi, ProviderOptions};
 use super::reply::Reply;
 use super::routes::ModelTarget;
-use super::{ModelFailure, ModelFault, ModelRequest, Turn, Usage, anthropic, conversation, openai};
+use super::{
+    ModelFailure, ModelFault, ModelListener, ModelRequest, Turn, Usage, anthropic, conversation,
+    openai,
+};
 use crate::cause::chain;
 use crate::http::{End, IDEMPOTENCY_KEY, MAX_BODY_BYTES, read_within};
 use crate::patience::retry_after;
@@ -197,6 +200,7 @@ pub(super) async fn attempt(
     asked: &Asked<'_>,
     sent: Sent<'_>,
     meter: &mut Meter,
+    listener: &dyn ModelListener,
 ) -> Result<Reply, ModelFailure> {
     let mut headers = asked.headers(sent.idempotency_key)?;
     sent.trace.add_to(&mut headers);
@@ -206,10 +210,13 @@ pub(super) async fn attempt(
     if !response.status().is_success() {
         return Err(refused(asked, response).await);
     }
+    let mut hearing = Hearing::new(listener);
     let reply = if is_stream(&response) {
-        read_stream(asked, response, meter).await?
+        read_stream(asked, response, meter, &mut hearing).await?
     } else {
-        read_whole(asked, response, meter).await?
+        let reply = read_whole(asked, response, meter).await?;
+        hearing.goes_on(&reply);
+        reply
     };
     match reply.fault() {
         Some(fault) => Err(asked.fail(fault)),
@@ -277,10 +284,44 @@ async fn read_whole(
 #[error(transparent)]
 struct BodyError(Box<dyn std::error::Error + Send + Sync>);
 
+/// What a listener has heard of a reply.
+struct Hearing<'l> {
+    listener: &'l dyn ModelListener,
+    bytes: usize,
+    /// Whether the text is what was given to the tool.
+    of_tool: bool,
+}
+
+impl<'l> Hearing<'l> {
+    fn new(listener: &'l dyn ModelListener) -> Self {
+        listener.begins();
+        Self {
+            listener,
+            bytes: 0,
+            of_tool: false,
+        }
+    }
+
+    /// Lets the listener hear what has come since. What a model says before it calls its tool is no part of the draft.
+    fn goes_on(&mut self, reply: &Reply) {
+        if reply.tool.is_some() && !self.of_tool {
+            (self.of_tool, self.bytes) = (true, 0);
+            self.listener.begins();
+        }
+        let written = reply.written();
+        let piece = written.get(self.bytes..).unwrap_or_default();
+        if !piece.is_empty() {
+            self.bytes = written.len();
+            self.listener.hears(piece);
+        }
+    }
+}
+
 async fn read_stream(
     asked: &Asked<'_>,
     response: Response,
     meter: &mut Meter,
+    hearing: &mut Hearing<'_>,
 ) -> Result<Reply, ModelFailure> {
     let body = reqwest::Body::from(response);
     let body = Limited::new(body, MAX_STREAM_BYTES).map_err(BodyError);
@@ -291,6 +332,7 @@ async fn read_stream(
         let Some(data) = event.data else { continue };
         let taken = asked.take(&mut reply, &data);
         meter.current = reply.usage;
+        hearing.goes_on(&reply);
         if taken? == Progress::Ended {
             break;
         }

@@ -18,7 +18,8 @@ use super::reply::Reply;
 use super::routes::{Leads, leads, of_tenant};
 use super::setup::{ModelSetupError, check, endpoint};
 use super::{
-    ModelAnswer, ModelFailure, ModelFault, ModelRequest, ModelRoute, Models, NamedSchema, Turn,
+    ModelAnswer, ModelFailure, ModelFault, ModelListener, ModelRequest, ModelRoute, Models,
+    NamedSchema, Turn, Unheard,
 };
 use crate::http::{HttpRunner, Redirects};
 use crate::schema_check;
@@ -77,13 +78,16 @@ impl ModelProviders {
         way: &Leads<'_>,
         started: Instant,
         cancel: &CancellationToken,
+        listener: &dyn ModelListener,
     ) -> Result<ModelAnswer, ModelFailure> {
         let timeout = request.timeout.min(LONGEST_TIMEOUT);
         let mut meter = Meter::default();
+        let until = started + timeout;
+        let answering = self.answer(request, way, until, listener, &mut meter);
         let ended = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ModelFault::Cancelled),
-            ended = tokio::time::timeout(timeout, self.answer(request, way, started + timeout, &mut meter)) => {
+            ended = tokio::time::timeout(timeout, answering) => {
                 ended.map_err(|_| ModelFault::Timeout)
             }
         };
@@ -107,6 +111,7 @@ impl ModelProviders {
         request: &ModelRequest,
         way: &Leads<'_>,
         until: Instant,
+        listener: &dyn ModelListener,
         meter: &mut Meter,
     ) -> Result<ModelAnswer, ModelFailure> {
         let connection = self.connections.get(&way.target.provider);
@@ -117,6 +122,7 @@ impl ModelProviders {
             asked: asked(request, way),
             options: &self.options,
             until,
+            listener,
         };
         asking.answer(meter).await
     }
@@ -129,13 +135,22 @@ impl Models for ModelProviders {
         request: &ModelRequest,
         cancel: &CancellationToken,
     ) -> Result<ModelAnswer, ModelFailure> {
+        self.complete_aloud(request, cancel, &Unheard).await
+    }
+
+    async fn complete_aloud(
+        &self,
+        request: &ModelRequest,
+        cancel: &CancellationToken,
+        listener: &dyn ModelListener,
+    ) -> Result<ModelAnswer, ModelFailure> {
         let Some(way) = leads(&self.options, &request.tenant, &request.route) else {
             return Err(unknown(request));
         };
         let started = Instant::now();
         let (stage, tenant) = (request.stage.as_str(), request.tenant.as_str());
         let told = Completion::begins(way.target, way.provider.api, stage, tenant);
-        let completing = self.complete_within(request, &way, started, cancel);
+        let completing = self.complete_within(request, &way, started, cancel, listener);
         let result = completing.instrument(told.span()).await;
         told.ends(&result, started.elapsed().as_secs_f64());
         result
@@ -177,6 +192,7 @@ struct Asking<'a> {
     asked: Asked<'a>,
     options: &'a ModelOptions,
     until: Instant,
+    listener: &'a dyn ModelListener,
 }
 
 impl Asking<'_> {
@@ -282,7 +298,7 @@ impl Asking<'_> {
             idempotency_key: key,
             trace: self.options.trace,
         };
-        let attempt = attempt(client, url, asked, sent, meter);
+        let attempt = attempt(client, url, asked, sent, meter, self.listener);
         tokio::time::timeout(asked.provider.attempt_timeout, attempt)
             .await
             .unwrap_or_else(|_| Err(asked.fail(ModelFault::Timeout)))

@@ -56,6 +56,11 @@ impl Reply {
         self.tool.get_or_insert_default().push_str(json);
     }
 
+    /// The text that the draft is read from.
+    pub(super) fn written(&self) -> &str {
+        self.tool.as_deref().unwrap_or(&self.text)
+    }
+
     /// Bytes of what it wrote.
     pub(super) fn len(&self) -> usize {
         self.text.len() + self.tool.as_ref().map_or(0, String::len)
@@ -79,8 +84,7 @@ impl Reply {
         let answered = match self.tool.as_deref() {
             // A call without parameters.
             Some("") => "{}",
-            Some(given) => given,
-            None => &self.text,
+            Some(_) | None => self.written(),
         };
         let no_draft = |fault, wrong| NoDraft {
             fault,

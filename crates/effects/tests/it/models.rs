@@ -5,6 +5,7 @@
 mod answers;
 mod bounds;
 mod failures;
+mod listening;
 mod patience;
 mod requests;
 mod setup;

@@ -46,6 +46,7 @@ impl Models for Offline {
             ModelStage::Role(Role::Reviewer) => Some(reviewed(context.clone()).await?),
             ModelStage::Role(Role::PromptMaster | Role::Researcher | Role::Librarian)
             | ModelStage::CodeAgent
+            | ModelStage::AnalysisAgent
             | ModelStage::Probe => None,
         };
         let refused = || {

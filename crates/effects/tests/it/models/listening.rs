@@ -1,0 +1,110 @@
+//! What a listener hears of a draft while it comes in.
+
+use std::sync::Mutex;
+
+use charter_effects::{
+    Delivery, ModelApi, ModelListener, ModelProviders, Models, StructuredOutput,
+};
+use charter_testkit::http_stub::{HttpStub, Pacing, Reply};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::{draft, lab, options, provider, quick, recorded, request};
+
+/// Keeps the pieces of each attempt.
+#[derive(Default)]
+struct Heard(Mutex<Vec<Vec<String>>>);
+
+impl ModelListener for Heard {
+    fn begins(&self) {
+        self.0.lock().unwrap().push(Vec::new());
+    }
+
+    fn hears(&self, piece: &str) {
+        let mut attempts = self.0.lock().unwrap();
+        attempts.last_mut().unwrap().push(piece.to_owned());
+    }
+}
+
+impl Heard {
+    fn attempts(&self) -> Vec<Vec<String>> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// The draft of the last attempt.
+    fn last(&self) -> Value {
+        let last = self.attempts().pop().unwrap().concat();
+        serde_json::from_str(&last).unwrap()
+    }
+}
+
+async fn heard(
+    api: ModelApi,
+    structured: StructuredOutput,
+    delivery: Delivery,
+    replies: Vec<Reply>,
+) -> Heard {
+    let server = HttpStub::answering(replies).unwrap();
+    let mut options = options(provider(api, &server));
+    options.patience = quick(1);
+    lab(&mut options).structured = structured;
+    lab(&mut options).delivery = delivery;
+    let models = ModelProviders::new(options).unwrap();
+    let heard = Heard::default();
+    let answer = models.complete_aloud(&request(), &CancellationToken::new(), &heard);
+    assert_eq!(answer.await.unwrap().draft, draft());
+    heard
+}
+
+#[tokio::test]
+async fn a_streamed_draft_is_heard_piece_by_piece() {
+    for (api, structured, stream) in [
+        (
+            ModelApi::OpenAi,
+            StructuredOutput::JsonSchema,
+            recorded!("openai/stream.sse"),
+        ),
+        (
+            ModelApi::OpenAi,
+            StructuredOutput::Tool,
+            recorded!("openai/stream_tool.sse"),
+        ),
+        (
+            ModelApi::Anthropic,
+            StructuredOutput::Tool,
+            recorded!("anthropic/stream_tool.sse"),
+        ),
+    ] {
+        let heard = heard(
+            api,
+            structured,
+            Delivery::Streamed,
+            vec![Reply::events(stream)],
+        )
+        .await;
+        let pieces = heard.attempts().pop().unwrap();
+        assert!(pieces.len() > 1, "{pieces:?}");
+        assert_eq!(heard.last(), draft());
+    }
+}
+
+#[tokio::test]
+async fn a_draft_in_one_piece_is_heard_once() {
+    let whole = Reply::json(200, recorded!("openai/completion.json"));
+    let structured = StructuredOutput::JsonSchema;
+    let heard = heard(ModelApi::OpenAi, structured, Delivery::Whole, vec![whole]).await;
+    assert_eq!(heard.attempts().len(), 1);
+    assert_eq!(heard.last(), draft());
+}
+
+/// What was heard of an attempt that broke off is void.
+#[tokio::test]
+async fn another_attempt_begins_anew() {
+    let stream = recorded!("openai/stream.sse");
+    let broken = Reply::events(stream).paced(Pacing::BreakOffAfter(stream.len() / 2));
+    let replies = vec![broken, Reply::events(stream)];
+    let structured = StructuredOutput::JsonSchema;
+    let heard = heard(ModelApi::OpenAi, structured, Delivery::Streamed, replies).await;
+    assert_eq!(heard.attempts().len(), 2);
+    assert_eq!(heard.last(), draft());
+}
