@@ -110,7 +110,7 @@ pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,
     ModelProviders, ModelRequest, ModelRoute, ModelSetupError, ModelStage, ModelTarget, Models,
     NamedSchema, NoModels, ProviderOptions, Repairs, SetBy, StructuredOutput, TargetError,
-    Temperature, TenantModels, TokenLimit, Turn, Usage,
+    Temperature, TenantModels, TokenLimit, Turn, Unheard, Usage,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};

@@ -86,7 +86,8 @@ pub trait ModelListener: Send + Sync {
 }
 
 /// Does not listen.
-struct Unheard;
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unheard;
 
 impl ModelListener for Unheard {
     fn begins(&self) {}

@@ -7,6 +7,7 @@
 mod abilities;
 mod agent_skills;
 mod approvals;
+mod asking;
 mod caller;
 mod candidates;
 mod catalogue;

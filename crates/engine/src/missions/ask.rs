@@ -1,17 +1,9 @@
-//! Asking a model for a draft: what is sent, and what is done about an answer that does not fit. The
-//! provider is held to the schema; what needs the mission is checked here, and the model is told what
-//! is wrong, a bounded number of times.
+//! What a role of a mission asks a model: prompts, data and the schema of its draft.
 
-use std::time::Instant;
-
-use charter_contract::error_code::ErrorCode;
-use charter_contract::foreign_schema::ForeignSchema;
 use charter_contract::ids::Label;
 use charter_contract::mission::task_graph::Role;
-use charter_domain::run::{ErrorKind, StepFailure, Tokens};
-use charter_effects::{
-    ModelFailure, ModelRequest, ModelStage, NamedSchema, Turn, Usage, check_against,
-};
+use charter_domain::run::StepFailure;
+use charter_effects::{ModelRequest, ModelStage, NamedSchema, Unheard};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -19,10 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::draft::schema::DraftSchema;
 use super::stage::{StageFailed, StageWork, unfit};
 use crate::Engine;
-use crate::runs::failure;
+use crate::asking::{Declared, Drafted, drafted};
 
-/// How often a model is told what is wrong with its draft.
-const MAX_REPAIRS: usize = 2;
 /// Tokens of one answer, where the mission has as many left.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
@@ -37,22 +27,6 @@ pub(super) struct Asking<'a> {
     pub(super) wanted: DraftSchema,
 }
 
-/// A part of what was made of a draft that has to keep to a document's own schema.
-pub(super) struct Declared {
-    pub(super) schema: ForeignSchema,
-    pub(super) value: Value,
-    /// What it is called, in front of what is wrong with it.
-    pub(super) name: String,
-}
-
-/// What was made of a draft.
-pub(super) struct Drafted<T> {
-    pub(super) made: T,
-    /// `provider/model`.
-    pub(super) model: String,
-    pub(super) tokens: Tokens,
-}
-
 impl Engine {
     /// Asks for a draft and makes something of it. `make` says what is wrong with a draft that does not
     /// do, in words that the model is told; `declared` names the parts that have schemas of their own.
@@ -60,68 +34,18 @@ impl Engine {
         &self,
         work: &StageWork,
         asking: Asking<'_>,
-        mut make: impl FnMut(D) -> Result<T, Vec<String>>,
+        make: impl FnMut(D) -> Result<T, Vec<String>>,
         declared: impl Fn(&T) -> Vec<Declared>,
         cancel: &CancellationToken,
     ) -> Result<Drafted<T>, StageFailed> {
-        let mut request = request(work, asking)?;
-        let begun = Instant::now();
-        let mut tokens = Tokens::default();
-        loop {
-            request.timeout = work.timeout.saturating_sub(begun.elapsed());
-            let models = self.models_for(work);
-            let answer = models.complete(&request, cancel).await;
-            let answer = answer.map_err(|failure| failed(&failure, tokens))?;
-            tokens = tokens.and(counted(answer.usage));
-            let read = serde_json::from_value::<D>(answer.draft.clone());
-            let made = read
-                .map_err(|error| vec![error.to_string()])
-                .and_then(&mut make);
-            let wrong = match made {
-                Ok(made) => {
-                    let wrong = unmet(declared(&made)).await;
-                    if wrong.is_empty() {
-                        return Ok(Drafted {
-                            made,
-                            model: answer.model,
-                            tokens,
-                        });
-                    }
-                    wrong
-                }
-                Err(wrong) => wrong,
-            };
-            if request.earlier.len() >= MAX_REPAIRS {
-                let message = format!(
-                    "the {} answered {} times with what does not fit: {}",
-                    request.stage.as_str(),
-                    request.earlier.len() + 1,
-                    wrong.join("; ")
-                );
-                let failure = failure(
-                    ErrorKind::ExecutionError,
-                    ErrorCode::InvalidDocument,
-                    message,
-                );
-                return Err(StageFailed { failure, tokens });
-            }
-            request.earlier.push(Turn {
-                answered: answer.draft.to_string(),
-                wrong,
-            });
-        }
+        let request = request(work, asking)?;
+        let models = self.models_for(work);
+        let drafted = drafted(&*models, request, &Unheard, make, declared, cancel);
+        drafted.await.map_err(|none| StageFailed {
+            failure: none.failure(),
+            tokens: none.tokens,
+        })
     }
-}
-
-/// What is wrong with parts that have schemas of their own.
-async fn unmet(parts: Vec<Declared>) -> Vec<String> {
-    let mut wrong = Vec::new();
-    for part in parts {
-        let (_, violations) = check_against(&part.schema, part.value).await;
-        let name = &part.name;
-        wrong.extend(violations.iter().map(|found| format!("{name}{found}")));
-    }
-    wrong
 }
 
 fn request(work: &StageWork, asking: Asking<'_>) -> Result<ModelRequest, StepFailure> {
@@ -146,24 +70,4 @@ fn request(work: &StageWork, asking: Asking<'_>) -> Result<ModelRequest, StepFai
         idempotency_key: work.key.clone(),
         timeout: work.timeout,
     })
-}
-
-fn counted(usage: Usage) -> Tokens {
-    Tokens {
-        input: usage.input_tokens,
-        output: usage.output_tokens,
-    }
-}
-
-/// What a failure of the model fails the step with.
-fn failed(found: &ModelFailure, before: Tokens) -> StageFailed {
-    let (kind, code) = (found.fault.error_type(), found.code());
-    let retryable = found.retryable();
-    StageFailed {
-        failure: StepFailure {
-            retryable,
-            ..failure(kind, code, found.message.clone())
-        },
-        tokens: before.and(counted(found.usage)),
-    }
 }

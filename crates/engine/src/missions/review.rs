@@ -18,12 +18,13 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::aggregate::shown;
-use super::ask::{Asking, Declared};
+use super::ask::Asking;
 use super::draft::{ProposalDraft, ReviewDraft, schema};
 use super::fill::fill;
 use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
 use super::work::admissible;
 use crate::Engine;
+use crate::asking::Declared;
 
 /// A review with what it proposes.
 struct Reviewed {

@@ -18,10 +18,11 @@ use charter_domain::tier::skill_served;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::{Asking, Declared, Drafted};
+use super::ask::Asking;
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
 use super::stage::{Made, StageDone, StageFailed, StageWork, Turn, held, unfit};
+use crate::asking::{Declared, Drafted};
 use crate::{Engine, EngineError};
 
 /// Bytes of one call's output that a worker is shown.

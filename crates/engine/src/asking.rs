@@ -1,0 +1,145 @@
+//! Asking a model for a draft until it does: the provider is held to the schema; what needs more than the schema is
+//! checked by who asks, and the model is told what is wrong, a bounded number of times.
+
+use std::time::Instant;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::foreign_schema::ForeignSchema;
+use charter_domain::run::{ErrorKind, StepFailure, Tokens};
+use charter_effects::{
+    ModelFailure, ModelListener, ModelRequest, Models, Turn, Usage, check_against,
+};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::runs::failure;
+
+/// How often a model is told what is wrong with its draft.
+pub(crate) const MAX_REPAIRS: usize = 2;
+
+/// A part of what was made of a draft that has to keep to a document's own schema.
+pub(crate) struct Declared {
+    pub(crate) schema: ForeignSchema,
+    pub(crate) value: Value,
+    /// What it is called, in front of what is wrong with it.
+    pub(crate) name: String,
+}
+
+/// What was made of a draft.
+pub(crate) struct Drafted<T> {
+    pub(crate) made: T,
+    /// `provider/model`.
+    pub(crate) model: String,
+    pub(crate) tokens: Tokens,
+}
+
+/// Why no draft did.
+#[derive(Debug)]
+pub(crate) struct NoDraft {
+    pub(crate) cause: NoDraftCause,
+    /// Tokens that were used until then.
+    pub(crate) tokens: Tokens,
+}
+
+/// Who failed.
+#[derive(Debug)]
+pub(crate) enum NoDraftCause {
+    /// The model could not be asked, or did not answer.
+    Model(ModelFailure),
+    /// Every answer was wrong.
+    Wrong(String),
+}
+
+impl NoDraft {
+    /// What a step fails with that needed the draft.
+    pub(crate) fn failure(&self) -> StepFailure {
+        match &self.cause {
+            NoDraftCause::Model(found) => StepFailure {
+                retryable: found.retryable(),
+                ..failure(
+                    found.fault.error_type(),
+                    found.code(),
+                    found.message.clone(),
+                )
+            },
+            NoDraftCause::Wrong(message) => {
+                let kind = ErrorKind::ExecutionError;
+                failure(kind, ErrorCode::InvalidDocument, message.clone())
+            }
+        }
+    }
+}
+
+/// Asks for a draft and makes something of it, within the request's time. `make` says what is wrong with a draft that
+/// does not do, in words that the model is told; `declared` names the parts that have schemas of their own.
+pub(crate) async fn drafted<D: DeserializeOwned, T>(
+    models: &dyn Models,
+    mut request: ModelRequest,
+    listener: &dyn ModelListener,
+    mut make: impl FnMut(D) -> Result<T, Vec<String>>,
+    declared: impl Fn(&T) -> Vec<Declared>,
+    cancel: &CancellationToken,
+) -> Result<Drafted<T>, NoDraft> {
+    let (begun, patience) = (Instant::now(), request.timeout);
+    let mut tokens = Tokens::default();
+    loop {
+        request.timeout = patience.saturating_sub(begun.elapsed());
+        let answer = models.complete_aloud(&request, cancel, listener).await;
+        let answer = answer.map_err(|found| NoDraft {
+            tokens: tokens.and(counted(found.usage)),
+            cause: NoDraftCause::Model(found),
+        })?;
+        tokens = tokens.and(counted(answer.usage));
+        let read = serde_json::from_value::<D>(answer.draft.clone());
+        let made = read
+            .map_err(|error| vec![error.to_string()])
+            .and_then(&mut make);
+        let wrong = match made {
+            Ok(made) => {
+                let wrong = unmet(declared(&made)).await;
+                if wrong.is_empty() {
+                    return Ok(Drafted {
+                        made,
+                        model: answer.model,
+                        tokens,
+                    });
+                }
+                wrong
+            }
+            Err(wrong) => wrong,
+        };
+        if request.earlier.len() >= MAX_REPAIRS {
+            let message = format!(
+                "the {} answered {} times with what does not fit: {}",
+                request.stage.as_str(),
+                request.earlier.len() + 1,
+                wrong.join("; ")
+            );
+            let cause = NoDraftCause::Wrong(message);
+            return Err(NoDraft { cause, tokens });
+        }
+        request.earlier.push(Turn {
+            answered: answer.draft.to_string(),
+            wrong,
+        });
+    }
+}
+
+/// What is wrong with parts that have schemas of their own.
+async fn unmet(parts: Vec<Declared>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for part in parts {
+        let (_, violations) = check_against(&part.schema, part.value).await;
+        let name = &part.name;
+        wrong.extend(violations.iter().map(|found| format!("{name}{found}")));
+    }
+    wrong
+}
+
+fn counted(usage: Usage) -> Tokens {
+    Tokens {
+        input: usage.input_tokens,
+        output: usage.output_tokens,
+    }
+}
