@@ -22,6 +22,15 @@ export function Asked({ run }: { run: RunShown }) {
           {note}
         </Alert>
       ))}
+      {(run.approach_hints ?? []).length > 0 && (
+        <Section title="Hints of the playbook">
+          <List spacing="xs">
+            {(run.approach_hints ?? []).map((hint) => (
+              <List.Item key={hint}>{hint}</List.Item>
+            ))}
+          </List>
+        </Section>
+      )}
       {run.status === "awaiting_parameters" && <Give run={run} />}
       {run.status === "awaiting_confirmation" && <Confirm run={run} />}
       {waiting.length > 0 && (

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::text::HttpsUrl;
 use charter_domain::clock::SystemClock;
 use charter_effects::webhook::HttpWebhooks;
 use charter_effects::{
@@ -305,6 +306,12 @@ fn settings(config: &Config) -> anyhow::Result<Settings> {
             true => SkillVectors::AlsoHere,
             false => SkillVectors::Elsewhere,
         },
+        // One with http leads to no evidence (B000-19).
+        public_url: config
+            .a2a
+            .public_url
+            .as_deref()
+            .and_then(|url| HttpsUrl::parse(url).ok()),
         ..Settings::default()
     })
 }

@@ -1,5 +1,5 @@
 //! What an answer is made of besides findings: sentences that a model wrote, each checked against what it cites
-//! ([`Citable`]), a picker of sentences from a draft that is still being written ([`SentenceStream`]), tool outputs
+//! ([`CitableSources`]), a picker of sentences from a draft that is still being written ([`SentenceStream`]), tool outputs
 //! as tables ([`outline`]), and the findings of several skills as one list ([`merged`]).
 //!
 //! A model is not believed: a sentence whose citation does not resolve, or that holds a number, an id or a name that
@@ -14,9 +14,10 @@ mod merge;
 mod outline;
 mod stream;
 
-pub use cited::{Citable, Cited, Source, Unfit};
+pub use cited::{CitableSources, CitationTarget, CitedSource, Unfit};
 pub use draft::{
-    Draft, Drafted, DraftedFinding, DraftedSentence, DraftedValues, Dropped, Sentence,
+    AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DraftedValues,
+    DroppedCounts,
 };
 pub use facts::Vocabulary;
 pub use merge::{merged, ranked};

@@ -36,26 +36,26 @@ pub(crate) struct Drafted<T> {
 
 /// Why no draft did.
 #[derive(Debug)]
-pub(crate) struct NoDraft {
-    pub(crate) cause: NoDraftCause,
+pub(crate) struct DraftFailure {
+    pub(crate) cause: DraftFailureCause,
     /// Tokens that were used until then.
     pub(crate) tokens: Tokens,
 }
 
 /// Who failed.
 #[derive(Debug)]
-pub(crate) enum NoDraftCause {
+pub(crate) enum DraftFailureCause {
     /// The model could not be asked, or did not answer.
     Model(ModelFailure),
     /// Every answer was wrong.
     Wrong(String),
 }
 
-impl NoDraft {
+impl DraftFailure {
     /// What a step fails with that needed the draft.
     pub(crate) fn failure(&self) -> StepFailure {
         match &self.cause {
-            NoDraftCause::Model(found) => StepFailure {
+            DraftFailureCause::Model(found) => StepFailure {
                 retryable: found.retryable(),
                 ..failure(
                     found.fault.error_type(),
@@ -63,7 +63,7 @@ impl NoDraft {
                     found.message.clone(),
                 )
             },
-            NoDraftCause::Wrong(message) => {
+            DraftFailureCause::Wrong(message) => {
                 let kind = ErrorKind::ExecutionError;
                 failure(kind, ErrorCode::InvalidDocument, message.clone())
             }
@@ -80,15 +80,15 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
     mut make: impl FnMut(D) -> Result<T, Vec<String>>,
     declared: impl Fn(&T) -> Vec<Declared>,
     cancel: &CancellationToken,
-) -> Result<Drafted<T>, NoDraft> {
+) -> Result<Drafted<T>, DraftFailure> {
     let (begun, patience) = (Instant::now(), request.timeout);
     let mut tokens = Tokens::default();
     loop {
         request.timeout = patience.saturating_sub(begun.elapsed());
         let answer = models.complete_aloud(&request, cancel, listener).await;
-        let answer = answer.map_err(|found| NoDraft {
+        let answer = answer.map_err(|found| DraftFailure {
             tokens: tokens.and(counted(found.usage)),
-            cause: NoDraftCause::Model(found),
+            cause: DraftFailureCause::Model(found),
         })?;
         tokens = tokens.and(counted(answer.usage));
         let read = serde_json::from_value::<D>(answer.draft.clone());
@@ -116,8 +116,8 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
                 request.earlier.len() + 1,
                 wrong.join("; ")
             );
-            let cause = NoDraftCause::Wrong(message);
-            return Err(NoDraft { cause, tokens });
+            let cause = DraftFailureCause::Wrong(message);
+            return Err(DraftFailure { cause, tokens });
         }
         request.earlier.push(Turn {
             answered: answer.draft.to_string(),

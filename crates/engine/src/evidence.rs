@@ -2,10 +2,12 @@
 
 mod list;
 
+use std::borrow::Cow;
+
 use charter_contract::catalogue::evidence::{
-    Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource,
+    Attachment, ConsoleLink, EvidenceRecord, EvidenceSchemaVersion, EvidenceSource, EvidenceType,
 };
-use charter_contract::catalogue::tool::{Tool, ToolEvidence};
+use charter_contract::catalogue::tool::{ConsoleHref, ConsolePage, Tool, ToolEvidence};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, Label, RunId, StepId, TenantId};
@@ -47,6 +49,15 @@ pub(crate) struct Captured<'a> {
 /// Where a payload says what was wrong with the tool's declaration.
 pub(crate) const FAULT: &str = "fault";
 
+/// What became of a tool result.
+#[derive(Debug)]
+pub(crate) enum Proof {
+    /// A record.
+    Recorded(Box<Recorded>),
+    /// No record, because no page shows the original (B000-19); in words.
+    Unshown(String),
+}
+
 /// A record, and what of the tool's declaration it was made without.
 #[derive(Debug)]
 pub(crate) struct Recorded {
@@ -61,7 +72,7 @@ pub(crate) fn id_of(run: &RunId, step: &StepId) -> EvidenceId {
 }
 
 impl Captured<'_> {
-    /// The record; `None` for a tool that declares no evidence.
+    /// The record. A tool that declares no evidence leaves the record of an API call.
     ///
     /// # Errors
     /// When what the tool's filters give does not make a record: the tool's fault, said as such.
@@ -71,14 +82,22 @@ impl Captured<'_> {
         tenant: &TenantId,
         run: &RunId,
         findings: impl Iterator<Item = &'f Finding>,
-    ) -> Result<Option<Recorded>, EngineError> {
-        let Some(declared) = &self.tool.evidence else {
-            return Ok(None);
+    ) -> Result<Proof, EngineError> {
+        let declared = match &self.tool.evidence {
+            Some(declared) => Cow::Borrowed(declared),
+            None => Cow::Owned(undeclared(self.tool, engine.page_of_run(run))),
         };
+        let declared: &ToolEvidence = &declared;
         let source = self.source(engine, tenant, declared).await?;
+        let page = declared.console.as_ref();
+        let link = match console_link::link(declared.evidence_type, &source, page) {
+            Some(link) => link,
+            None if self.tool.evidence.is_none() => {
+                return Ok(Proof::Unshown(unshown(self.tool, &source)));
+            }
+            None => return Err(self.fault(&format!("no console shows `{}`", source.system))),
+        };
         let summary = self.summary(engine, tenant, declared).await?;
-        let link = console_link::link(declared.evidence_type, &source, declared.console.as_ref())
-            .ok_or_else(|| self.fault(&format!("no console shows `{}`", source.system)))?;
         let href = HttpsUrl::parse(&link.href).map_err(|error| self.fault(&error.to_string()))?;
         let label = Text::parse(&link.label).map_err(|error| self.fault(&error.to_string()))?;
         let attached = findings.take(MAX_ATTACHED).map(|finding| Attachment {
@@ -115,7 +134,7 @@ impl Captured<'_> {
                 .redaction_class
                 .and_then(|class| Label::parse(class.as_str()).ok()),
         };
-        Ok(Some(Recorded { record, fault }))
+        Ok(Proof::Recorded(Box::new(Recorded { record, fault })))
     }
 
     fn context(&self) -> Value {
@@ -171,14 +190,24 @@ impl Captured<'_> {
             text(field).map(parse).transpose()
         };
         let native_id = text("native_id").unwrap_or_else(|| self.tool.tool_id.to_string());
+        let region = match self.tool.evidence {
+            Some(_) => short("region")?,
+            None => self.given_region(),
+        };
         Ok(EvidenceSource {
             system: declared.system.clone(),
-            region: short("region")?,
+            region,
             account_id: short("account_id")?,
             tenant_id: None,
             native_id: Text::parse(&native_id).map_err(|error| self.fault(&error.to_string()))?,
             api_call: ShortText::parse(self.tool.name.as_ref()).ok(),
         })
+    }
+
+    /// The region that the call was made for, where a parameter says so.
+    fn given_region(&self) -> Option<ShortText> {
+        let region = self.parameters?.get("region")?.as_str()?;
+        ShortText::parse(region).ok()
     }
 
     fn payload(&self) -> Map<String, Value> {
@@ -237,6 +266,36 @@ impl Captured<'_> {
     }
 }
 
+/// What is recorded of a tool that declares no evidence: the call, in the console of its service or on the run's page.
+fn undeclared(tool: &Tool, page: Option<ConsolePage>) -> ToolEvidence {
+    ToolEvidence {
+        evidence_type: EvidenceType::ApiCall,
+        system: system_of(tool),
+        console: page,
+        native_id: None,
+        region: None,
+        account_id: None,
+        summary: None,
+        redaction_class: None,
+    }
+}
+
+/// `aws.ec2` of a tool of the service `ec2` of `aws`.
+fn system_of(tool: &Tool) -> Label {
+    let service = tool.service.as_ref();
+    let both = service.map(|service| format!("{}.{service}", tool.provider));
+    let both = both.and_then(|both| Label::parse(&both).ok());
+    both.unwrap_or_else(|| tool.provider.clone())
+}
+
+fn unshown(tool: &Tool, source: &EvidenceSource) -> String {
+    format!(
+        "the result of `{}` left no evidence, because no page shows `{}`: declare `evidence` with a `console` in the \
+         tool, or set `a2a.public_url` to an https address",
+        tool.tool_id, source.system
+    )
+}
+
 /// Whether a record holds a value whole. Older versions took values that nest too deeply to be stored in one.
 fn is_held_whole(value: &Value) -> bool {
     extent_of(value, Profile::EVIDENCE).is_ok() && text_length(value) <= MAX_PAYLOAD
@@ -250,6 +309,23 @@ fn sha256(value: &Value) -> String {
 }
 
 impl Engine {
+    /// The page of a run in the console, where others reach this server by https.
+    fn page_of_run(&self, run: &RunId) -> Option<ConsolePage> {
+        let base = self.settings().public_url.as_ref()?.as_str();
+        let href = format!("{}/console/runs/{run}", base.trim_end_matches('/'));
+        Some(ConsolePage {
+            label: Text::parse("View the run in Charter").ok()?,
+            href: ConsoleHref::parse(&href).ok()?,
+        })
+    }
+
+    /// Whether the result of a tool leaves evidence.
+    pub(crate) fn is_shown(&self, tool: &Tool) -> bool {
+        let is_known = || console_link::is_known(system_of(tool).as_str());
+        !tool.is_internal()
+            && (tool.evidence.is_some() || self.settings().public_url.is_some() || is_known())
+    }
+
     /// Stores records, those that are not there yet. Their ids follow from what they are about.
     pub(crate) async fn keep_evidence(
         &self,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use charter_contract::ids::{TenantId, UserId};
+use charter_contract::text::HttpsUrl;
 use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
@@ -66,6 +67,8 @@ pub struct Settings {
     pub lenses: LensSettings,
     /// Where vectors of agent skills are searched.
     pub skill_vectors: SkillVectors,
+    /// Where people reach this server by https: evidence that no other console shows leads to its run here.
+    pub public_url: Option<HttpsUrl>,
 }
 
 /// Where vectors of agent skills are searched, where there is an index on a search node.
@@ -184,6 +187,7 @@ impl Default for Settings {
             executor_lease: Duration::from_secs(15),
             lenses: LensSettings::default(),
             skill_vectors: SkillVectors::default(),
+            public_url: None,
         }
     }
 }

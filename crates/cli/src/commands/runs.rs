@@ -218,6 +218,14 @@ pub(super) fn table(run: &Value) -> String {
     }
     let columns = ["step", "tool", "writes", "reverses", "state"];
     lines.push(output::rows(&run["steps"], &columns));
+    let hints = run["approach_hints"].as_array().into_iter().flatten();
+    let hints: Vec<String> = hints
+        .filter_map(Value::as_str)
+        .map(|hint| format!("hint: {hint}"))
+        .collect();
+    if !hints.is_empty() {
+        lines.push(hints.join("\n"));
+    }
     if run["approvals"]
         .as_array()
         .is_some_and(|open| !open.is_empty())

@@ -13,7 +13,7 @@ use super::paths::FilePath;
 pub(crate) struct A2aConfig {
     /// The URL at which others reach this server, e.g. `https://charter.example.com`; `http://` and the
     /// address that it listens on when absent. Cards name no other URL, and clients of the Model Context Protocol
-    /// find the identity provider by it.
+    /// find the identity provider by it. If it is an https URL, evidence that no other console shows links to its run.
     pub(crate) public_url: Option<String>,
     /// The name on the card.
     pub(crate) name: String,

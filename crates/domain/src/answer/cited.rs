@@ -10,7 +10,9 @@ use charter_contract::ids::{EvidenceId, FindingId};
 use serde_json::{Map, Value};
 
 use super::claims::{Claim, claims, spaced};
-use super::draft::{Draft, Drafted, DraftedFinding, DraftedSentence, Dropped, Sentence};
+use super::draft::{
+    AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DroppedCounts,
+};
 use super::facts::{Facts, Vocabulary, is_known};
 use crate::analysis::stated;
 
@@ -19,7 +21,7 @@ const QUOTED: usize = 80;
 
 /// What a citation stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cited {
+pub enum CitationTarget {
     /// What a tool answered.
     Evidence(EvidenceId),
     /// A finding of a rule, with its evidence.
@@ -32,16 +34,16 @@ pub enum Cited {
 
 /// A source that may be cited.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct CitedSource {
     alias: String,
-    cited: Cited,
+    cited: CitationTarget,
     facts: Facts,
 }
 
-impl Source {
+impl CitedSource {
     /// A source of this alias, which says what `shown` says: what the model was shown of it.
     #[must_use]
-    pub fn new(alias: String, cited: Cited, shown: &Value) -> Self {
+    pub fn new(alias: String, cited: CitationTarget, shown: &Value) -> Self {
         Self {
             alias,
             cited,
@@ -51,16 +53,16 @@ impl Source {
 
     fn is_called(&self, name: &str) -> bool {
         let id = match &self.cited {
-            Cited::Evidence(id) => Some(id.as_str()),
-            Cited::Finding(id, _) => Some(id.as_str()),
-            Cited::Totals(_) => None,
-            Cited::Passage(place) => Some(place.as_str()),
+            CitationTarget::Evidence(id) => Some(id.as_str()),
+            CitationTarget::Finding(id, _) => Some(id.as_str()),
+            CitationTarget::Totals(_) => None,
+            CitationTarget::Passage(place) => Some(place.as_str()),
         };
         self.alias == name || id == Some(name)
     }
 
     const fn is_finding(&self) -> bool {
-        matches!(self.cited, Cited::Finding(..))
+        matches!(self.cited, CitationTarget::Finding(..))
     }
 }
 
@@ -88,7 +90,7 @@ impl fmt::Display for Unfit {
     }
 }
 
-impl Dropped {
+impl DroppedCounts {
     /// Counts what was dropped.
     pub fn count(&mut self, why: &Unfit) {
         let counter = match why {
@@ -103,18 +105,18 @@ impl Dropped {
 
 /// Everything that may be cited in one answer.
 #[derive(Debug, Clone, Default)]
-pub struct Citable {
-    sources: Vec<Source>,
+pub struct CitableSources {
+    sources: Vec<CitedSource>,
     vocabulary: Vocabulary,
     /// The placeholders of findings that have no value.
     wanted: BTreeMap<FindingId, BTreeSet<String>>,
 }
 
-impl Citable {
+impl CitableSources {
     /// These sources, in a vocabulary whose words name no resource, and the placeholders that a model may fill in.
     #[must_use]
     pub fn new(
-        sources: Vec<Source>,
+        sources: Vec<CitedSource>,
         vocabulary: Vocabulary,
         wanted: BTreeMap<FindingId, BTreeSet<String>>,
     ) -> Self {
@@ -135,11 +137,11 @@ impl Citable {
     ///
     /// # Errors
     /// Why it is dropped.
-    pub fn sentence(&self, draft: &DraftedSentence) -> Result<Sentence, Unfit> {
+    pub fn sentence(&self, draft: &DraftedSentence) -> Result<CitedSentence, Unfit> {
         let text = readable(&draft.text)?;
         let cited = self.cited(&draft.cites)?;
         self.supported(&text, &cited)?;
-        let mut sentence = Sentence {
+        let mut sentence = CitedSentence {
             text,
             evidence_ids: Vec::new(),
             finding_ids: Vec::new(),
@@ -153,8 +155,12 @@ impl Citable {
 
     /// What is kept of a draft, and why the rest is not. `stating` is the skill whose findings the model may make.
     #[must_use]
-    pub fn accepted(&self, draft: Draft, stating: Option<&Skill>) -> (Drafted, Vec<String>) {
-        let mut kept = Kept::default();
+    pub fn accepted(
+        &self,
+        draft: AnalysisDraft,
+        stating: Option<&Skill>,
+    ) -> (AnalysisResult, Vec<String>) {
+        let mut kept = Acceptance::default();
         for sentence in draft.sentences.iter().take(ANALYSIS_SENTENCES) {
             if let Some(sentence) = kept.note(&sentence.text, self.sentence(sentence)) {
                 kept.drafted.sentences.push(sentence);
@@ -178,7 +184,7 @@ impl Citable {
         }
         for name in &draft.ranking {
             let ranked = self.named(name).map(|source| source.cited.clone());
-            if let Some(Cited::Finding(id, _)) = kept.note(name, ranked)
+            if let Some(CitationTarget::Finding(id, _)) = kept.note(name, ranked)
                 && !kept.drafted.ranking.contains(&id)
             {
                 kept.drafted.ranking.push(id);
@@ -191,7 +197,7 @@ impl Citable {
     fn value(&self, finding: &str, name: &str, value: &str) -> Result<(FindingId, String), Unfit> {
         let value = readable(value)?;
         let source = self.named(finding)?;
-        let Cited::Finding(id, evidence) = &source.cited else {
+        let CitationTarget::Finding(id, evidence) = &source.cited else {
             return Err(Unfit::Unresolved(shortened(finding)));
         };
         if !self
@@ -204,7 +210,7 @@ impl Citable {
         let proof = evidence
             .iter()
             .filter_map(|id| self.named(id.as_str()).ok());
-        let cited: Vec<&Source> = std::iter::once(source).chain(proof).collect();
+        let cited: Vec<&CitedSource> = std::iter::once(source).chain(proof).collect();
         self.supported(&value, &cited)?;
         Ok((id.clone(), value))
     }
@@ -214,7 +220,7 @@ impl Citable {
         let cited = self.cited(&draft.cites)?;
         let mut evidence = Vec::new();
         for source in &cited {
-            let Cited::Evidence(id) = &source.cited else {
+            let CitationTarget::Evidence(id) = &source.cited else {
                 return Err(Unfit::Unresolved(source.alias.clone()));
             };
             evidence.push(id.clone());
@@ -239,14 +245,14 @@ impl Citable {
         Ok(made)
     }
 
-    fn named(&self, name: &str) -> Result<&Source, Unfit> {
+    fn named(&self, name: &str) -> Result<&CitedSource, Unfit> {
         let found = self.sources.iter().find(|source| source.is_called(name));
         found.ok_or_else(|| Unfit::Unresolved(shortened(name)))
     }
 
     /// The sources of these names, each once.
-    fn cited(&self, names: &[String]) -> Result<Vec<&Source>, Unfit> {
-        let mut cited: Vec<&Source> = Vec::with_capacity(names.len());
+    fn cited(&self, names: &[String]) -> Result<Vec<&CitedSource>, Unfit> {
+        let mut cited: Vec<&CitedSource> = Vec::with_capacity(names.len());
         for name in names {
             let source = self.named(name)?;
             if !cited.iter().any(|known| known.alias == source.alias) {
@@ -259,7 +265,7 @@ impl Citable {
         Ok(cited)
     }
 
-    fn supported(&self, text: &str, cited: &[&Source]) -> Result<(), Unfit> {
+    fn supported(&self, text: &str, cited: &[&CitedSource]) -> Result<(), Unfit> {
         let claims = claims(text);
         claims
             .iter()
@@ -267,7 +273,7 @@ impl Citable {
     }
 
     /// Whether a claim occurs in one of these sources. Their number is a fact as well where findings are counted.
-    fn occurs(&self, claim: &Claim, cited: &[&Source]) -> Result<(), Unfit> {
+    fn occurs(&self, claim: &Claim, cited: &[&CitedSource]) -> Result<(), Unfit> {
         let any = |is: &dyn Fn(&Facts) -> bool| cited.iter().any(|source| is(&source.facts));
         match claim {
             Claim::Number(number) => {
@@ -301,12 +307,12 @@ impl Citable {
 
 /// What was kept so far, and why the rest was not.
 #[derive(Default)]
-struct Kept {
-    drafted: Drafted,
+struct Acceptance {
+    drafted: AnalysisResult,
     wrong: Vec<String>,
 }
 
-impl Kept {
+impl Acceptance {
     fn note<T>(&mut self, text: &str, found: Result<T, Unfit>) -> Option<T> {
         match found {
             Ok(found) => Some(found),
@@ -319,16 +325,16 @@ impl Kept {
     }
 }
 
-impl Sentence {
-    fn rest_on(&mut self, cited: &Cited) {
+impl CitedSentence {
+    fn rest_on(&mut self, cited: &CitationTarget) {
         let evidence: &[EvidenceId] = match cited {
-            Cited::Evidence(id) => std::slice::from_ref(id),
-            Cited::Totals(evidence) => evidence,
-            Cited::Finding(id, evidence) => {
+            CitationTarget::Evidence(id) => std::slice::from_ref(id),
+            CitationTarget::Totals(evidence) => evidence,
+            CitationTarget::Finding(id, evidence) => {
                 self.finding_ids.push(id.clone());
                 evidence
             }
-            Cited::Passage(place) => {
+            CitationTarget::Passage(place) => {
                 self.passages.push(place.clone());
                 &[]
             }

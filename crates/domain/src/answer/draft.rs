@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// A model's draft.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Draft {
+pub struct AnalysisDraft {
     /// Sentences, in the order in which they are to be read.
     pub sentences: Vec<DraftedSentence>,
     /// Values of placeholders that no rule gave.
@@ -62,7 +62,7 @@ pub struct DraftedFinding {
 
 /// A sentence that its citations support.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Sentence {
+pub struct CitedSentence {
     /// The sentence.
     pub text: String,
     /// The evidence that it rests on.
@@ -78,7 +78,7 @@ pub struct Sentence {
 
 /// How much of a draft was dropped, by why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
+pub struct DroppedCounts {
     /// It cites nothing.
     pub uncited: u32,
     /// What it cites is not there.
@@ -89,7 +89,7 @@ pub struct Dropped {
     pub unreadable: u32,
 }
 
-impl Dropped {
+impl DroppedCounts {
     /// All of it.
     #[must_use]
     pub fn total(&self) -> u32 {
@@ -106,10 +106,10 @@ impl Dropped {
 /// What is kept of a model's drafts, as the journal has it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Drafted {
+pub struct AnalysisResult {
     /// Sentences, each with what it rests on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sentences: Vec<Sentence>,
+    pub sentences: Vec<CitedSentence>,
     /// Values of placeholders that no rule gave, by finding.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub values: BTreeMap<FindingId, BTreeMap<String, String>>,
@@ -120,13 +120,13 @@ pub struct Drafted {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranking: Vec<FindingId>,
     /// What was dropped, of all drafts.
-    pub dropped: Dropped,
+    pub dropped: DroppedCounts,
     /// Which model answered, as `provider/model`; absent where none was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-impl Drafted {
+impl AnalysisResult {
     /// Whether the model contributed nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -25,13 +25,14 @@ fn finding_id(id: &str) -> FindingId {
 }
 
 /// One tool result, two findings in it, and their totals.
-fn citable() -> Citable {
-    let source = |alias: &str, cited, shown: Value| Source::new(alias.to_owned(), cited, &shown);
-    let of = |id: &str| Cited::Finding(finding_id(id), vec![evidence()]);
+fn citable() -> CitableSources {
+    let source =
+        |alias: &str, cited, shown: Value| CitedSource::new(alias.to_owned(), cited, &shown);
+    let of = |id: &str| CitationTarget::Finding(finding_id(id), vec![evidence()]);
     let sources = vec![
         source(
             "e1",
-            Cited::Evidence(evidence()),
+            CitationTarget::Evidence(evidence()),
             json!({"count": 14, "output": [{"Gate": "g-7", "Owner": "Rosa", "Port": 8443}, {"Gate": "g-8"}]}),
         ),
         source(
@@ -46,14 +47,14 @@ fn citable() -> Citable {
         ),
         source(
             "t1",
-            Cited::Totals(vec![evidence()]),
+            CitationTarget::Totals(vec![evidence()]),
             json!({"findings": 2, "by_severity": {"high": 1, "low": 1}}),
         ),
     ];
     let vocabulary =
         Vocabulary::of(["Detects gates that are open to the internet, by the TCP port."]);
     let wanted = BTreeSet::from(["impact".to_owned()]);
-    Citable::new(
+    CitableSources::new(
         sources,
         vocabulary,
         BTreeMap::from([(finding_id(FIRST), wanted)]),
@@ -67,7 +68,7 @@ fn drafted(text: &str, cites: &[&str]) -> DraftedSentence {
     }
 }
 
-fn check(text: &str, cites: &[&str]) -> Result<Sentence, Unfit> {
+fn check(text: &str, cites: &[&str]) -> Result<CitedSentence, Unfit> {
     citable().sentence(&drafted(text, cites))
 }
 
@@ -91,7 +92,7 @@ fn a_sentence_names_its_evidence_and_findings_by_their_ids() {
     let kept = check("Two  gates are\nopen.", &["f1", "f2", "f1", "e1"]).unwrap();
     assert_eq!(
         kept,
-        Sentence {
+        CitedSentence {
             text: "Two gates are open.".to_owned(),
             evidence_ids: vec![evidence()],
             finding_ids: vec![finding_id(FIRST), finding_id(SECOND)],
@@ -169,7 +170,7 @@ fn a_draft_is_kept_in_parts_and_the_rest_is_counted() {
     assert_eq!(kept.values, BTreeMap::from([(finding_id(FIRST), values)]));
     assert_eq!(kept.ranking, [finding_id(SECOND), finding_id(FIRST)]);
     assert_eq!(kept.findings, []);
-    let dropped = Dropped {
+    let dropped = DroppedCounts {
         uncited: 1,
         unresolved: 4,
         unsupported: 1,
@@ -316,8 +317,8 @@ proptest! {
     /// Whatever a text claims occurs in itself: a sentence that only repeats its source is never dropped for a claim.
     #[test]
     fn a_text_supports_itself(text in words()) {
-        let source = Source::new("s".to_owned(), Cited::Evidence(evidence()), &json!({"text": text}));
-        let citable = Citable::new(vec![source], Vocabulary::default(), BTreeMap::new());
+        let source = CitedSource::new("s".to_owned(), CitationTarget::Evidence(evidence()), &json!({"text": text}));
+        let citable = CitableSources::new(vec![source], Vocabulary::default(), BTreeMap::new());
         let kept = citable.sentence(&drafted(&text, &["s"]));
         prop_assert!(!matches!(kept, Err(Unfit::Unsupported(_))), "{:?}", kept);
     }
@@ -325,8 +326,8 @@ proptest! {
     /// A number that a source does not have is not said of it, whatever else the sentence says.
     #[test]
     fn a_number_that_is_not_there_is_dropped(there in 10_u32..1_000, said in 10_u32..1_000, before in "[a-z ]{0,20}") {
-        let source = Source::new("s".to_owned(), Cited::Evidence(evidence()), &json!({"count": there}));
-        let citable = Citable::new(vec![source], Vocabulary::default(), BTreeMap::new());
+        let source = CitedSource::new("s".to_owned(), CitationTarget::Evidence(evidence()), &json!({"count": there}));
+        let citable = CitableSources::new(vec![source], Vocabulary::default(), BTreeMap::new());
         let kept = citable.sentence(&drafted(&format!("x{before} {said} gates"), &["s"]));
         // Words before it may be numerals themselves.
         prop_assert!(kept.is_err() || there == said, "{:?}", kept);

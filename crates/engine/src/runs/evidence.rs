@@ -1,23 +1,24 @@
-//! Evidence of what a run did: one record for each call that succeeded and whose tool declares
-//! evidence, made before the run's last event is written. Each anchors the run itself: it says what
+//! Evidence of what a run did: one record for each call that succeeded and whose result some page shows, made before
+//! the run's last event is written. Each anchors the run itself: it says what
 //! the journal was when the run was over, so that a journal that was changed since is found out.
 //!
 //! A skill's run leaves its records when its results are analysed, with its findings. Must not know
 //! who drives a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::tool::{Tool, ToolEvidence};
+use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
 use charter_domain::graph::{Action, Step, StepGraph};
-use charter_domain::run::{Begun, ResultSource, Run, RunEvent};
+use charter_domain::run::{Begun, ResultSource, Run, RunEvent, StepState};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::JournalEvent;
 use charter_store::page::{MAX_PAGE, PageRequest};
@@ -30,7 +31,7 @@ use super::HistoryEvent;
 use super::effect::Workspace;
 use super::journal::Folded;
 use super::show::{Diverges, hex};
-use crate::evidence::{Captured, FAULT, id_of};
+use crate::evidence::{Captured, FAULT, Proof, id_of};
 use crate::{Engine, EngineError};
 
 /// Where a payload says what run its record is of.
@@ -100,10 +101,11 @@ impl Anchor {
 }
 
 impl Workspace {
-    /// Whether a run leaves evidence when it ends.
-    pub(super) fn leaves_evidence(&self) -> bool {
+    /// Whether a run leaves evidence when it ends. A skill's results are recorded when they are analysed; an analysis
+    /// has none of its own.
+    pub(super) fn leaves_evidence(&self, engine: &Engine) -> bool {
         match self.kind {
-            RunKind::Skill => false,
+            RunKind::Skill | RunKind::Analysis => false,
             RunKind::Playbook
             | RunKind::ExecutionPlan
             | RunKind::Pipeline
@@ -111,7 +113,7 @@ impl Workspace {
             | RunKind::Mission
             | RunKind::ToolCall => {
                 let mut tools = self.tools.values();
-                tools.any(|tool| tool.entry.document.evidence.is_some())
+                tools.any(|tool| engine.is_shown(&tool.entry.document))
             }
         }
     }
@@ -244,8 +246,8 @@ impl<'h> Known<'h> {
 }
 
 impl Engine {
-    /// The record of a call of a run whose journal is durable as folded; `None` for a tool that
-    /// declares no evidence. Its id follows from run and step, so making it again finds it there.
+    /// The record of a call of a run whose journal is durable as folded; `None` where no page shows its result. Its id
+    /// follows from run and step, so making it again finds it there.
     ///
     /// # Errors
     /// `unavailable` when the engine stops first. What a tool's declaration fails with is no error:
@@ -258,7 +260,8 @@ impl Engine {
         made: &Made<'_>,
     ) -> Result<Option<EvidenceRecord>, EngineError> {
         let tool = workspace.tools.get(made.tool);
-        let Some(tool) = tool.map(|tool| &tool.entry.document) else {
+        let tool = tool.map(|tool| &tool.entry.document);
+        let Some(tool) = tool.filter(|tool| self.is_shown(tool)) else {
             return Ok(None);
         };
         let Some(mut record) = self.captured(&workspace.tenant, folded, tool, made).await? else {
@@ -304,13 +307,14 @@ impl Engine {
             at: made.at,
         };
         let fault = match captured(tool).record(self, tenant, run, [].iter()).await {
-            Ok(made) => {
-                if let Some(fault) = made.as_ref().and_then(|made| made.fault.as_ref()) {
+            Ok(Proof::Recorded(made)) => {
+                if let Some(fault) = &made.fault {
                     tracing::warn!(run.id = %run, step.id = %step, error = %fault,
                         "the summary of a tool's evidence failed; the record is made without it");
                 }
-                return Ok(made.map(|made| made.record));
+                return Ok(Some(made.record));
             }
+            Ok(Proof::Unshown(_)) => return Ok(None),
             Err(error) if is_fault(&error) => error,
             Err(error) => return Err(error),
         };
@@ -322,12 +326,42 @@ impl Engine {
             "what a tool declares about its evidence failed; the record is made without it");
         let bare = without_filters(tool);
         let bare = captured(&bare).record(self, tenant, run, [].iter()).await?;
-        Ok(bare.map(|bare| {
-            let mut record = bare.record;
-            let fault = json!(fault.to_string());
-            record.payload.insert(FAULT.to_owned(), fault);
-            record
-        }))
+        let Proof::Recorded(bare) = bare else {
+            return Ok(None);
+        };
+        let mut record = bare.record;
+        let fault = json!(fault.to_string());
+        record.payload.insert(FAULT.to_owned(), fault);
+        Ok(Some(record))
+    }
+
+    /// The tools of a run that has ended whose results left no evidence.
+    pub(super) async fn unproven(&self, run: &Run) -> Result<Vec<ToolId>, EngineError> {
+        let mut unproven: Vec<ToolId> = Vec::new();
+        if run.outcome().is_none() {
+            return Ok(unproven);
+        }
+        let called = run.steps().filter_map(|(step, state)| {
+            let tool = run.graph().step(step)?.tool()?;
+            matches!(state, StepState::Succeeded).then_some(tool)
+        });
+        let called: BTreeSet<&ToolId> = called.collect();
+        let pins = run.pins().iter();
+        let pins = pins.filter(|pin| pin.kind == DocumentKind::Tool);
+        for pin in pins {
+            let Some(tool) = called.iter().find(|tool| tool.as_str() == pin.id) else {
+                continue;
+            };
+            // A version that is not kept any more has left what it left.
+            let document = match self.pinned_document(pin).await {
+                Ok(Document::Tool(document)) => document,
+                Ok(_) | Err(_) => continue,
+            };
+            if !document.is_internal() && !self.is_shown(&document) {
+                unproven.push(ToolId::clone(tool));
+            }
+        }
+        Ok(unproven)
     }
 
     /// The records that a run left, as it is shown with them.

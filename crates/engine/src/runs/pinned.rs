@@ -233,6 +233,16 @@ impl Engine {
         bearing
     }
 
+    /// The playbook that a run executes, if it can be read.
+    pub(super) async fn pinned_playbook(&self, run: &Run) -> Option<Playbook> {
+        let mut pins = run.pins().iter();
+        let pin = pins.find(|pin| pin.kind == DocumentKind::Playbook)?;
+        match self.pinned_document(pin).await {
+            Ok(Document::Playbook(playbook)) => Some(playbook),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
     /// A document in the pinned version: the one in force when it is still that, else from history.
     pub(super) async fn pinned_document(&self, pin: &Pin) -> Result<Document, EngineError> {
         let live = self.live();

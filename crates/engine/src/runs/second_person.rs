@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use charter_contract::catalogue::playbook::SafetyClass;
-use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::{TenantId, UserId};
 use charter_domain::person::Person;
 use charter_domain::run::{Run, StepState};
@@ -62,11 +61,7 @@ impl Engine {
     /// The safety class of the playbook that a run executes. A playbook that cannot be read fails the run in its
     /// driver, and is no reason not to show the run.
     async fn safety_of(&self, run: &Run) -> Option<SafetyClass> {
-        let mut pins = run.pins().iter();
-        let pin = pins.find(|pin| pin.kind == DocumentKind::Playbook)?;
-        let Ok(Document::Playbook(playbook)) = self.pinned_document(pin).await else {
-            return None;
-        };
+        let playbook = self.pinned_playbook(run).await?;
         Some(playbook.safety.safety_class)
     }
 

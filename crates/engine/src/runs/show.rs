@@ -3,6 +3,7 @@
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
 use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
+use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
@@ -33,6 +34,12 @@ pub struct RunShown {
     /// Warnings about the run, e.g. that no user of the tenant could approve its calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Tools whose results left no evidence, because no page shows them (B000-19); known when the run has ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unproven: Vec<ToolId>,
+    /// Advice of the playbook that it executes for who judges its plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approach_hints: Vec<Text>,
     /// What happened, oldest first.
     pub events: Vec<HistoryEvent>,
 }
@@ -180,6 +187,11 @@ impl Engine {
             approvals: self.open_approvals(&caller.tenant, run).await?,
             evidence: self.evidence_of_run(&caller.tenant, &folded.run).await?,
             notes: self.notes_on(&caller.tenant, &folded.run).await?,
+            unproven: self.unproven(&folded.run).await?,
+            approach_hints: self
+                .pinned_playbook(&folded.run)
+                .await
+                .map_or_else(Vec::new, |playbook| playbook.approach_hints),
             events,
         };
         Ok((shown, memory))

@@ -150,7 +150,7 @@ impl Drive<'_> {
     /// finds the same records there. The journal is made durable first, for the records say what it
     /// is.
     pub(super) async fn leave_evidence(&mut self) -> Result<(), EngineError> {
-        if !self.workspace.leaves_evidence() {
+        if !self.workspace.leaves_evidence(self.engine) {
             return Ok(());
         }
         self.write(After::Runs).await?;
