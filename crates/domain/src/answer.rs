@@ -13,16 +13,18 @@ mod facts;
 mod merge;
 mod outline;
 mod stream;
+mod tool;
 
 pub use cited::{CitableSources, CitationTarget, CitedSource, Unfit};
 pub use draft::{
-    AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DraftedValues,
+    AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DraftedValue,
     DroppedCounts,
 };
 pub use facts::Vocabulary;
-pub use merge::{merged, ranked};
+pub use merge::{MergedFindings, merged, ranked};
 pub use outline::outline;
 pub use stream::SentenceStream;
+pub use tool::analysis_tool;
 
 #[cfg(test)]
 mod tests;

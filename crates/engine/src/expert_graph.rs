@@ -4,7 +4,7 @@
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::{EdgeType, GraphNode, NodeType};
 use charter_contract::finding::Finding;
-use charter_contract::ids::{DomainId, GraphNodeId};
+use charter_contract::ids::{DomainId, GraphNodeId, TenantId};
 use charter_domain::catalogue::{Direction, Won};
 use charter_domain::expert_graph::{
     Bounded, Coverage, Depth, ExpertGraph, Neighbour, OpenRisk, Path, Target, Wanted,
@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::documents::unseen_active;
-use crate::requests::Asked;
 use crate::{Caller, Engine, EngineError, Tier};
 
 /// Paths that are returned when the question names no number.
@@ -163,11 +162,17 @@ impl Engine {
 
     /// Gives findings what the graph says about them, where the request is answered on the advanced
     /// tier.
-    pub(crate) fn relate(&self, asked: &Asked, domain: &DomainId, findings: &mut [Finding]) {
-        match asked.tier() {
+    pub(crate) fn relate(
+        &self,
+        tenant: &TenantId,
+        tier: Tier,
+        domain: &DomainId,
+        findings: &mut [Finding],
+    ) {
+        match tier {
             Tier::Basic => {}
             Tier::Advanced => {
-                let view = self.live().view(&asked.caller.tenant);
+                let view = self.live().view(tenant);
                 let graph = ExpertGraph::of(&view);
                 for finding in findings {
                     finding.expert = graph.related(finding, domain);

@@ -6,6 +6,7 @@
 
 mod abilities;
 mod agent_skills;
+mod analysis;
 mod approvals;
 mod asking;
 mod caller;

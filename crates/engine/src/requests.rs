@@ -20,6 +20,7 @@ mod progress;
 mod propose;
 mod respond;
 mod result;
+mod words;
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::ids::RequestId;
@@ -28,6 +29,7 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError, LensFilter, Tier};
 
+pub(crate) use analyse::{Examined, values};
 pub use answer::RequestShown;
 pub(crate) use cancel::runs_of;
 pub(crate) use classify::Classified;
@@ -35,6 +37,7 @@ pub use follow::RequestEvent;
 pub use follow_up::Follows;
 pub(crate) use in_hand::InHand;
 pub use progress::{Progress, ProgressEvent};
+pub(crate) use words::analysis_run_id;
 
 /// Settings that a client may pass in a request's `metadata` (this project).
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]

@@ -56,6 +56,7 @@ pub use journal::HistoryEvent;
 pub use list::{RunListing, RunQuery, RunSummary};
 pub use manage::Confirmation;
 pub(crate) use once::derived;
+pub(crate) use pinned::Pinned;
 pub use once::{OrderKey, RunStarted};
 pub(crate) use show::hex;
 pub use show::{Diverges, Replayed, RunAt, RunShown, RunState, StepShown};

@@ -166,13 +166,11 @@ impl CitableSources {
                 kept.drafted.sentences.push(sentence);
             }
         }
-        for values in &draft.values {
-            for (name, value) in &values.values {
-                let found = self.value(&values.finding, name, value);
-                if let Some((finding, value)) = kept.note(value, found) {
-                    let of = kept.drafted.values.entry(finding).or_default();
-                    of.insert(name.clone(), value);
-                }
+        for drafted in &draft.values {
+            let found = self.value(&drafted.finding, &drafted.name, &drafted.value);
+            if let Some((finding, value)) = kept.note(&drafted.value, found) {
+                let of = kept.drafted.values.entry(finding).or_default();
+                of.insert(drafted.name.clone(), value);
             }
         }
         for finding in &draft.findings {

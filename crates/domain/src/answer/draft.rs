@@ -16,7 +16,7 @@ pub struct AnalysisDraft {
     /// Sentences, in the order in which they are to be read.
     pub sentences: Vec<DraftedSentence>,
     /// Values of placeholders that no rule gave.
-    pub values: Vec<DraftedValues>,
+    pub values: Vec<DraftedValue>,
     /// Findings of a skill without rules.
     pub findings: Vec<DraftedFinding>,
     /// Findings, the most important first.
@@ -33,14 +33,15 @@ pub struct DraftedSentence {
     pub cites: Vec<String>,
 }
 
-/// Values of the placeholders of one finding.
+/// A value of a placeholder of one finding.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct DraftedValues {
+pub struct DraftedValue {
     /// The finding by its alias or id.
     pub finding: String,
-    /// By the names of the placeholders.
-    #[serde(default)]
-    pub values: BTreeMap<String, String>,
+    /// The placeholder.
+    pub name: String,
+    /// The value.
+    pub value: String,
 }
 
 /// A finding that a model made.
@@ -90,6 +91,18 @@ pub struct DroppedCounts {
 }
 
 impl DroppedCounts {
+    /// Counts what another draft had dropped.
+    pub fn include(&mut self, more: &Self) {
+        for (count, more) in [
+            (&mut self.uncited, more.uncited),
+            (&mut self.unresolved, more.unresolved),
+            (&mut self.unsupported, more.unsupported),
+            (&mut self.unreadable, more.unreadable),
+        ] {
+            *count = count.saturating_add(more);
+        }
+    }
+
     /// All of it.
     #[must_use]
     pub fn total(&self) -> u32 {

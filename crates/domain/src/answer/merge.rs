@@ -1,43 +1,67 @@
 //! The findings of several skills as one list, and the order in which they are shown.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use charter_contract::finding::Finding;
 use charter_contract::ids::FindingId;
 
-/// The findings of several skills, each once, the most severe first. Equal severities keep the order of the skills.
+/// The findings of several skills as one list.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MergedFindings {
+    /// Each once, the most severe first. Equal severities keep the order of the skills.
+    pub findings: Vec<Finding>,
+    /// Findings that another one stands for, with that one.
+    pub replaced: BTreeMap<FindingId, FindingId>,
+}
+
+/// Puts the findings of several skills into one list.
 ///
 /// Two findings are one where they are about the same resource and say the same: by rule and fields, or by their words.
-/// The more severe one stays, with the evidence of both.
+/// The more severe one stays, with the evidence of both. The findings of one skill keep their order.
 #[must_use]
-pub fn merged(of_skills: Vec<Vec<Finding>>) -> Vec<Finding> {
+pub fn merged(of_skills: Vec<Vec<Finding>>) -> MergedFindings {
     let is_one = of_skills.len() < 2;
     let all = of_skills.into_iter().flatten();
     if is_one {
-        return all.collect();
+        return MergedFindings {
+            findings: all.collect(),
+            replaced: BTreeMap::new(),
+        };
     }
-    let mut merged: Vec<Finding> = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut standing_for: BTreeMap<FindingId, usize> = BTreeMap::new();
     let mut places: HashMap<(String, String), Vec<usize>> = HashMap::new();
     for finding in all {
         let resource = (
             finding.resource_type.to_string(),
             finding.resource_id.to_string(),
         );
+        let id = finding.finding_id.clone();
         let known = places.entry(resource).or_default();
         let same = known
             .iter()
             .copied()
-            .find(|at| says_the_same(&merged[*at], &finding));
-        match same {
-            Some(at) => join(&mut merged[at], finding),
-            None => {
-                known.push(merged.len());
-                merged.push(finding);
+            .find(|at| says_the_same(&findings[*at], &finding));
+        let at = match same {
+            Some(at) => {
+                join(&mut findings[at], finding);
+                at
             }
-        }
+            None => {
+                known.push(findings.len());
+                findings.push(finding);
+                findings.len() - 1
+            }
+        };
+        standing_for.insert(id, at);
     }
-    merged.sort_by_key(|finding| finding.severity);
-    merged
+    let replaced = standing_for.into_iter().filter_map(|(id, at)| {
+        let kept = &findings[at].finding_id;
+        (*kept != id).then(|| (id, kept.clone()))
+    });
+    let replaced = replaced.collect();
+    findings.sort_by_key(|finding| finding.severity);
+    MergedFindings { findings, replaced }
 }
 
 /// Orders findings of equal severity as a model ranked them, the first `listed` among themselves and the others among

@@ -158,8 +158,9 @@ fn a_draft_is_kept_in_parts_and_the_rest_is_counted() {
             {"text": "Ninety gates are open.", "cites": ["t1"]},
         ],
         "values": [
-            {"finding": "f1", "values": {"impact": "Anyone reaches g-7.", "title": "Another title"}},
-            {"finding": "f2", "values": {"impact": "Anyone reaches g-8."}},
+            {"finding": "f1", "name": "impact", "value": "Anyone reaches g-7."},
+            {"finding": "f1", "name": "title", "value": "Another title"},
+            {"finding": "f2", "name": "impact", "value": "Anyone reaches g-8."},
         ],
         "ranking": ["f2", "f7", "f1", "f2"],
         "findings": [{"severity": "critical", "resource_type": "gate", "resource_id": "g-7", "cites": ["e1"]}],
@@ -240,8 +241,12 @@ fn findings_of_several_skills_become_one_list() {
         found("b", "open", "g-1", "critical", json!({"port": 1})),
         found("b", "old", "g-1", "medium", json!({"port": 2})),
     ];
+    let ids = [a[0].finding_id.clone(), b[0].finding_id.clone()];
     let merged = merged(vec![a, b]);
+    let [replaced, kept] = ids;
+    assert_eq!(merged.replaced, BTreeMap::from([(replaced, kept)]));
     let shown: Vec<(&str, &str, usize)> = merged
+        .findings
         .iter()
         .map(|one| {
             (
@@ -379,10 +384,16 @@ proptest! {
             findings.iter().map(|one| format!("{} {}", one.resource_id, one.rule_id)).collect()
         };
         let all: Vec<Finding> = of_skills.iter().flatten().cloned().collect();
-        let once = merged(of_skills);
+        let merging = merged(of_skills);
+        let once = merging.findings;
         prop_assert_eq!(resources(&once), resources(&all));
         prop_assert!(once.is_sorted_by_key(|one| one.severity));
+        // Every finding is there, or the one that stands for it.
+        for one in &all {
+            let kept = merging.replaced.get(&one.finding_id).unwrap_or(&one.finding_id);
+            prop_assert!(once.iter().any(|found| found.finding_id == *kept));
+        }
         let twice = merged(vec![once.clone(), Vec::new()]);
-        prop_assert_eq!(once, twice);
+        prop_assert_eq!(once, twice.findings);
     }
 }

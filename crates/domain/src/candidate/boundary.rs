@@ -11,9 +11,13 @@ use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::{Role, Status};
 use charter_contract::ids::{AgentId, DomainId, Label, StepId, ToolId};
+use charter_contract::text::Text;
 use serde_json::{Map, Value};
 
 use crate::catalogue::{Entry, View};
+
+/// Most hints of playbooks that a boundary holds.
+const MOST_HINTS: usize = 40;
 
 /// What a candidate may be made of.
 #[derive(Debug, Clone)]
@@ -25,6 +29,8 @@ pub struct Boundary {
     /// The context types of the agent's skills that call a tool.
     contexts: BTreeMap<ToolId, BTreeSet<Label>>,
     reversals: Vec<Reversal>,
+    /// What the registered playbooks of the domain advise.
+    hints: Vec<Text>,
 }
 
 /// A registered playbook's word that one tool reverses what another did.
@@ -63,13 +69,19 @@ impl Boundary {
             writes(&reversal.undoes) && writes(&reversal.by)
         };
         let playbooks = view.playbooks();
-        let registered = playbooks.filter(|found| {
-            let playbook = found.document();
-            playbook.status == Status::Active && !playbook.is_candidate
-        });
-        let reversals =
-            registered.flat_map(|found| reversals(found.document()).collect::<Vec<Reversal>>());
+        let registered: Vec<_> = playbooks
+            .filter(|found| {
+                let playbook = found.document();
+                playbook.status == Status::Active && !playbook.is_candidate
+            })
+            .collect();
+        let reversals = registered.iter();
+        let reversals = reversals.flat_map(|found| reversals_of(found.document()));
+        let own = registered.iter().map(|found| found.document());
+        let own = own.filter(|playbook| playbook.domain == agent.domain);
+        let hints = own.flat_map(|playbook| playbook.approach_hints.iter().cloned());
         Self {
+            hints: hints.take(MOST_HINTS).collect(),
             agent: agent.agent_id.clone(),
             domain: agent.domain.clone(),
             context_types: agent.supported_context_types.clone(),
@@ -121,6 +133,12 @@ impl Boundary {
             .collect()
     }
 
+    /// What the registered playbooks of the domain advise whoever changes something there.
+    #[must_use]
+    pub fn hints(&self) -> &[Text] {
+        &self.hints
+    }
+
     /// How a registered playbook reverses a tool's writes, if one does.
     pub(super) fn reversal_of(&self, tool: &ToolId) -> impl Iterator<Item = &Reversal> {
         self.reversals
@@ -152,7 +170,7 @@ fn contexts(agent: &AgentManifest, view: &View) -> BTreeMap<ToolId, BTreeSet<Lab
 
 /// The reversals of a playbook that a tool makes for a step that a tool made. A step with a script
 /// says nothing about its tool.
-fn reversals(playbook: &Playbook) -> impl Iterator<Item = Reversal> {
+fn reversals_of(playbook: &Playbook) -> impl Iterator<Item = Reversal> {
     let rollbacks = playbook.rollback_steps.iter();
     rollbacks
         .filter(|_| playbook.rollback_support)

@@ -119,7 +119,7 @@ fn request(
         route,
         stage: ModelStage::CodeAgent,
         system: SYSTEM.to_owned(),
-        task: "Draft a plan for the request of the context.".to_owned(),
+        task: task(brief),
         context: json!({
             "request": brief.words.shown(),
             "wanted": wanted,
@@ -136,6 +136,20 @@ fn request(
         idempotency_key: format!("{}-{}", brief.key(), brief.boundary.agent()),
         timeout: TIMEOUT,
     })
+}
+
+/// What is asked for. Of a change, what registered playbooks advise is a part of it.
+fn task(brief: &Brief) -> String {
+    let mut task = "Draft a plan for the request of the context.".to_owned();
+    let hints = brief.boundary.hints();
+    if brief.wanted == Wanted::Change && !hints.is_empty() {
+        task.push_str("\n\nKeep to these hints of the domain's playbooks:");
+        for hint in hints {
+            task.push_str("\n- ");
+            task.push_str(hint.as_str());
+        }
+    }
+    task
 }
 
 /// The tools of the boundary that may be called, those near the request first.

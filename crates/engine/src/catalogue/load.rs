@@ -310,7 +310,8 @@ fn seed_tools(layer: &mut Layer, origin: &Arc<Origin>) -> Result<(), EngineError
     };
     let tools = charter_effects::builtin_documents().map_err(described)?;
     let stages = charter_domain::mission::stage_tools().map_err(described)?;
-    for tool in tools.into_iter().chain(stages) {
+    let analysis = charter_domain::answer::analysis_tool().map_err(described)?;
+    for tool in tools.into_iter().chain(stages).chain([analysis]) {
         layer.insert(Document::Tool(tool), Arc::clone(origin), String::new());
     }
     Ok(())

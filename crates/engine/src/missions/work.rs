@@ -270,7 +270,7 @@ impl Engine {
                 let found = self.findings_in(tenant, skill, &step.step_id, output);
                 let mut found = found.await?;
                 let proof = Some(call.reference.as_str());
-                let unrendered = self.render(tenant, &tags, skill, &mut found, proof);
+                let unrendered = self.render(tenant, &tags, skill, &mut found, proof, None);
                 for warning in unrendered.await? {
                     tracing::warn!(skill.id = %skill.skill_id, "{warning}");
                 }

@@ -1,42 +1,68 @@
-//! From a finished run to findings with evidence.
+//! From a run's results to findings with evidence.
 
 use std::collections::BTreeMap;
 
 use charter_contract::agentic::response::ActionType;
+use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::builtin::Builtin;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::template::Template;
+use charter_contract::catalogue::tool::ANALYSIS_TOOL;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, StepId, TenantId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
+use charter_domain::answer::AnalysisResult;
 use charter_domain::catalogue::Found;
 use charter_domain::gate::{Decision, Rule};
 use charter_domain::guardrail::RequestTags;
-use charter_domain::run::{ResultSource, Run, RunEvent};
+use charter_domain::run::{Pin, ResultSource, Run, RunEvent};
 use charter_domain::template::{self, Wanted};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Asked;
+use super::words::outlines;
+use crate::analysis::Drafting;
 use crate::confined::fill_in_here;
-use crate::runs::HistoryEvent;
-use crate::{Engine, EngineError};
+use crate::evidence::Proof;
+use crate::runs::{HistoryEvent, Pinned};
+use crate::{Engine, EngineError, Tier};
 
 /// Ways in which a template fails that an answer lists; each finding may have one of its own.
 const TEMPLATE_WARNINGS: usize = 20;
 
-/// What a skill's run came to.
+/// Findings without evidence that a warning names.
+const UNPROVEN_NAMED: usize = 5;
+
+/// What a skill's run came to. Its words are put in once a model, if any, has said its own ([`super::words`]).
 #[derive(Debug)]
 pub(crate) struct Analysed {
     pub(crate) skill: Skill,
+    /// The version of the skill that the run executed.
+    pub(crate) pin: Option<Pin>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) evidence: Vec<EvidenceId>,
     pub(crate) warnings: Vec<String>,
     pub(crate) calls: Vec<Call>,
+    /// Values of the skill's parameters.
+    pub(crate) parameters: Map<String, Value>,
+    /// What the run answers for.
+    pub(crate) tags: RequestTags,
+    /// The results, as people read them, of a skill without rules.
+    pub(crate) outlines: Vec<String>,
     pub(crate) summary: Option<String>,
+    /// How the run's own analysis by a model ended, where it has one.
+    pub(crate) drafted: Option<Drafting>,
+}
+
+/// What rules found in the results of a run, with the evidence of each result.
+#[derive(Debug)]
+pub(crate) struct Examined {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) evidence: BTreeMap<StepId, EvidenceId>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// One tool call of the run, as the response shows it.
@@ -59,25 +85,53 @@ pub(crate) struct ToldAction {
 }
 
 impl Engine {
-    /// Applies the skill's rules to the run's outputs, records one evidence record per tool result,
-    /// adds what the expert graph says on the advanced tier, and renders the findings.
+    /// Applies the skill's rules to the run's results, and reads how a model has analysed them.
     pub(super) async fn analyse(
         &self,
         asked: &Asked,
-        skill: &Skill,
+        pinned: &Pinned,
         run: &Run,
     ) -> Result<Analysed, EngineError> {
-        let tenant = &asked.caller.tenant;
-        let tags = self.tags_for(asked, Flow::Skill)?;
+        let (tenant, skill) = (&asked.caller.tenant, pinned.skill()?);
         let history = self.history(tenant, run.id()).await?;
+        let examined = self.examine(tenant, pinned, run, &history).await?;
+        let mut pins = run.pins().iter();
+        Ok(Analysed {
+            pin: pins.find(|pin| pin.kind == DocumentKind::Skill).cloned(),
+            outlines: match skill.has_rules() {
+                true => Vec::new(),
+                false => outlines(&skill, pinned, run),
+            },
+            drafted: Drafting::of(run),
+            parameters: run.bindings().parameters.clone(),
+            tags: pinned.workspace.tags.clone(),
+            evidence: examined.evidence.into_values().collect(),
+            calls: calls(run, &history),
+            findings: examined.findings,
+            warnings: examined.warnings,
+            summary: None,
+            skill,
+        })
+    }
+
+    /// Applies the skill's rules to the run's outputs, records one evidence record per tool result, and
+    /// adds what the expert graph says on the advanced tier.
+    pub(crate) async fn examine(
+        &self,
+        tenant: &TenantId,
+        pinned: &Pinned,
+        run: &Run,
+        history: &[HistoryEvent],
+    ) -> Result<Examined, EngineError> {
+        let (skill, tags) = (&pinned.skill()?, &pinned.workspace.tags);
         let mut findings = self.findings(tenant, skill, run).await?;
-        self.arrange(tenant, &tags, skill, &mut findings);
-        let mut warnings = guardrail_warnings(&history);
+        self.arrange(tenant, tags, skill, &mut findings);
+        let mut warnings = guardrail_warnings(history);
         let records = self
-            .evidence_of(asked, run, &history, &findings, &mut warnings)
+            .evidence_of(pinned, run, history, &findings, &mut warnings)
             .await?;
         let captured: Vec<EvidenceRecord> = records.values().cloned().collect();
-        self.keep_evidence(&asked.caller.tenant, &captured).await?;
+        self.keep_evidence(tenant, &captured).await?;
         for (finding, step) in &mut findings {
             finding.evidence_ids = records
                 .get(step)
@@ -86,17 +140,11 @@ impl Engine {
                 .collect();
         }
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
-        self.relate(asked, &skill.domain, &mut findings);
-        let unrendered = self.render(tenant, &tags, skill, &mut findings, None);
-        warnings.extend(unrendered.await?);
-        let summary = self
-            .summarise(tenant, skill, run, &findings, &mut warnings)
-            .await?;
-        Ok(Analysed {
-            skill: skill.clone(),
-            summary,
-            evidence: records.into_values().map(|record| record.id).collect(),
-            calls: calls(run, &history),
+        warnings.extend(unproven(&findings));
+        self.relate(tenant, tags.tier, &skill.domain, &mut findings);
+        let evidence = records.into_iter().map(|(step, record)| (step, record.id));
+        Ok(Examined {
+            evidence: evidence.collect(),
             findings,
             warnings,
         })
@@ -189,20 +237,19 @@ impl Engine {
     /// not be filled in is a warning.
     async fn evidence_of(
         &self,
-        asked: &Asked,
+        pinned: &Pinned,
         run: &Run,
         history: &[HistoryEvent],
         findings: &[(Finding, StepId)],
         warnings: &mut Vec<String>,
     ) -> Result<BTreeMap<StepId, EvidenceRecord>, EngineError> {
-        let pinned = self.pinned_by(&asked.caller.tenant, run).await?;
+        let tenant = &pinned.workspace.tenant;
         let mut records = BTreeMap::new();
         for (step, output) in run.outputs() {
-            let Some(tool) = run
-                .graph()
-                .step(step)
-                .and_then(|step| pinned.workspace.tools.get(step.tool()?))
-            else {
+            let tool = run.graph().step(step);
+            let tool = tool.and_then(|step| pinned.workspace.tools.get(step.tool()?));
+            // What a model makes of results is no result itself.
+            let Some(tool) = tool.filter(|tool| !tool.entry.document.is_internal()) else {
                 continue;
             };
             let supported = findings
@@ -216,19 +263,19 @@ impl Engine {
                 output,
                 at: succeeded_at(history, step).unwrap_or_else(|| self.now()),
             };
-            if let Some(made) = captured
-                .record(self, &asked.caller.tenant, run.id(), supported)
-                .await?
-            {
-                warnings.extend(made.fault);
-                records.insert(step.clone(), made.record);
+            match captured.record(self, tenant, run.id(), supported).await? {
+                Proof::Recorded(made) => {
+                    warnings.extend(made.fault);
+                    records.insert(step.clone(), made.record);
+                }
+                Proof::Unshown(why) => warnings.push(why),
             }
         }
         Ok(records)
     }
 
     /// Renders every finding; returns what could not be, in words. `proof` stands for the evidence of
-    /// findings that have none yet.
+    /// findings that have none yet, and `drafted` has values that a model gave where no rule did.
     ///
     /// # Errors
     /// `unavailable` when the engine stops first. What a template fails with is a warning.
@@ -239,6 +286,7 @@ impl Engine {
         skill: &Skill,
         findings: &mut [Finding],
         proof: Option<&str>,
+        drafted: Option<&AnalysisResult>,
     ) -> Result<Vec<String>, EngineError> {
         if findings.is_empty() {
             return Ok(Vec::new());
@@ -252,11 +300,13 @@ impl Engine {
         let template = template.document();
         let what = format!("the template `{}`", template.template_id);
         let structure = Value::Object(template.structure.clone());
-        let all = findings.iter().map(|finding| values(finding, proof));
+        let all = findings.iter();
+        let all = all.map(|finding| values(finding, proof, drafted));
         let rendered = match fill_in_here(&what, &structure, all) {
             Some(rendered) => rendered,
             None => {
-                let all = findings.iter().map(|finding| values(finding, proof));
+                let all = findings.iter();
+                let all = all.map(|finding| values(finding, proof, drafted));
                 let all = all.collect();
                 self.evaluate(tenant, &what, &structure, all).await?
             }
@@ -276,7 +326,7 @@ impl Engine {
     }
 
     /// The template of a skill's findings, for the persona and tier of the request.
-    fn template_of(
+    pub(crate) fn template_of(
         &self,
         tenant: &TenantId,
         tags: &RequestTags,
@@ -298,11 +348,11 @@ impl Engine {
     }
 
     /// The summary of a skill's findings, where it has one. One that cannot be filled in is a warning.
-    async fn summarise(
+    pub(super) async fn summarise(
         &self,
         tenant: &TenantId,
         skill: &Skill,
-        run: &Run,
+        parameters: &Map<String, Value>,
         findings: &[Finding],
         warnings: &mut Vec<String>,
     ) -> Result<Option<String>, EngineError> {
@@ -311,7 +361,8 @@ impl Engine {
             return Ok(None);
         };
         let what = format!("the summary of `{}`", skill.skill_id);
-        let (summary, values) = (Value::String(summary), summary_values(run, findings));
+        let values = summary_values(parameters, findings);
+        let summary = Value::String(summary);
         Ok(match self.fill_in(tenant, &what, &summary, values).await? {
             Ok(Value::String(text)) => Some(text),
             Ok(other) => Some(other.to_string()),
@@ -323,8 +374,13 @@ impl Engine {
     }
 }
 
-/// What a template's placeholders may name: the rule's own fields, and what every finding has.
-fn values(finding: &Finding, proof: Option<&str>) -> Map<String, Value> {
+/// The values of a template's placeholders: the rule's own fields, what every finding has, and what a model gave where
+/// neither says anything.
+pub(crate) fn values(
+    finding: &Finding,
+    proof: Option<&str>,
+    drafted: Option<&AnalysisResult>,
+) -> Map<String, Value> {
     let mut values = finding.fields.clone();
     let evidence = finding.evidence_ids.first().map(EvidenceId::as_str);
     let own = json!({
@@ -335,7 +391,33 @@ fn values(finding: &Finding, proof: Option<&str>) -> Map<String, Value> {
     if let Value::Object(own) = own {
         values.extend(own);
     }
+    let given = drafted.and_then(|drafted| drafted.values.get(&finding.finding_id));
+    for (name, value) in given.into_iter().flatten() {
+        values.entry(name).or_insert_with(|| json!(value));
+    }
     values
+}
+
+/// That findings have no evidence, where some have none.
+fn unproven(findings: &[Finding]) -> Option<String> {
+    let unproven = findings.iter().filter(|one| one.evidence_ids.is_empty());
+    let unproven: Vec<String> = unproven
+        .map(|one| format!("{} {}", one.resource_type, one.resource_id))
+        .collect();
+    let more = match unproven.len() {
+        0 => return None,
+        count => count.saturating_sub(UNPROVEN_NAMED),
+    };
+    let named = unproven.get(..UNPROVEN_NAMED).unwrap_or(&unproven);
+    let more = match more {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!(
+        "{} finding(s) without evidence: {}{more}",
+        unproven.len(),
+        named.join(", ")
+    ))
 }
 
 fn begun_with<'h>(history: &'h [HistoryEvent], step: &StepId) -> Option<&'h Map<String, Value>> {
@@ -389,6 +471,10 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
                 ..
             } => {
                 let tool = run.graph().step(step)?.tool()?.clone();
+                // Putting results into words is no call of a tool.
+                if tool.as_str() == ANALYSIS_TOOL {
+                    return None;
+                }
                 Some(Call {
                     actions: told_actions(&tool, run.outputs().get(step)),
                     tool,
@@ -413,7 +499,7 @@ fn told_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToldAction> {
 }
 
 /// What a summary's placeholders may name.
-fn summary_values(run: &Run, findings: &[Finding]) -> Map<String, Value> {
+fn summary_values(parameters: &Map<String, Value>, findings: &[Finding]) -> Map<String, Value> {
     let mut by_severity: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in findings {
         *by_severity.entry(finding.severity.as_str()).or_default() += 1;
@@ -422,6 +508,6 @@ fn summary_values(run: &Run, findings: &[Finding]) -> Map<String, Value> {
         ("count".to_owned(), json!(findings.len())),
         ("findings".to_owned(), json!(findings)),
         ("by_severity".to_owned(), json!(by_severity)),
-        ("parameters".to_owned(), json!(run.bindings().parameters)),
+        ("parameters".to_owned(), json!(parameters)),
     ])
 }

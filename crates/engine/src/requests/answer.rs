@@ -24,6 +24,7 @@ use super::classify::{Classified, domain_of, supported};
 use super::execute::run_id;
 use super::guard::About;
 use super::progress::{Progress, ProgressEvent};
+use super::words::Reading;
 use super::{Asked, change, consult, propose, respond};
 use crate::candidates::Proposal;
 use crate::recovery::is_repeat;
@@ -40,8 +41,8 @@ pub(super) struct SkillResult {
 
 /// What a request led to.
 enum Work {
-    /// Skills that were run to their end.
-    Read(Vec<SkillResult>),
+    /// Skills that were run to their end, in words.
+    Read(Box<Reading>),
     /// A run that changes something, as far as it has come.
     Change(Box<RunShown>),
     /// A candidate, which was not run.
@@ -324,8 +325,8 @@ impl Engine {
         let about = work.about(&view, &classified)?;
         let mut awaits = None;
         let response = match work {
-            Work::Read(results) => {
-                respond::response(self, asked, &classified, results, started.elapsed())
+            Work::Read(reading) => {
+                respond::response(self, asked, &classified, *reading, started.elapsed())
             }
             Work::Change(run) => {
                 awaits = Some(run.summary.run_id.clone());
@@ -463,7 +464,8 @@ impl Engine {
             }
         });
         let results = futures_util::future::join_all(running).await;
-        Ok((classified, Work::Read(results)))
+        let reading = self.put_into_words(asked, results, progress).await?;
+        Ok((classified, Work::Read(Box::new(reading))))
     }
 
     /// The recorded classification, or a new one: tags first, then the verdict.

@@ -8,6 +8,7 @@ use charter_contract::ids::{RequestId, RunId};
 use charter_contract::json::decode_stored;
 
 use super::execute::run_id;
+use super::words::analysis_run_id;
 use super::{Asked, Classified};
 use crate::{Caller, Engine, EngineError};
 
@@ -27,7 +28,12 @@ impl Engine {
         request: &RequestId,
         reason: &str,
     ) -> Result<(), EngineError> {
-        for run in self.begun_runs(caller, request).await? {
+        let record = self.request_of(caller, request).await?;
+        let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+        let mut runs = self.begun_runs(caller, request).await?;
+        // There is none unless several skills were run and a model is asked about them.
+        runs.push(analysis_run_id(&asked));
+        for run in runs {
             let aborted = self.abort_run(caller, &run, reason.to_owned(), false).await;
             match aborted {
                 Ok(_) => {}
@@ -52,7 +58,14 @@ impl Engine {
         caller: &Caller,
         request: &RequestId,
     ) -> Result<Vec<RunId>, EngineError> {
-        Ok(self.routed_runs(caller, request).await?.unwrap_or_default())
+        let mut runs = self.routed_runs(caller, request).await?.unwrap_or_default();
+        let record = self.request_of(caller, request).await?;
+        let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+        let analysis = analysis_run_id(&asked);
+        if self.store().run(&caller.tenant, &analysis).await?.is_some() {
+            runs.push(analysis);
+        }
+        Ok(runs)
     }
 
     /// The runs of a request, waited for until they are created.

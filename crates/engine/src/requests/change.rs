@@ -27,31 +27,8 @@ pub(super) fn response(
         engine.now(),
         content(run),
     )
-<<<<<<< HEAD
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
     let mut builder = described(builder, classified, run)?;
-||||||| parent of 4b24d6f4 (engine: tools without an evidence block leave evidence; a playbook's hints stand with its plan)
-    .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
-    .metadata("flow", json!(classified.flow))
-    .metadata("verdict", verdict(&classified.verdict)?)
-    .metadata("run_ids", json!([run.summary.run_id]))
-    .metadata("status", json!(run.summary.status))
-    .metadata("plan_digest", json!(run.state.plan_digest))
-    .metadata("missing_parameters", json!(run.state.missing))
-    .metadata("plan", json!(run.state.steps))
-    .metadata("approvals", json!(run.approvals));
-=======
-    .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
-    .metadata("flow", json!(classified.flow))
-    .metadata("verdict", verdict(&classified.verdict)?)
-    .metadata("run_ids", json!([run.summary.run_id]))
-    .metadata("status", json!(run.summary.status))
-    .metadata("plan_digest", json!(run.state.plan_digest))
-    .metadata("missing_parameters", json!(run.state.missing))
-    .metadata("plan", json!(run.state.steps))
-    .metadata("approach_hints", json!(run.approach_hints))
-    .metadata("approvals", json!(run.approvals));
->>>>>>> 4b24d6f4 (engine: tools without an evidence block leave evidence; a playbook's hints stand with its plan)
     if !run.notes.is_empty() {
         builder = builder.metadata("warnings", json!(run.notes));
     }
@@ -72,6 +49,7 @@ pub(super) fn described(
         .metadata("plan_digest", json!(run.state.plan_digest))
         .metadata("missing_parameters", json!(run.state.missing))
         .metadata("plan", json!(run.state.steps))
+        .metadata("approach_hints", json!(run.approach_hints))
         .metadata("approvals", json!(run.approvals));
     for entry in &run.events {
         if let RunEvent::StepSucceeded {

@@ -57,7 +57,8 @@ impl Engine {
                 let taken_over = taken_over.and_then(|of| of.parameters.get(skill));
                 let new = self.new_run(asked, taken_over, skill, run_id.clone())?;
                 let tags = self.tags_for(asked, classified.flow)?;
-                Some(NewRun { tags, ..new })
+                let new = NewRun { tags, ..new };
+                Some(self.with_analysis(asked, classified, skill, new)?)
             }
             Some(_) => None,
         };
@@ -67,8 +68,8 @@ impl Engine {
         });
         let run = self.drive_to(tenant, run_id, new, progress).await?;
         succeeded(&run)?;
-        let document = self.pinned_by(tenant, &run).await?.skill()?;
-        let analysed = self.analyse(asked, &document, &run).await?;
+        let pinned = self.pinned_by(tenant, &run).await?;
+        let analysed = self.analyse(asked, &pinned, &run).await?;
         progress.tell(ProgressEvent::Analysed {
             skill: skill.to_string(),
             findings: analysed.findings.len(),
@@ -117,7 +118,7 @@ impl Engine {
     }
 
     /// Drives a run that is new, or goes on with one that an earlier attempt created.
-    async fn drive_to(
+    pub(super) async fn drive_to(
         self: &Arc<Self>,
         tenant: &TenantId,
         run_id: &RunId,

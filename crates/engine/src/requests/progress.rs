@@ -1,6 +1,6 @@
 //! What a client is told while its request is answered.
 
-use charter_contract::ids::{StepId, ToolId};
+use charter_contract::ids::{EvidenceId, FindingId, StepId, ToolId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -56,6 +56,16 @@ pub enum ProgressEvent {
         findings: usize,
         /// How many evidence records.
         evidence: usize,
+    },
+    /// A model wrote a sentence of the answer, and its citations were checked. The answer repeats it, unless the
+    /// attempt that it belongs to failed.
+    Sentence {
+        /// The sentence.
+        text: String,
+        /// The evidence that it rests on.
+        evidence_ids: Vec<EvidenceId>,
+        /// The findings that it rests on.
+        finding_ids: Vec<FindingId>,
     },
 }
 

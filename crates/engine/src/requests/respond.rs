@@ -1,13 +1,14 @@
 //! The answer in its wire form, and back.
 
+mod written;
+
 use std::time::Duration;
 
 use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::{ActionType, AgentResponse};
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::finding::Finding;
-use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId};
+use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::run::ResultSource;
 use serde_json::{Map, Value, json};
@@ -16,6 +17,7 @@ use super::Asked;
 use super::analyse::{Analysed, Call};
 use super::answer::SkillResult;
 use super::classify::Classified;
+use super::words::{ModelAnalysis, Reading};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 
@@ -30,19 +32,27 @@ pub(super) fn response(
     engine: &Engine,
     asked: &Asked,
     classified: &Classified,
-    results: Vec<SkillResult>,
+    reading: Reading,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
+    let Reading {
+        results,
+        analysis,
+        notice,
+    } = reading;
     let Parted {
-        done,
-        runs,
-        warnings,
+        mut done,
+        mut runs,
+        mut warnings,
     } = part(results)?;
-    let content = content(classified, &done, &warnings);
-    let findings: Vec<&Finding> = done
-        .iter()
-        .flat_map(|analysed| &analysed.findings)
-        .collect();
+    warnings.extend(notice);
+    let heads: Vec<String> = done.iter().map(head).collect();
+    let of_skills = done.iter_mut();
+    let of_skills = of_skills.map(|analysed| std::mem::take(&mut analysed.findings));
+    let found = written::Found::of(of_skills.collect(), analysis.as_ref());
+    runs.extend(analysis.as_ref().map(|analysis| analysis.run.to_string()));
+    runs.dedup();
+    let content = content(classified, &done, &heads, &found, &warnings);
     let evidence: Vec<&EvidenceId> = done
         .iter()
         .flat_map(|analysed| &analysed.evidence)
@@ -56,10 +66,19 @@ pub(super) fn response(
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
     .metadata("flow", json!(classified.flow))
     .metadata("verdict", verdict(&classified.verdict)?)
-    .metadata("findings", json!(findings))
+    .metadata("findings", json!(found.findings))
     .metadata("evidence_ids", json!(evidence))
     .metadata("run_ids", json!(runs))
     .metadata("warnings", json!(warnings));
+    let hints = engine.rendering_hints(&asked.caller.tenant, &done);
+    if !hints.is_empty() {
+        builder = builder.metadata("rendering_hints", Value::Object(hints));
+    }
+    if let Some(analysis) = &analysis {
+        builder = builder
+            .metadata("sentences", json!(found.sentences))
+            .metadata("analysis", shown(analysis));
+    }
     for analysed in &done {
         for call in &analysed.calls {
             builder = builder.tool_used(call.tool.to_string());
@@ -69,6 +88,31 @@ pub(super) fn response(
         }
     }
     Ok(builder.build())
+}
+
+/// Which model contributed to an answer, what that took, and how much of what it wrote was dropped.
+fn shown(analysis: &ModelAnalysis) -> Value {
+    let result = &analysis.result;
+    json!({
+        "run_id": analysis.run, "model": result.model, "skills": analysis.skills,
+        "tokens": analysis.tokens, "dropped": result.dropped, "stated_findings":
+            result.findings.iter().map(|finding| &finding.finding_id).collect::<Vec<_>>(),
+    })
+}
+
+impl Engine {
+    /// Advice on showing the findings, of the templates that render them. Where templates disagree the first counts.
+    fn rendering_hints(&self, tenant: &TenantId, done: &[Analysed]) -> Map<String, Value> {
+        let mut hints = Map::new();
+        for analysed in done {
+            let template = self.template_of(tenant, &analysed.tags, &analysed.skill);
+            let of_template = template.and_then(|found| found.document().rendering_hints.clone());
+            for (name, hint) in of_template.into_iter().flatten() {
+                hints.entry(name).or_insert(hint);
+            }
+        }
+        hints
+    }
 }
 
 /// A verdict as its JSON text reads: its scores are single precision, and `json!` would widen them
@@ -142,61 +186,55 @@ fn details(analysed: &Analysed, call: &Call) -> Map<String, Value> {
     }
 }
 
-/// The answer for people: what was asked of whom, the findings, and what to be careful about.
-fn content(classified: &Classified, done: &[Analysed], warnings: &[String]) -> String {
-    let mut text = String::new();
+/// The answer for people: what was asked of whom, what a model says of it, the findings, results that are none, and
+/// what to be careful about.
+fn content(
+    classified: &Classified,
+    done: &[Analysed],
+    heads: &[String],
+    found: &written::Found,
+    warnings: &[String],
+) -> String {
+    let mut parts: Vec<String> = Vec::new();
     if classified.flow == Flow::ReadBroad {
         let names: Vec<&str> = done
             .iter()
             .map(|analysed| analysed.skill.display_name.as_str())
             .collect();
-        text.push_str(&format!(
-            "The question fits several skills; the best {} were run: {}.\n\n",
+        parts.push(format!(
+            "The question fits several skills; the best {} were run: {}.",
             names.len(),
             names.join(", ")
         ));
     }
-    let parts: Vec<String> = done.iter().map(written).collect();
-    text.push_str(&parts.join("\n\n"));
-    for warning in warnings {
-        text.push_str(&format!("\n\nWarning: {warning}"));
+    parts.extend(found.words());
+    let mut lines: Vec<String> = Vec::new();
+    for head in heads {
+        if !lines.contains(head) {
+            lines.push(head.clone());
+        }
     }
-    text
+    lines.extend(found.lines(LISTED));
+    parts.push(lines.join("\n"));
+    let outlines = done.iter().flat_map(|analysed| &analysed.outlines);
+    parts.extend(outlines.cloned());
+    parts.extend(found.cited());
+    parts.extend(warnings.iter().map(|warning| format!("Warning: {warning}")));
+    parts.join("\n\n")
 }
 
-fn written(analysed: &Analysed) -> String {
-    let findings = &analysed.findings;
-    let mut lines = vec![analysed.summary.clone().unwrap_or_else(|| {
-        if analysed.skill.analysis.is_none() {
-            return format!(
-                "{}: {} tool call(s) answered. The skill has no rules that make findings of them; \
-                 the results are in its run and evidence.",
-                analysed.skill.display_name,
-                analysed.calls.len()
-            );
+/// What a skill came to, in a line.
+fn head(analysed: &Analysed) -> String {
+    let name = &analysed.skill.display_name;
+    let is_silent = analysed.outlines.is_empty();
+    match &analysed.summary {
+        Some(summary) => summary.clone(),
+        None if analysed.skill.has_rules() || !analysed.findings.is_empty() => {
+            format!("{name}: {} finding(s).", analysed.findings.len())
         }
-        format!(
-            "{}: {} finding(s).",
-            analysed.skill.display_name,
-            findings.len()
-        )
-    })];
-    lines.extend(findings.iter().take(LISTED).map(|finding| {
-        let rendered = finding.rendered.as_ref();
-        let text = |field: &str| {
-            rendered
-                .and_then(|rendered| rendered.get(field))
-                .and_then(Value::as_str)
-        };
-        let said = text("summary").or_else(|| text("title")).map(str::to_owned);
-        let said =
-            said.unwrap_or_else(|| format!("{} {}", finding.resource_type, finding.resource_id));
-        format!("- [{}] {said}", finding.severity)
-    }));
-    if findings.len() > LISTED {
-        lines.push(format!("- and {} more", findings.len() - LISTED));
+        None if is_silent => format!("{name}: no tool answered."),
+        None => format!("{name}:"),
     }
-    lines.join("\n")
 }
 
 impl Engine {

@@ -140,6 +140,12 @@ fn implementation(
             let kind = ErrorKind::SystemError;
             Err(failure(kind, ErrorCode::ToolFailed, message))
         }
+        Some(Implementation::Analysis {}) => {
+            let message =
+                "the analysis of results is a step of its own and is not called as a tool";
+            let kind = ErrorKind::SystemError;
+            Err(failure(kind, ErrorCode::ToolFailed, message))
+        }
         Some(Implementation::Mcp {
             server,
             tool: name,

@@ -565,7 +565,8 @@ impl Drive<'_> {
         }
     }
 
-    fn start(&self, effect: Box<Prepared>) -> BoxFuture<'static, StepEnd> {
+    fn start(&self, mut effect: Box<Prepared>) -> BoxFuture<'static, StepEnd> {
+        effect.tell(&self.progress);
         let step = &effect.call().step;
         self.progress.step_started(step, &effect.call().tool);
         let engine = Arc::clone(self.engine);

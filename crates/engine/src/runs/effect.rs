@@ -1,6 +1,8 @@
 //! One step's effect: parameters resolved and checked, the gate asked, the tool called, its result
 //! checked.
 
+mod own;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +10,6 @@ use std::time::Duration;
 use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
@@ -26,12 +27,14 @@ use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
 use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, Tokens, Yield};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_against};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use self::own::Own;
 use super::room::RunRoom;
-use crate::missions::{Desk, StageFailed, StageWork};
-use crate::outputs::{OutputMemory, Room, admit};
+use crate::missions::Desk;
+use crate::outputs::{OutputMemory, Room};
+use crate::requests::Progress;
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
 
@@ -83,8 +86,8 @@ pub(crate) struct Prepared {
     cache_ttl: Duration,
     /// An earlier result of the same call, which is taken in place of a call.
     recalled: Option<Value>,
-    /// What is carried out in place of a tool.
-    stage: Option<Box<StageWork>>,
+    /// What this server carries out itself, in place of a tool.
+    own: Option<Own>,
     /// Whether it carries a mission's proposal out.
     of_proposal: bool,
     /// When the approval lapses that it begins under.
@@ -215,7 +218,7 @@ impl Workspace {
         Ok(Preparation::Effect(Box::new(Prepared {
             approved_until: run.approval_end(&call, &decision, now),
             decision,
-            stage: self.stage_work(run, step, document, &call)?,
+            own: self.own_work(run, step, document, &call)?,
             seen: self.seen(run, step, now)?,
             // Whatever else a mission calls only reads (B002-6).
             of_proposal: self.desk.is_some() && called.writes,
@@ -228,22 +231,6 @@ impl Workspace {
             cache_ttl: Duration::from_secs(step.cache_ttl_seconds),
             recalled: None,
         })))
-    }
-
-    /// What a step is given that carries a stage of a mission out.
-    fn stage_work(
-        &self,
-        run: &Run,
-        step: &Step,
-        tool: &Tool,
-        call: &ExactCall,
-    ) -> Result<Option<Box<StageWork>>, StepFailure> {
-        let (Some(desk), Some(stage)) = (&self.desk, stage_of(tool)) else {
-            return Ok(None);
-        };
-        let key = run.idempotency_key(&step.id);
-        let work = StageWork::new(desk, run, stage, &call.parameters, key)?;
-        Ok(Some(Box::new(work)))
     }
 
     /// The look at what a step changes, where the step asks for one.
@@ -350,20 +337,6 @@ fn knows_dry_run(tool: &Tool) -> bool {
     declared.any(|p| p.name.as_ref() == DRY_RUN && p.kind == ParameterType::Boolean)
 }
 
-/// The stage of a mission that a tool carries out.
-pub(super) fn stage_of(tool: &Tool) -> Option<Stage> {
-    match &tool.implementation {
-        Some(Implementation::Stage { stage }) => Some(*stage),
-        Some(
-            Implementation::Script { .. }
-            | Implementation::Http { .. }
-            | Implementation::Builtin { .. }
-            | Implementation::Mcp { .. },
-        )
-        | None => None,
-    }
-}
-
 fn timeout(step: &Step, tool: &Tool) -> Duration {
     let own = tool
         .timeout_ms
@@ -410,6 +383,13 @@ impl Prepared {
         self.decision = decision;
     }
 
+    /// Lets who follows the run hear what comes of it before it has ended.
+    pub(crate) fn tell(&mut self, progress: &Progress) {
+        if let Some(own) = &mut self.own {
+            own.tell(progress);
+        }
+    }
+
     /// Looks for an earlier result of the same call that is still fresh enough: then nothing is called.
     pub(crate) fn recall(&mut self, engine: &Engine, now: Timestamp) {
         let key = self.result_key();
@@ -435,8 +415,8 @@ impl Prepared {
         key: String,
         cancel: CancellationToken,
     ) -> StepEnd {
-        if self.stage.is_some() {
-            return self.carry_out(engine, &room, cancel).await;
+        if let Some(own) = self.own.take() {
+            return self.carry_out(own, engine, &room, cancel).await;
         }
         let step = self.call.step.clone();
         if let Some(output) = self.recalled.take() {
@@ -479,76 +459,6 @@ impl Prepared {
                 step,
                 failure: none.into_failure(),
                 tokens: Tokens::default(),
-            },
-        }
-    }
-
-    /// Carries a stage of a mission out.
-    async fn carry_out(
-        mut self,
-        engine: &Arc<Engine>,
-        room: &Arc<RunRoom>,
-        cancel: CancellationToken,
-    ) -> StepEnd {
-        let step = self.call.step.clone();
-        let began = engine.now();
-        let Some(work) = self.stage.take() else {
-            let message = format!("the step `{step}` carries no stage out");
-            let failure = failure(ErrorKind::SystemError, ErrorCode::Internal, message);
-            return StepEnd::Failed {
-                step,
-                failure,
-                tokens: Tokens::default(),
-            };
-        };
-        let approved_until = self.approved_until;
-        let may_begin = self.has_changed(engine, room, &cancel).await;
-        let may_begin = may_begin.and_then(|()| still_approved(approved_until, engine.now()));
-        let done = match may_begin {
-            Ok(()) => {
-                let _resting = engine.drivers().rests(&self.call.run_id);
-                engine.carry_stage_out(*work, &cancel).await
-            }
-            Err(failure) => Err(failure.into()),
-        };
-        let done = done.and_then(|done| {
-            let output = serde_json::to_value(&done.output);
-            let output = output.map_err(|error| {
-                let code = ErrorCode::Internal;
-                StageFailed::from(failure(ErrorKind::SystemError, code, error.to_string()))
-            })?;
-            // What it adds to the plan becomes a part of the same event.
-            let admitted = admit(&output).and_then(|_| admit(&json!(done.growth)));
-            admitted.map_err(|much| {
-                let message = format!("what the stage made {much}");
-                StageFailed {
-                    failure: refused(message),
-                    tokens: done.tokens,
-                }
-            })?;
-            Ok((done, output))
-        });
-        match done {
-            Ok((done, output)) => {
-                let (pins, tools) = done.tools.into_iter().unzip();
-                StepEnd::Succeeded {
-                    step,
-                    output,
-                    source: ResultSource::Fresh,
-                    duration_ms: engine.milliseconds_since(began),
-                    brings: Box::new(Yield {
-                        tokens: done.tokens,
-                        growth: done.growth,
-                        pins,
-                    }),
-                    tools,
-                    memory: None,
-                }
-            }
-            Err(StageFailed { failure, tokens }) => StepEnd::Failed {
-                step,
-                failure,
-                tokens,
             },
         }
     }

@@ -119,7 +119,7 @@ impl Workspace {
             tool,
             parameters: &call.parameters,
             may_write: step.writes(),
-            stage: self.desk.is_some() && super::effect::stage_of(tool).is_some(),
+            stage: self.carries_out(tool),
             dry_run: run.is_dry_run(),
             permitted: self.role.may_call(tool.permission_level),
             guardrails: &self.guardrails,
@@ -138,8 +138,7 @@ impl Workspace {
     /// What is said of a tool that no policy governs: a mission may call only what a policy permits,
     /// or a person has to approve.
     fn ungoverned(&self, step: &Step, tool: &Tool) -> PolicyAnswer {
-        let stage = super::effect::stage_of(tool).is_some();
-        if self.desk.is_none() || stage || step.reviewed {
+        if self.desk.is_none() || self.carries_out(tool) || step.reviewed {
             return PolicyAnswer::Ungoverned;
         }
         let message = "no policy permits it, and a mission may call only what a policy permits";

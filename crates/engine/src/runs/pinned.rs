@@ -12,7 +12,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
-use charter_domain::graph::StepGraph;
+use charter_domain::graph::{Source, StepGraph};
 use charter_domain::guardrail::{self, RequestTags, Resolved, Subject};
 use charter_domain::run::{Pin, Run};
 use charter_domain::script::{self, ScriptSource};
@@ -78,14 +78,14 @@ impl Engine {
         // What the run asks for from now on takes a second person if callers have keys.
         self.has_keys().await?;
         let run_id = run.id();
-        let (mut skill, mut playbook, mut kind) = (None, None, None);
+        let (mut skills, mut playbook, mut kind) = (Vec::new(), None, None);
         let mut prompts = Vec::new();
         let mut tools = BTreeMap::new();
         for pin in run.pins() {
             let document = self.pinned_document(pin).await?;
             let origin = Arc::new(origin_of(pin)?);
             match document {
-                Document::Skill(document) => skill = Some(document),
+                Document::Skill(document) => skills.push(document),
                 Document::Playbook(document) => playbook = Some((document, origin)),
                 Document::Tool(document) => {
                     let files = self.package_files(&origin).await?;
@@ -106,6 +106,12 @@ impl Engine {
         }
         let desk = self.desk_of(tenant, run, kind, prompts, unstored);
         let desk = desk.await?.map(Arc::new);
+        // The skills of an analysis are not executed: their results are looked at.
+        let analysed = match run.graph().source() {
+            Some(Source::Analysis(_)) => std::mem::take(&mut skills),
+            Some(_) | None => Vec::new(),
+        };
+        let skill = skills.pop();
         let subject = match &desk {
             Some(desk) => Executed::by_mission(desk),
             None => Executed::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0)),
@@ -117,7 +123,10 @@ impl Engine {
             None => BTreeMap::new(),
         };
         let tags = self.tags_of_run(run)?;
-        let guardrails = self.bearing(tenant, &subject, &tools, &tags);
+        let guardrails = match analysed.as_slice() {
+            [] => self.bearing(tenant, &subject, &tools, &tags),
+            analysed => self.guardrails_on_skills(tenant, analysed),
+        };
         let safety =
             playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
         Ok(Pinned {
@@ -220,17 +229,17 @@ impl Engine {
             .values()
             .map(|tool| tool.entry.document.domain.as_ref())
             .collect();
-        let mut bearing: Vec<Resolved> = Vec::new();
-        for domain in domains {
-            for found in self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain, tags) {
-                let is_found =
-                    |known: &Resolved| Arc::ptr_eq(&known.found.entry, &found.found.entry);
-                if !bearing.iter().any(is_found) {
-                    bearing.push(found);
-                }
-            }
-        }
-        bearing
+        let each = domains.into_iter();
+        each_once(
+            each.flat_map(|domain| self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain, tags)),
+        )
+    }
+
+    /// The guardrails in force that bear on any of these skills: they bear on what is made of their results together.
+    fn guardrails_on_skills(&self, tenant: &TenantId, skills: &[Skill]) -> Vec<Resolved> {
+        each_once(skills.iter().flat_map(|skill| {
+            self.guardrails_on(tenant, skill.skill_id.as_ref(), skill.domain.as_ref())
+        }))
     }
 
     /// The playbook that a run executes, if it can be read.
@@ -305,6 +314,18 @@ impl Engine {
         self.files().insert(origin.clone(), Arc::clone(&files));
         Ok(files)
     }
+}
+
+/// Each guardrail once, in the order of its first.
+fn each_once(found: impl Iterator<Item = Resolved>) -> Vec<Resolved> {
+    let mut bearing: Vec<Resolved> = Vec::new();
+    for found in found {
+        let is_found = |known: &Resolved| Arc::ptr_eq(&known.found.entry, &found.found.entry);
+        if !bearing.iter().any(is_found) {
+            bearing.push(found);
+        }
+    }
+    bearing
 }
 
 /// What a run executes, as guardrails and policies look at it.

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::TaskState;
 use super::thread::{Attempt, Thread};
-use crate::requests::{Classified, runs_of};
+use crate::requests::{Classified, analysis_run_id, runs_of};
 use crate::{Engine, EngineError};
 
 /// A recorded answer.
@@ -118,7 +118,9 @@ impl Engine {
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         let mut outline = Outline::new(TaskState::Working, attempt.updated_at);
         let mut found = Vec::new();
-        for id in runs_of(&attempt.asked, &classified) {
+        let mut runs = runs_of(&attempt.asked, &classified);
+        runs.push(analysis_run_id(&attempt.asked));
+        for id in runs {
             if let Some(run) = self.store().run(&attempt.asked.caller.tenant, &id).await? {
                 outline.since = outline.since.max(run.updated_at);
                 outline.runs.push(id);

@@ -1,0 +1,303 @@
+//! The Analysis Agent (seed 000, phase 7): a language model puts the results of a request into words.
+//!
+//! It is a step of a run: the last one of a skill's run, or the only one of a run of its own over the results of
+//! several. The gate is asked, the step is journaled with its tokens, and folding the journal asks no model. Results
+//! are data for the model, hints and guardrails are instructions. What it writes is kept as far as it rests on what it
+//! cites ([`charter_domain::answer`]); its failure fails no answer.
+
+mod extract;
+mod listening;
+mod material;
+mod prompt;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use charter_contract::bounds::ANALYSIS_TIME;
+use charter_contract::catalogue::skill::{AnalysisDuty, AnalysisModel, Skill};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{Label, RunId, TenantId};
+use charter_domain::answer::{AnalysisDraft, AnalysisResult, DroppedCounts};
+use charter_domain::approval::ExactCall;
+use charter_domain::graph::analysis_step;
+use charter_domain::run::{ErrorKind, Run, StepFailure, StepState, Tokens};
+use charter_effects::ModelFault;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use self::listening::Telling;
+use self::material::{Case, Material};
+use self::prompt::Prompt;
+use crate::asking::{DraftFailure, DraftFailureCause, Drafted, MAX_REPAIRS, drafted};
+use crate::missions::StageFailed;
+use crate::requests::{Asked, Progress};
+use crate::runs::{Workspace, failure};
+use crate::{
+    AccessScopes, Caller, CatalogueRole, CredentialId, Engine, EngineError, SkillGrants, Tier,
+};
+
+/// How an analysis ended, as the journal of its run has it.
+#[derive(Debug, Clone)]
+pub(crate) enum Drafting {
+    /// The model was asked.
+    Done {
+        run: RunId,
+        result: Box<AnalysisResult>,
+        tokens: Tokens,
+    },
+    /// The step failed, was refused or did not start; in words.
+    Failed(String),
+}
+
+impl Drafting {
+    /// How the analysis of a run ended; `None` for a run without one.
+    pub(crate) fn of(run: &Run) -> Option<Self> {
+        let step = &analysis_step(run.graph())?.id;
+        let output = run.outputs().get(step);
+        let read = output.map(AnalysisResult::deserialize);
+        Some(match (read, run.state_of(step)) {
+            (Some(Ok(result)), _) => Self::Done {
+                run: run.id().clone(),
+                result: Box::new(result),
+                tokens: run.tokens(),
+            },
+            (Some(Err(error)), _) => Self::Failed(format!("it cannot be read: {error}")),
+            (None, Some(StepState::Failed { failure })) => Self::Failed(failure.message.clone()),
+            (None, _) => Self::Failed("it was not begun".to_owned()),
+        })
+    }
+
+    /// What the model contributed, if it did.
+    pub(crate) fn result(&self) -> Option<&AnalysisResult> {
+        match self {
+            Self::Done { result, .. } => Some(result),
+            Self::Failed(_) => None,
+        }
+    }
+}
+
+/// The arguments of the step: whatever else it needs is read from the runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct AnalysisOrder {
+    /// The request's words.
+    question: String,
+    /// The tier that it is answered on.
+    #[serde(default)]
+    tier: Tier,
+    /// The runs whose results are analysed; the step's own where it names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<RunId>,
+}
+
+impl AnalysisOrder {
+    /// Of a request, over the results of these runs.
+    pub(crate) fn new(asked: &Asked, runs: Vec<RunId>) -> Self {
+        Self {
+            question: asked.request.input.to_string(),
+            tier: asked.tier(),
+            runs,
+        }
+    }
+
+    /// As arguments of a step.
+    ///
+    /// # Errors
+    /// `internal`, for none that there is.
+    pub(crate) fn arguments(&self) -> Result<Map<String, Value>, EngineError> {
+        let doing = "ordering an analysis";
+        match serde_json::to_value(self) {
+            Ok(Value::Object(arguments)) => Ok(arguments),
+            Ok(_) => Err(EngineError::internal(doing, "it is no object")),
+            Err(error) => Err(EngineError::internal(doing, error)),
+        }
+    }
+}
+
+/// An analysis that is about to be carried out.
+#[derive(Debug)]
+pub(crate) struct AnalysisWork {
+    caller: Caller,
+    order: AnalysisOrder,
+    /// The rules of the guardrails that bear on the run, by id.
+    guardrails: BTreeMap<String, String>,
+    timeout: Duration,
+    /// The same for every attempt.
+    key: String,
+    progress: Progress,
+}
+
+impl AnalysisWork {
+    /// What the analysis of a run is given, at the moment at which it begins.
+    pub(crate) fn new(
+        workspace: &Workspace,
+        run: &Run,
+        call: &ExactCall,
+        timeout: Duration,
+    ) -> Result<Self, StepFailure> {
+        let arguments = Value::Object(call.parameters.clone());
+        let mut order = AnalysisOrder::deserialize(arguments).map_err(|error| {
+            let message = format!("the analysis cannot be read: {error}");
+            failure(ErrorKind::InputError, ErrorCode::InvalidParameters, message)
+        })?;
+        if order.runs.is_empty() {
+            order.runs.push(run.id().clone());
+        }
+        let guardrails = workspace.guardrails.iter().map(|resolved| {
+            let document = resolved.found.document();
+            (document.guardrail_id.to_string(), document.rule.to_string())
+        });
+        Ok(Self {
+            caller: Caller {
+                tenant: workspace.tenant.clone(),
+                user: run.by().clone(),
+                role: run.role(),
+                tier: order.tier,
+                catalogue: CatalogueRole::of(run.role()),
+                agent_skills: SkillGrants::default(),
+                scopes: AccessScopes::All,
+                credential: CredentialId::Local,
+                makers: run.askers(),
+            },
+            guardrails: guardrails.collect(),
+            timeout: timeout.min(Duration::from_millis(ANALYSIS_TIME as u64)),
+            key: run.idempotency_key(&call.step),
+            progress: Progress::silent(),
+            order,
+        })
+    }
+
+    /// Tells this progress of each sentence that is kept.
+    pub(crate) fn tell(&mut self, progress: &Progress) {
+        self.progress = progress.clone();
+    }
+}
+
+/// The result of an analysis.
+#[derive(Debug)]
+pub(crate) struct AnalysisDone {
+    pub(crate) result: AnalysisResult,
+    pub(crate) tokens: Tokens,
+}
+
+impl Engine {
+    /// The route that an analysis of this skill would ask, where the tenant has it.
+    pub(crate) fn analysis_model<'s>(
+        &self,
+        tenant: &TenantId,
+        skill: &'s Skill,
+    ) -> Option<&'s AnalysisModel> {
+        let model = skill.model()?;
+        let has_route = self.models().routes(tenant).contains_key(&model.route);
+        has_route.then_some(model)
+    }
+
+    /// Carries an analysis out. A model that cannot read as much is shown less.
+    pub(crate) async fn carry_analysis_out(
+        &self,
+        work: AnalysisWork,
+        cancel: &CancellationToken,
+    ) -> Result<AnalysisDone, StageFailed> {
+        let cases = self.cases(&work).await?;
+        let passages = self.passages_for(&work, &cases).await;
+        let mut tokens = Tokens::default();
+        for extent in prompt::EXTENTS {
+            let material = Material::of(self, &work, &cases, &passages, extent.data);
+            if material.citable.is_empty() {
+                return Ok(nothing(tokens));
+            }
+            let Some(prompt) = Prompt::of(&work, &cases, &material, extent) else {
+                return Ok(nothing(tokens));
+            };
+            match self
+                .ask_analyst(&work, &cases, &material, prompt, cancel)
+                .await
+            {
+                Ok(done) => {
+                    return Ok(AnalysisDone {
+                        tokens: tokens.and(done.tokens),
+                        ..done
+                    });
+                }
+                Err(failed) if is_too_long(&failed) => tokens = tokens.and(failed.tokens),
+                Err(failed) => {
+                    return Err(StageFailed {
+                        failure: failed.failure(),
+                        tokens: tokens.and(failed.tokens),
+                    });
+                }
+            }
+        }
+        let message = "the model cannot read as much as the smallest part of the results";
+        Err(StageFailed {
+            failure: failure(ErrorKind::ResourceError, ErrorCode::TooLarge, message),
+            tokens,
+        })
+    }
+
+    /// Asks until a draft holds something that its citations support, and takes the last one as it is.
+    async fn ask_analyst(
+        &self,
+        work: &AnalysisWork,
+        cases: &[Case],
+        material: &Material,
+        prompt: Prompt,
+        cancel: &CancellationToken,
+    ) -> Result<AnalysisDone, DraftFailure> {
+        let listener = Telling::new(&material.citable, &work.progress);
+        let (mut drafts, mut dropped) = (0, DroppedCounts::default());
+        let stating = stating(cases).map(|case| &case.skill);
+        let make = |draft: AnalysisDraft| {
+            drafts += 1;
+            let (mut result, wrong) = material.citable.accepted(draft, stating);
+            dropped.include(&result.dropped);
+            if result.is_empty() && !wrong.is_empty() && drafts <= MAX_REPAIRS {
+                return Err(wrong);
+            }
+            result.dropped = dropped;
+            result.ranking.retain(|id| material.may_be_ranked(id));
+            Ok(result)
+        };
+        let models = self.models();
+        let request = prompt.request;
+        let asked = drafted(&**models, request, &listener, make, |_| Vec::new(), cancel);
+        let Drafted {
+            made: mut result,
+            model,
+            tokens,
+        } = asked.await?;
+        listener.tell_rest(&result.sentences);
+        result.model = Some(model);
+        Ok(AnalysisDone { result, tokens })
+    }
+}
+
+/// The skill and results whose findings the model states: one without rules that lets it answer, and that is alone.
+fn stating(cases: &[Case]) -> Option<&Case> {
+    match cases {
+        [case] if !case.skill.has_rules() && case.may(AnalysisDuty::Answer) => Some(case),
+        _ => None,
+    }
+}
+
+fn is_too_long(failed: &DraftFailure) -> bool {
+    match &failed.cause {
+        DraftFailureCause::Model(found) => found.fault == ModelFault::ContextTooLong,
+        DraftFailureCause::Wrong(_) => false,
+    }
+}
+
+fn nothing(tokens: Tokens) -> AnalysisDone {
+    AnalysisDone {
+        result: AnalysisResult::default(),
+        tokens,
+    }
+}
+
+/// The route that a skill names.
+pub(crate) fn route_of(skill: &Skill) -> Option<&Label> {
+    skill.model().map(|model| &model.route)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Tells of each sentence while the draft comes in, once its citations were checked. A draft that fails has told of
+//! sentences that hold all the same: each was checked.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use charter_domain::answer::{CitableSources, CitedSentence, SentenceStream};
+use charter_effects::ModelListener;
+
+use crate::requests::{Progress, ProgressEvent};
+
+/// Hears a draft and tells of its sentences, each once.
+pub(super) struct Telling<'a> {
+    citable: &'a CitableSources,
+    progress: &'a Progress,
+    heard: Mutex<Heard>,
+}
+
+#[derive(Default)]
+struct Heard {
+    stream: SentenceStream,
+    told: BTreeSet<String>,
+}
+
+impl<'a> Telling<'a> {
+    pub(super) fn new(citable: &'a CitableSources, progress: &'a Progress) -> Self {
+        Self {
+            citable,
+            progress,
+            heard: Mutex::default(),
+        }
+    }
+
+    /// Tells of the sentences that were kept and not heard.
+    pub(super) fn tell_rest(&self, sentences: &[CitedSentence]) {
+        let mut heard = self.heard();
+        for sentence in sentences {
+            self.tell(&mut heard.told, sentence.clone());
+        }
+    }
+
+    fn tell(&self, told: &mut BTreeSet<String>, sentence: CitedSentence) {
+        if told.insert(sentence.text.clone()) {
+            self.progress.tell(ProgressEvent::Sentence {
+                text: sentence.text,
+                evidence_ids: sentence.evidence_ids,
+                finding_ids: sentence.finding_ids,
+            });
+        }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ModelListener for Telling<'_> {
+    fn begins(&self) {
+        self.heard().stream.restart();
+    }
+
+    fn hears(&self, piece: &str) {
+        let mut heard = self.heard();
+        for drafted in heard.stream.push(piece) {
+            if let Ok(sentence) = self.citable.sentence(&drafted) {
+                self.tell(&mut heard.told, sentence);
+            }
+        }
+    }
+}

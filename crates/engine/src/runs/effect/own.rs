@@ -1,0 +1,197 @@
+//! Steps that this server carries out itself, in place of a tool: stages of missions, and the analysis of results. The
+//! gate was asked and the beginning journaled as for any call.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::policy::RunKind;
+use charter_contract::catalogue::stage::Stage;
+use charter_contract::catalogue::tool::{Implementation, Tool};
+use charter_contract::error_code::ErrorCode;
+use charter_domain::approval::ExactCall;
+use charter_domain::graph::{Growth, Step};
+use charter_domain::run::{ErrorKind, Pin, ResultSource, Run, StepFailure, Tokens, Yield};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{PinnedTool, Prepared, StepEnd, Workspace, failure, refused, still_approved, timeout};
+use crate::Engine;
+use crate::analysis::AnalysisWork;
+use crate::missions::{StageFailed, StageWork};
+use crate::outputs::admit;
+use crate::requests::Progress;
+use crate::runs::room::RunRoom;
+
+/// What this server carries out itself.
+#[derive(Debug)]
+pub(super) enum Own {
+    /// A stage of a mission.
+    Stage(Box<StageWork>),
+    /// The analysis of results.
+    Analysis(Box<AnalysisWork>),
+}
+
+impl Own {
+    pub(super) fn tell(&mut self, progress: &Progress) {
+        match self {
+            Self::Stage(_) => {}
+            Self::Analysis(work) => work.tell(progress),
+        }
+    }
+}
+
+/// What came of it.
+struct OwnDone {
+    output: Value,
+    growth: Growth,
+    /// What the new steps call, in the version that is pinned for them.
+    tools: Vec<(Pin, PinnedTool)>,
+    tokens: Tokens,
+}
+
+/// The stage of a mission that a tool carries out.
+fn stage_of(tool: &Tool) -> Option<Stage> {
+    match &tool.implementation {
+        Some(Implementation::Stage { stage }) => Some(*stage),
+        Some(
+            Implementation::Script { .. }
+            | Implementation::Http { .. }
+            | Implementation::Builtin { .. }
+            | Implementation::Analysis {}
+            | Implementation::Mcp { .. },
+        )
+        | None => None,
+    }
+}
+
+fn analyses(tool: &Tool) -> bool {
+    matches!(tool.implementation, Some(Implementation::Analysis {}))
+}
+
+impl Workspace {
+    /// Whether results may be put into words in a run of this kind.
+    fn is_analysed(&self) -> bool {
+        matches!(self.kind, RunKind::Skill | RunKind::Analysis)
+    }
+
+    /// Whether the server itself does the work of a tool in a run of this kind. Such a tool is internal, and allowed
+    /// here.
+    pub(in crate::runs) fn carries_out(&self, tool: &Tool) -> bool {
+        (self.desk.is_some() && stage_of(tool).is_some()) || (self.is_analysed() && analyses(tool))
+    }
+
+    /// What a step is given that this server carries out itself.
+    pub(super) fn own_work(
+        &self,
+        run: &Run,
+        step: &Step,
+        tool: &Tool,
+        call: &ExactCall,
+    ) -> Result<Option<Own>, StepFailure> {
+        if let (Some(desk), Some(stage)) = (&self.desk, stage_of(tool)) {
+            let key = run.idempotency_key(&step.id);
+            let work = StageWork::new(desk, run, stage, &call.parameters, key)?;
+            return Ok(Some(Own::Stage(Box::new(work))));
+        }
+        if self.is_analysed() && analyses(tool) {
+            let work = AnalysisWork::new(self, run, call, timeout(step, tool))?;
+            return Ok(Some(Own::Analysis(Box::new(work))));
+        }
+        Ok(None)
+    }
+}
+
+impl Prepared {
+    /// Carries out what this server does itself.
+    pub(super) async fn carry_out(
+        mut self,
+        own: Own,
+        engine: &Arc<Engine>,
+        room: &Arc<RunRoom>,
+        cancel: CancellationToken,
+    ) -> StepEnd {
+        let step = self.call.step.clone();
+        let began = engine.now();
+        let approved_until = self.approved_until;
+        let may_begin = self.has_changed(engine, room, &cancel).await;
+        let may_begin = may_begin.and_then(|()| still_approved(approved_until, engine.now()));
+        let done = match may_begin {
+            Ok(()) => {
+                let _resting = engine.drivers().rests(&self.call.run_id);
+                own.done(engine, &cancel).await
+            }
+            Err(failure) => Err(failure.into()),
+        };
+        match done.and_then(admitted) {
+            Ok(done) => {
+                let (pins, tools) = done.tools.into_iter().unzip();
+                StepEnd::Succeeded {
+                    step,
+                    output: done.output,
+                    source: ResultSource::Fresh,
+                    duration_ms: engine.milliseconds_since(began),
+                    brings: Box::new(Yield {
+                        tokens: done.tokens,
+                        growth: done.growth,
+                        pins,
+                    }),
+                    tools,
+                    memory: None,
+                }
+            }
+            Err(StageFailed { failure, tokens }) => StepEnd::Failed {
+                step,
+                failure,
+                tokens,
+            },
+        }
+    }
+}
+
+impl Own {
+    async fn done(
+        self,
+        engine: &Arc<Engine>,
+        cancel: &CancellationToken,
+    ) -> Result<OwnDone, StageFailed> {
+        match self {
+            Self::Stage(work) => {
+                let done = engine.carry_stage_out(*work, cancel).await?;
+                Ok(OwnDone {
+                    output: written(&done.output)?,
+                    growth: done.growth,
+                    tools: done.tools,
+                    tokens: done.tokens,
+                })
+            }
+            Self::Analysis(work) => {
+                let done = engine.carry_analysis_out(*work, cancel).await?;
+                Ok(OwnDone {
+                    output: written(&done.result)?,
+                    growth: Growth::default(),
+                    tools: Vec::new(),
+                    tokens: done.tokens,
+                })
+            }
+        }
+    }
+}
+
+fn written(output: &impl Serialize) -> Result<Value, StageFailed> {
+    serde_json::to_value(output).map_err(|error| {
+        let code = ErrorCode::Internal;
+        StageFailed::from(failure(ErrorKind::SystemError, code, error.to_string()))
+    })
+}
+
+/// What may become a part of the journal. What a stage adds to the plan becomes a part of the same event.
+fn admitted(done: OwnDone) -> Result<OwnDone, StageFailed> {
+    let admitted = admit(&done.output).and_then(|_| admit(&json!(done.growth)));
+    match admitted {
+        Ok(_) => Ok(done),
+        Err(much) => Err(StageFailed {
+            failure: refused(format!("what the stage made {much}")),
+            tokens: done.tokens,
+        }),
+    }
+}
