@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::config::Config;
 use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
-use crate::terminal;
+use crate::{messages, terminal};
 
 /// Ask a question and see the answer.
 #[derive(Debug, Args)]
@@ -47,7 +47,10 @@ pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyho
 async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
     let bar = terminal::spinner("routing");
     let answer = client
-        .ask(&request(command)?, |event| bar.set_message(said(event)))
+        .ask(&request(command)?, |event| match sentence(event) {
+            Some(sentence) => bar.suspend(|| messages::say(sentence)),
+            None => bar.set_message(said(event)),
+        })
         .await;
     bar.finish_and_clear();
     answer
@@ -83,6 +86,12 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
         bail!("the question is empty");
     }
     Ok(request)
+}
+
+/// A sentence of the answer, which is shown as it comes.
+fn sentence(event: &Value) -> Option<&str> {
+    let is_sentence = event["stage"].as_str() == Some("sentence");
+    event["text"].as_str().filter(|_| is_sentence)
 }
 
 /// A progress event in a few words.

@@ -437,3 +437,25 @@ fn b000_12_a_generated_document_belongs_to_its_agent() {
     assert_eq!(owner.document().agent_id.as_ref(), "domain.vaults.keeper");
     assert_eq!(view.owner_of("vaults.rotate"), None);
 }
+
+/// What registered playbooks of an agent's domain advise is known where a change is drafted; that of others is not.
+#[test]
+fn a_boundary_has_the_hints_of_its_domains_playbooks() {
+    let of = |id: &str, domain: &str, status: &str, hint: &str| {
+        let playbook = json!({
+            "playbook_id": id, "name": "N", "domain": domain, "trigger_conditions": ["t"], "status": status,
+            "approach_hints": [hint],
+            "steps": [{"step_id": "turn", "type": "write", "tool_id": "vault.lock", "on_failure": "stop"}],
+            "safety": {"safety_class": "supervised"},
+        });
+        stored(DocumentKind::Playbook, &playbook)
+    };
+    let view = view(vec![
+        of("vaults.seal", "vaults", "active", "seal from the inside"),
+        of("vaults.old", "vaults", "inactive", "never mind"),
+        of("mails.send", "mails", "active", "be brief"),
+    ]);
+    let boundary = boundary_in(&view);
+    let hints: Vec<&str> = boundary.hints().iter().map(|hint| hint.as_str()).collect();
+    assert_eq!(hints, ["seal from the inside"]);
+}

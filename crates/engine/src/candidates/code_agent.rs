@@ -218,3 +218,68 @@ fn schema(tools: &[&Tool]) -> Map<String, Value> {
     .into_iter()
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::catalogue::DocumentKind;
+    use charter_contract::catalogue::vocabulary::Role;
+    use charter_contract::ids::PackageName;
+    use charter_contract::scope::Scope;
+    use charter_domain::candidate::{Boundary, Words};
+    use charter_domain::catalogue::{Layer, Origin, View};
+
+    use super::*;
+
+    fn brief(wanted: Wanted) -> Brief {
+        let origin = Arc::new(Origin {
+            scope: Scope::Global,
+            package: PackageName::parse("p").unwrap(),
+            version: "1".to_owned(),
+        });
+        let mut layer = Layer::default();
+        for (kind, document) in [
+            (
+                DocumentKind::Agent,
+                json!({
+                    "agent_id": "domain.vaults.keeper", "name": "k", "display_name": "K", "agent_type": "domain",
+                    "domain": "vaults", "capabilities": ["keep vaults"], "skill_refs": [],
+                }),
+            ),
+            (
+                DocumentKind::Playbook,
+                json!({
+                    "playbook_id": "vaults.seal", "name": "Seal", "domain": "vaults", "trigger_conditions": ["t"],
+                    "approach_hints": ["seal from the inside"],
+                    "steps": [{"step_id": "s", "type": "write", "tool_id": "vault.lock", "on_failure": "stop"}],
+                    "safety": {"safety_class": "supervised"},
+                }),
+            ),
+        ] {
+            let document = Document::from_stored(kind, &document.to_string()).unwrap();
+            layer.insert(document, Arc::clone(&origin), String::new());
+        }
+        let view = View {
+            global: Arc::new(layer),
+            tenant: Arc::default(),
+        };
+        let agent = view.agent("domain.vaults.keeper").unwrap();
+        Brief {
+            words: Words::of("seal the vault").unwrap(),
+            wanted,
+            boundary: Boundary::of(agent.document(), &view, Role::Operator),
+            near: Vec::new(),
+        }
+    }
+
+    /// Hints of playbooks are advice on changes, and instructions of registered documents.
+    #[test]
+    fn the_hints_of_playbooks_are_given_where_a_change_is_drafted() {
+        let task_of = |wanted| {
+            let route = Label::parse(ROUTE).unwrap();
+            let tenant = TenantId::parse("acme").unwrap();
+            request(route, &tenant, &brief(wanted)).unwrap().task
+        };
+        assert!(task_of(Wanted::Change).ends_with("\n- seal from the inside"));
+        assert!(!task_of(Wanted::Read).contains("seal"));
+    }
+}

@@ -249,6 +249,7 @@ fn words(event: &ProgressEvent) -> String {
         ProgressEvent::Analysed {
             skill, findings, ..
         } => format!("{skill}: {findings} finding(s)."),
+        ProgressEvent::Sentence { text, .. } => text.clone(),
     }
 }
 

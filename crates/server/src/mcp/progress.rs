@@ -152,5 +152,6 @@ fn said(event: &ProgressEvent) -> String {
         } => {
             format!("{skill}: {findings} findings, {evidence} evidence records")
         }
+        ProgressEvent::Sentence { text, .. } => text.clone(),
     }
 }
