@@ -42,7 +42,7 @@ const MOST_STATED: usize = 50;
 const SYSTEM: &str = "You put the results of tools into words for the person who asked a question. The data holds the \
     question, the results as `evidence`, and where there are rules the `findings` of the rules with their `totals`. \
     Use nothing else. Every sentence cites in `cites` the ids of what it rests on, such as f1 or e2. Name a number, an \
-    id or a name only if it stands in what the sentence cites, written as it is there. A sentence that does not is \
+    id or a name only if it occurs in what the sentence cites, written as it is there. A sentence that does not is \
     thrown away. Write plain English, one statement in a sentence, without links and markup, and without the ids of \
     the data. Findings and their severity are facts: they are shown beside your sentences, so do not list them again.";
 
@@ -114,14 +114,15 @@ fn task(work: &AnalysisWork, cases: &[Case], material: &Material) -> String {
              id that the evidence has for it.",
         );
     }
+    // Rules come first: a task that is too long loses hints.
+    let rules = work.guardrails.values().map(String::as_str);
+    list(&mut task, "Rules that bear on it:", rules);
     let hints = cases.iter().flat_map(|case| &case.skill.approach_hints);
     list(
         &mut task,
         "Hints of the skills:",
         hints.map(|hint| hint.as_str()),
     );
-    let rules = work.guardrails.values().map(String::as_str);
-    list(&mut task, "Rules that bear on it:", rules);
     task.truncate(task.floor_char_boundary(PROMPT_BYTES));
     task
 }

@@ -41,8 +41,12 @@ impl Found {
         let ranking: Vec<FindingId> = result.ranking.iter().map(stands_for).collect();
         ranked(&mut findings, &ranking, LISTED);
         let sentences = result.sentences.iter().map(|sentence| {
-            let mut cited: Vec<FindingId> = sentence.finding_ids.iter().map(stands_for).collect();
-            cited.dedup();
+            let mut cited: Vec<FindingId> = Vec::with_capacity(sentence.finding_ids.len());
+            for finding in sentence.finding_ids.iter().map(stands_for) {
+                if !cited.contains(&finding) {
+                    cited.push(finding);
+                }
+            }
             CitedSentence {
                 finding_ids: cited,
                 ..sentence.clone()
