@@ -80,11 +80,10 @@ async fn the_results_of_several_skills_are_analysed_together() {
     assert_eq!(analysis["run_id"], json!(runs[2]));
     let shown = rig.engine.show_run(&person("ann"), &runs[2]).await.unwrap();
     assert_eq!(shown.state.steps.len(), 1);
-    let named = rig.engine.request_runs(
-        &person("ann"),
-        &"req-01930000-0000-7000-8000-000000000001".parse().unwrap(),
-    );
-    assert_eq!(named.await.unwrap(), runs);
+    let request = RequestId::parse("req-01930000-0000-7000-8000-000000000001").unwrap();
+    let ann = person("ann");
+    let named = rig.engine.request_runs(&ann, &request).await;
+    assert_eq!(named.unwrap(), runs);
 }
 
 #[tokio::test(flavor = "multi_thread")]
