@@ -237,7 +237,7 @@ pub struct Question<'a> {
     pub parameters: &'a Map<String, Value>,
     /// Whether the step may write: what only reads may use readonly tools only (B000-11).
     pub may_write: bool,
-    /// Whether the step is a stage of a mission: what is for the server's own use is what it calls.
+    /// Whether the server itself carries the step out, as a stage of a mission or an analysis: its tool may be internal.
     pub stage: bool,
     /// Whether nothing is to be changed.
     pub dry_run: bool,
