@@ -67,14 +67,6 @@ impl Drafting {
             (None, _) => Self::Failed("it was not begun".to_owned()),
         })
     }
-
-    /// What the model contributed, if it did.
-    pub(crate) fn result(&self) -> Option<&AnalysisResult> {
-        match self {
-            Self::Done { result, .. } => Some(result),
-            Self::Failed(_) => None,
-        }
-    }
 }
 
 /// The arguments of the step: whatever else it needs is read from the runs.

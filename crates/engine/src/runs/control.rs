@@ -250,7 +250,7 @@ impl Engine {
             return Ok(false);
         }
         let pinned = self.pinned_by(tenant, run).await?;
-        Ok(pinned.workspace.leaves_evidence())
+        Ok(pinned.workspace.leaves_evidence(self))
     }
 
     /// Decides and appends what follows; the lease is given back with it. The run as it then stands.
