@@ -241,7 +241,7 @@ impl Engine {
         let stating = stating(cases).map(|case| &case.skill);
         let make = |draft: AnalysisDraft| {
             drafts += 1;
-            let (mut result, wrong) = material.citable.accepted(draft, stating);
+            let (mut result, wrong) = material.citable.accepted(&draft, stating);
             dropped.include(&result.dropped);
             if result.is_empty() && !wrong.is_empty() && drafts <= MAX_REPAIRS {
                 return Err(wrong);

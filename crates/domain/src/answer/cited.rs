@@ -157,7 +157,7 @@ impl CitableSources {
     #[must_use]
     pub fn accepted(
         &self,
-        draft: AnalysisDraft,
+        draft: &AnalysisDraft,
         stating: Option<&Skill>,
     ) -> (AnalysisResult, Vec<String>) {
         let mut kept = Acceptance::default();

@@ -165,7 +165,7 @@ fn a_draft_is_kept_in_parts_and_the_rest_is_counted() {
         "ranking": ["f2", "f7", "f1", "f2"],
         "findings": [{"severity": "critical", "resource_type": "gate", "resource_id": "g-7", "cites": ["e1"]}],
     });
-    let (kept, wrong) = citable().accepted(serde_json::from_value(draft).unwrap(), None);
+    let (kept, wrong) = citable().accepted(&serde_json::from_value(draft).unwrap(), None);
     assert_eq!(kept.sentences.len(), 1);
     let values = BTreeMap::from([("impact".to_owned(), "Anyone reaches g-7.".to_owned())]);
     assert_eq!(kept.values, BTreeMap::from([(finding_id(FIRST), values)]));
@@ -199,7 +199,7 @@ fn a_stated_finding_is_about_what_its_evidence_shows() {
             "values": {"owner": owner}, "cites": cites,
         }]});
         let draft = serde_json::from_value(draft).unwrap();
-        citable().accepted(draft, Some(&skill())).0
+        citable().accepted(&draft, Some(&skill())).0
     };
     let kept = stated("g-7", "Rosa", &["e1"]);
     let [finding] = &kept.findings[..] else {
