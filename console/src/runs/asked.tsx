@@ -22,6 +22,11 @@ export function Asked({ run }: { run: RunShown }) {
           {note}
         </Alert>
       ))}
+      {(run.unproven ?? []).length > 0 && (
+        <Alert variant="light" color="yellow" p="xs">
+          No page shows the results of {(run.unproven ?? []).join(", ")}, so they left no evidence.
+        </Alert>
+      )}
       {(run.approach_hints ?? []).length > 0 && (
         <Section title="Hints of the playbook">
           <List spacing="xs">

@@ -31,7 +31,7 @@ pub(crate) enum Runs {
         /// Where they stand: a status such as `awaiting_approval`, `open` for all that have not ended, or `ended`.
         #[arg(long)]
         status: Option<String>,
-        /// What started them: `skill`, `playbook`, `plan`, `mission` or `rollback`.
+        /// What started them: `skill`, `playbook`, `plan`, `mission`, `rollback` or `analysis`.
         #[arg(long)]
         origin: Option<String>,
         /// What their titles have in them, in whatever case.
@@ -190,6 +190,12 @@ pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value
             let notes = shown["notes"].as_array().into_iter().flatten();
             for note in notes.filter_map(Value::as_str) {
                 messages::say(&format!("note: {note}"));
+            }
+            let unproven = shown["unproven"].as_array().into_iter().flatten();
+            for tool in unproven.filter_map(Value::as_str) {
+                messages::say(&format!(
+                    "note: no page shows the result of {tool}, so it left no evidence"
+                ));
             }
             return Ok(shown);
         }
