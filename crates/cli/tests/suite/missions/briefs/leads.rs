@@ -11,7 +11,7 @@ use crate::packages::Package;
 
 /// The package of leads over a CRM, whose change is not preceded by another look at the lead.
 fn without_a_second_look() -> Package {
-    let mut package = Package::new("crm-leads", "0.2.0", "global");
+    let mut package = Package::new("crm-leads", "0.3.0", "global");
     let root = project().join("packages/crm-leads");
     for folder in std::fs::read_dir(&root).unwrap() {
         let folder = folder.unwrap().path();
