@@ -271,7 +271,8 @@ fn b000_18_a_killed_write_is_not_repeated_without_asking() {
 #[track_caller]
 fn check_result(ann: &Api, asked: &Value, answer: &Value) {
     let id = asked["id"].as_str().unwrap();
-    let shown = ann.get(&format!("/v1/requests/{id}")).expect(200);
+    let path = format!("/v1/requests/{id}");
+    let shown = ann.get(&path).expect(200);
     assert_eq!(shown["answer"]["id"], answer["id"]);
     assert_eq!(shown["answer"]["content"], answer["content"]);
     let result = &shown["result"];
@@ -292,6 +293,11 @@ fn check_result(ann: &Api, asked: &Value, answer: &Value) {
         (&json!("completed"), &json!([change]), &json!([])),
         "{result:#}"
     );
+    let streamed = ann.follow(&path);
+    let streamed: Vec<String> = streamed
+        .filter_map(|line| Some(line.strip_prefix("event: ")?.to_owned()))
+        .collect();
+    assert_eq!(streamed, ["response", "result"]);
     // The same request again gets the newest.
     assert_eq!(ann.ask(asked).expect(200)["id"], result["id"]);
     let task = tasks::when(ann, id, "completed");
