@@ -2,6 +2,7 @@
 
 mod alone;
 mod gated;
+mod packages;
 mod rig;
 mod several;
 

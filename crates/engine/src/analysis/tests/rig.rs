@@ -18,13 +18,17 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::tests::person;
+use crate::caller::tests::{caller, person};
 use crate::{
-    Engine, EngineError, EvidenceKey, Mode, Ports, Progress, ProgressEvent, RandomIds, Settings,
+    Engine, EngineError, EvidenceKey, Mode, Ports, Progress, ProgressEvent, RandomIds, Role,
+    Settings,
 };
 
 /// The route that the skills name.
 const ROUTE: &str = "tier_fast";
+
+/// The route that the packages which come with Charter name.
+const ROUTE_OF_PACKAGES: &str = "analysis";
 
 /// The words that lead to both `reliability.gates` and `reliability.fence`.
 pub(super) const BROAD: &str = "which gates of the yard are unlocked tonight";
@@ -210,21 +214,38 @@ impl Rig {
         ];
         let outputs = outputs.map(|(tool, output)| (tool.to_owned(), output));
         let models = Arc::<ScriptedModels>::clone(models);
-        let rig = Self::open(dir, models, Yard(outputs.into()), settings).await;
-        let (ann, package) = (person("ann"), package(&rail(enforcement)));
-        let registered = rig.engine.register_package(&ann, package, Mode::Apply);
-        registered.await.unwrap();
+        let tools = Arc::new(Yard(outputs.into()));
+        let rig = Self::open(dir, models, tools, settings).await;
+        rig.register(package(&rail(enforcement))).await;
         rig
     }
 
-    async fn open(dir: TempDir, models: Arc<dyn Models>, tools: Yard, settings: Settings) -> Self {
+    /// Over other tools, without a package.
+    pub(super) async fn over(models: &Arc<ScriptedModels>, tools: Arc<dyn ToolRunner>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let models = Arc::<ScriptedModels>::clone(models);
+        Self::open(dir, models, tools, Settings::default()).await
+    }
+
+    pub(super) async fn register(&self, package: PackageBundle) {
+        let admin = caller("root", Role::Admin);
+        let registered = self.engine.register_package(&admin, package, Mode::Apply);
+        registered.await.unwrap();
+    }
+
+    async fn open(
+        dir: TempDir,
+        models: Arc<dyn Models>,
+        tools: Arc<dyn ToolRunner>,
+        settings: Settings,
+    ) -> Self {
         let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
         let store = Arc::new(store);
         let ports = Ports {
             store: Arc::<SqliteStore>::clone(&store),
             embedder: None,
             skill_index: None,
-            tools: Arc::new(tools),
+            tools,
             imports: charter_effects::Imports::none(),
             sources: Arc::new(charter_effects::NoSources),
             models,
@@ -247,7 +268,8 @@ impl Rig {
         store.close().await.unwrap();
         drop(store);
         let models = Arc::new(charter_effects::NoModels);
-        Self::open(dir, models, Yard(BTreeMap::new()), Settings::default()).await
+        let tools = Arc::new(Yard(BTreeMap::new()));
+        Self::open(dir, models, tools, Settings::default()).await
     }
 
     /// Asks a skill.
@@ -287,17 +309,20 @@ impl Rig {
     }
 }
 
-/// Models that answer by this script, on the route that the skills name.
+/// Models that answer by this script, on the routes that skills name.
 pub(super) fn models(
     script: impl Fn(&ModelRequest, usize) -> Result<Value, ModelFailure> + Send + Sync + 'static,
 ) -> Arc<ScriptedModels> {
-    let route = ModelRoute {
-        target: "scripted/script".parse().unwrap(),
-        set_by: SetBy::Server,
-        key: None,
-        key_of: SetBy::Server,
-    };
-    let routes = BTreeMap::from([(Label::parse(ROUTE).unwrap(), route)]);
+    let routes = [ROUTE, ROUTE_OF_PACKAGES].map(|name| {
+        let route = ModelRoute {
+            target: "scripted/script".parse().unwrap(),
+            set_by: SetBy::Server,
+            key: None,
+            key_of: SetBy::Server,
+        };
+        (Label::parse(name).unwrap(), route)
+    });
+    let routes = BTreeMap::from(routes);
     Arc::new(ScriptedModels::new(script).with_routes(routes))
 }
 
