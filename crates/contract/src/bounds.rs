@@ -187,6 +187,10 @@ bounds! {
     LINK_STEPS = 2_000_000, Steps;
     /// Parameters that one document declares in one list.
     PARAMETERS = 1_000, Count;
+    /// Words that one parameter declares for its allowed values.
+    SYNONYMS = 1_000, Count;
+    /// The beginning of a request's text in which values of parameters are looked for.
+    SENTENCE_BYTES = 16 * KIB, Bytes;
     /// Placeholders in one text, or in one argument of a step.
     PLACEHOLDERS = 10_000, Count;
     /// The state before or after a change in the result of a request; a larger one is left out, with a warning.

@@ -2,16 +2,16 @@
 //! be said of them without calling anything. Conversion to JSON Schema is in
 //! `agentic::tool_definition`; filling in values is the runtime's business.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::bounds::PARAMETERS;
+use crate::bounds::{PARAMETERS, SYNONYMS};
 use crate::foreign_schema::pattern_fault;
 use crate::text::ShortText;
-use crate::violation::Report;
+use crate::violation::{Report, pointer_segment};
 
 object_only!(Parameter);
 
@@ -86,6 +86,10 @@ pub struct Parameter {
     /// The only values allowed.
     #[serde(rename = "enum", default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Vec<Value>>,
+    /// Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
+    /// not (this project).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub synonyms: BTreeMap<String, Vec<ShortText>>,
     /// Regular expression that a string value must match as a whole or in part,
     /// as `pattern` does in JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,6 +180,7 @@ fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
             );
         }
     }
+    check_synonyms(parameter, pointer, report);
     if let Some(pattern) = &parameter.pattern {
         check_pattern(
             parameter.kind,
@@ -183,6 +188,39 @@ fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
             &format!("{pointer}/pattern"),
             report,
         );
+    }
+}
+
+/// Reports synonyms of what is no allowed value, and words that stand for two values.
+fn check_synonyms(parameter: &Parameter, pointer: &str, report: &mut Report) {
+    let allowed = parameter.allowed.as_deref().unwrap_or_default();
+    let named = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let mut known: BTreeSet<String> = allowed.iter().map(named).collect();
+    if parameter.kind == ParameterType::Boolean && parameter.allowed.is_none() {
+        known.extend([true, false].map(|value| value.to_string()));
+    }
+    let count: usize = parameter.synonyms.values().map(Vec::len).sum();
+    if count > SYNONYMS {
+        let message = format!("declares {count} synonyms; the limit SYNONYMS is {SYNONYMS}");
+        return report.meaning(format!("{pointer}/synonyms"), "maxItems", message);
+    }
+    let mut seen: BTreeSet<String> = known.iter().map(|value| value.to_lowercase()).collect();
+    for (value, words) in &parameter.synonyms {
+        let here = format!("{pointer}/synonyms/{}", pointer_segment(value));
+        if !known.contains(value) {
+            let message = format!("`{value}` is not one of the allowed values");
+            report.meaning(here.clone(), "enum", message);
+        }
+        for (at, word) in words.iter().enumerate() {
+            if !seen.insert(word.as_str().to_lowercase()) {
+                let message = format!("`{word}` is another value, or a synonym of one");
+                report.meaning(format!("{here}/{at}"), "unique", message);
+            }
+        }
     }
 }
 

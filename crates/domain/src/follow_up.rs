@@ -4,6 +4,7 @@
 //! text after the same questions always comes to the same. Knows no sessions and no routing.
 
 use charter_contract::parameter::Parameter;
+use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::parameters;
@@ -98,7 +99,7 @@ fn known(values: &[Value]) -> String {
     format!("it could be {}", values.join(" or "))
 }
 
-/// The parameters of a follow-up: what its text mentions, then what the question before it had.
+/// The parameters that a follow-up has from the question before it: those that its text does not state.
 ///
 /// "The other X" is the one value of X, among those of earlier questions (`seen`) and the declared
 /// default, that the last question did not have. Names that are not declared are left out.
@@ -110,14 +111,16 @@ pub fn take_over(
     last: &Map<String, Value>,
     seen: &[Map<String, Value>],
     text: &str,
+    now: Timestamp,
 ) -> Result<Map<String, Value>, WhichOther> {
-    let mut values = parameters::from_request(declared, &Map::new(), text);
+    let stated = parameters::read(declared, text, now).stated;
+    let mut values = Map::new();
     let words = words(text);
-    for parameter in declared {
+    for parameter in declared
+        .iter()
+        .filter(|parameter| !stated.contains_key(&parameter.name))
+    {
         let name = parameter.name.as_ref();
-        if values.contains_key(name) {
-            continue;
-        }
         let value = if names_another(&words, name) {
             Some(other(parameter, last.get(name), seen)?)
         } else {
@@ -215,13 +218,16 @@ mod tests {
         );
     }
 
+    fn now() -> Timestamp {
+        Timestamp::parse("2026-06-17T10:30:00Z").unwrap()
+    }
+
     #[test]
     fn b003_11_a_follow_up_keeps_what_it_does_not_replace() {
         let last = object(json!({"region": "eu-west-1", "account_id": "42", "gone": 1}));
-        let taken = take_over(&declared(), &last, &[], "and in eu-north-1?");
-        let expected = json!({"region": "eu-north-1", "account_id": "42"});
-        assert_eq!(taken, Ok(object(expected)));
-        let same = take_over(&declared(), &last, &[], "again please");
+        let taken = take_over(&declared(), &last, &[], "and in eu-north-1?", now());
+        assert_eq!(taken, Ok(object(json!({"account_id": "42"}))));
+        let same = take_over(&declared(), &last, &[], "again please", now());
         let expected = json!({"region": "eu-west-1", "account_id": "42"});
         assert_eq!(same, Ok(object(expected)));
     }
@@ -236,7 +242,7 @@ mod tests {
                 .iter()
                 .map(|region| object(json!({"region": region})))
                 .collect();
-            take_over(&declared(), &last, &seen, text).map(|taken| taken["region"].clone())
+            take_over(&declared(), &last, &seen, text, now()).map(|taken| taken["region"].clone())
         };
         assert_eq!(region(&[]), Ok(json!("us-east-1")), "the default");
         assert_eq!(
@@ -248,7 +254,8 @@ mod tests {
             two.to_string(),
             "which region is meant? it could be \"eu-north-1\" or \"us-east-1\""
         );
-        let account = take_over(&declared(), &last, &[], "and another account?").unwrap_err();
+        let account =
+            take_over(&declared(), &last, &[], "and another account?", now()).unwrap_err();
         assert_eq!(
             account.to_string(),
             "which account_id is meant? the session has named no other"

@@ -1,11 +1,14 @@
 //! Values for declared parameters: where they come from, and whether they fit.
 //!
-//! A tool call is checked against the tool's declaration before anything happens (B003-4). A
-//! skill's parameters come from the request: given outright, else mentioned in the text, else the
-//! declared default.
+//! A tool call is checked against the tool's declaration before anything happens (B003-4). The parameters of a skill or
+//! playbook come from the request: given outright, else stated by its words, else from its session, its context, a memory,
+//! the declared default or a model ([`Collected`]).
 
-mod mentions;
+mod context;
+mod memories;
 mod reply;
+mod sentence;
+mod sources;
 mod written;
 
 use std::collections::BTreeSet;
@@ -15,8 +18,10 @@ use charter_contract::parameter::Parameter;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-pub use mentions::from_request;
-pub use reply::from_reply;
+pub use memories::{MemoryText, Proposal, proposals};
+pub use reply::{Reply, from_reply};
+pub use sentence::{Misread, Reading, Stated, Unclear, Unread, read};
+pub use sources::{Bound, Collected, ValueSource, given_or_default};
 pub(crate) use written::{Misfit, misfits, misfits_exactly, misfits_with};
 
 /// One thing wrong with given values.
@@ -60,6 +65,9 @@ pub enum ParameterFault {
         /// The declared pattern.
         pattern: String,
     },
+    /// Words name a value and do not give it.
+    #[error("{0}")]
+    Unclear(Unclear),
 }
 
 /// Checks given values against a declaration and fills in defaults. `null` counts as not given.
@@ -107,7 +115,8 @@ pub fn bind_so_far(
         ParameterFault::Unknown { .. }
         | ParameterFault::Type { .. }
         | ParameterFault::NotAllowed { .. }
-        | ParameterFault::Pattern { .. } => None,
+        | ParameterFault::Pattern { .. }
+        | ParameterFault::Unclear(_) => None,
     });
     let names: BTreeSet<&str> = names.collect();
     let is_named = |parameter: &&Parameter| names.contains(parameter.called());
@@ -179,6 +188,14 @@ fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
 /// A pattern that does not compile was refused at registration, and matches nothing.
 fn matches(pattern: &str, text: &str) -> bool {
     Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+}
+
+/// Whether two parameters of one name take the same values.
+pub(crate) fn means_the_same(one: &Parameter, other: &Parameter) -> bool {
+    one.kind == other.kind
+        && one.default == other.default
+        && one.allowed == other.allowed
+        && one.pattern == other.pattern
 }
 
 /// Removes declared parameters that are `null`, because they count as absent. [`bind`] refuses undeclared parameters.

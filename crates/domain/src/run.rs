@@ -125,6 +125,7 @@ impl Run {
                 to,
                 parameters,
                 missing,
+                sources,
             } => {
                 self.may_be_given(&to)?;
                 Ok(RunEvent::ParametersGiven {
@@ -132,6 +133,7 @@ impl Run {
                     makers,
                     parameters,
                     missing,
+                    sources,
                 })
             }
             RunOrder::Confirm {

@@ -156,6 +156,8 @@ pub enum ModelStage {
     CodeAgent,
     /// The agent that puts the results of a request into words.
     AnalysisAgent,
+    /// The gateway, for values that a request leaves open.
+    Parameters,
     /// An operator who wants to know whether the route works.
     Probe,
 }
@@ -168,6 +170,7 @@ impl ModelStage {
             Self::Role(role) => role.as_str(),
             Self::CodeAgent => "code_agent",
             Self::AnalysisAgent => "analysis_agent",
+            Self::Parameters => "parameters",
             Self::Probe => "probe",
         }
     }

@@ -83,7 +83,9 @@ impl EngineError {
     /// Values that do not fit a declaration, all of them.
     #[must_use]
     pub(crate) fn parameters(of: &str, faults: &[ParameterFault]) -> Self {
-        let missing = |fault: &ParameterFault| matches!(fault, ParameterFault::Missing { .. });
+        let missing = |fault: &ParameterFault| {
+            matches!(fault, ParameterFault::Missing { .. } | ParameterFault::Unclear(_))
+        };
         let code = if faults.iter().any(missing) {
             ErrorCode::MissingParameters
         } else {
@@ -93,6 +95,7 @@ impl EngineError {
         let mut details = json!({"parameters": said});
         let names = faults.iter().filter_map(|fault| match fault {
             ParameterFault::Missing { name, .. } => Some(name.as_str()),
+            ParameterFault::Unclear(unclear) => Some(unclear.parameter.as_str()),
             ParameterFault::Unknown { .. }
             | ParameterFault::Type { .. }
             | ParameterFault::NotAllowed { .. }

@@ -16,6 +16,7 @@ mod follow;
 mod follow_up;
 mod guard;
 mod in_hand;
+mod parameters;
 mod progress;
 mod propose;
 mod respond;
@@ -57,6 +58,8 @@ pub(crate) struct Wishes {
     pub(crate) playbook_id: Option<charter_contract::ids::PlaybookId>,
     /// The tier to answer on.
     pub(crate) tier: Option<Tier>,
+    /// Whether a memory's value is used for a parameter that is missing, rather than proposed.
+    pub(crate) use_memory: bool,
     /// Which lenses to look in, for the flows of the reference library.
     pub(crate) rag_params: LensFilter,
 }

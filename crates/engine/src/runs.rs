@@ -31,6 +31,7 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
+use charter_contract::parameter::Parameter;
 use charter_domain::catalogue::{Entry, Found, Origin, View};
 use charter_domain::graph::{self, StepGraph};
 use charter_domain::guardrail::RequestTags;
@@ -186,11 +187,25 @@ impl Engine {
 #[derive(Debug)]
 pub(crate) struct PlannedSkill {
     pub(crate) found: Found<Skill>,
+    /// What it takes: its own parameters, and those that its tools need beside them.
+    pub(crate) parameters: Vec<Parameter>,
     pub(crate) graph: StepGraph,
     pub(crate) pins: Vec<Pin>,
 }
 
 impl Engine {
+    /// What a skill takes: its own parameters, and those that its tools need beside them.
+    ///
+    /// # Errors
+    /// `not_found`; `invalid_document` for a plan that cannot be compiled.
+    pub fn skill_parameters(
+        &self,
+        caller: &Caller,
+        skill: &SkillId,
+    ) -> Result<Vec<Parameter>, EngineError> {
+        self.planned_skill(caller, skill).map(|planned| planned.parameters)
+    }
+
     /// Compiles the plan of a skill that the caller sees and that its tier reaches.
     ///
     /// # Errors
@@ -206,13 +221,20 @@ impl Engine {
             .ok_or_else(|| unseen(&view, DocumentKind::Skill, skill.as_ref()))?;
         let served = skill_served(&view, found.document());
         caller.must_reach(served, "skill", skill.as_ref())?;
-        let graph = graph::from_skill(found.document()).map_err(|error| {
+        let wired = graph::wired(found.document(), &view);
+        let graph = graph::from_skill(&wired).map_err(|error| {
             let message = format!("the plan of `{skill}`: {error}");
             EngineError::new(ErrorCode::InvalidDocument, message)
         })?;
         let mut pins = vec![pin(DocumentKind::Skill, skill.as_ref(), &found.entry)];
         pins.extend(pins_of_graph(&view, &graph)?);
-        Ok(PlannedSkill { found, graph, pins })
+        let parameters = wired.parameters.clone();
+        Ok(PlannedSkill {
+            found,
+            parameters,
+            graph,
+            pins,
+        })
     }
 }
 

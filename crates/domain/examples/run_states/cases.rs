@@ -102,7 +102,7 @@ fn asking(confirm: bool, parameter: bool) -> Made<Opening> {
     Ok(Opening {
         confirm,
         missing: missing.into_iter().collect::<Result<_, _>>()?,
-        typed: None,
+        ..Opening::default()
     })
 }
 

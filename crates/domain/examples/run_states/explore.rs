@@ -169,6 +169,7 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
         to: run.parameters().clone(),
         parameters: Map::new(),
         missing,
+        sources: BTreeMap::new(),
     };
     let abort = |roll_back| RunOrder::Abort {
         by: by.clone(),

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::NoFit;
 use super::boundary::Reversal;
+use crate::parameters::means_the_same;
 use crate::reference::{Reference, references};
 
 /// Steps in order, and what has to be known to run them.
@@ -163,13 +164,6 @@ fn is_declared(parameter: &Parameter) -> bool {
 /// Whether `${user.name}` can be written: a dot would begin a path.
 fn is_referable(name: &Label) -> bool {
     !name.as_ref().contains('.')
-}
-
-fn means_the_same(one: &Parameter, other: &Parameter) -> bool {
-    one.kind == other.kind
-        && one.default == other.default
-        && one.allowed == other.allowed
-        && one.pattern == other.pattern
 }
 
 /// Whether a tool's contract promises a value of exactly this name and type. A tool that is given a

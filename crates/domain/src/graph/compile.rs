@@ -11,6 +11,7 @@ mod rollback;
 mod skill;
 mod tools;
 mod tree;
+mod wired;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,6 +31,8 @@ pub use rollback::{Unreversible, rolling_back};
 pub use skill::from_skill;
 pub use tools::CallableTools;
 pub use tree::from_tree;
+pub use wired::wired;
+pub(crate) use wired::contradicted;
 
 /// The steps whose output parameters refer to.
 fn referred(

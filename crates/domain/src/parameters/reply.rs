@@ -1,46 +1,89 @@
-//! What somebody's reply gives, who was asked for the parameters that are missing.
+//! The values that a reply gives to somebody who was asked for parameters.
 //!
 //! Must not know who asked, or over which interface.
 
+use std::collections::BTreeMap;
+
 use charter_contract::parameter::Parameter;
+use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{bind_so_far, check, from_request, present};
+use super::sentence::read_whole;
+use super::{Unclear, ValueSource, bind_so_far, check, present, read};
 
-/// The values that a reply gives, beside those that are `known`: what is given outright, what its text
-/// mentions as [`from_request`] finds it, and the whole text where it mentions nothing, exactly one
-/// parameter is still missing and the text fits it.
+/// What a reply gives.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reply {
+    /// Values beside those that were known.
+    pub values: Map<String, Value>,
+    /// Where each comes from.
+    pub sources: BTreeMap<String, ValueSource>,
+    /// Words that name a value and do not give it.
+    pub unclear: Vec<Unclear>,
+}
+
+/// The values that a reply gives, beside those that are `known`: what is given outright, what its text states, and the
+/// whole text where it states nothing, exactly one parameter is still missing and the text fits it.
 #[must_use]
 pub fn from_reply(
     declared: &[Parameter],
     known: &Map<String, Value>,
     given: &Map<String, Value>,
     text: &str,
-) -> Map<String, Value> {
-    let open: Vec<Parameter> = declared
-        .iter()
-        .filter(|parameter| !known.contains_key(parameter.name.as_ref()))
-        .cloned()
-        .collect();
-    let given = present(declared, given);
-    let mut values = from_request(&open, &given, text);
-    if values != given {
-        return values;
+    now: Timestamp,
+) -> Reply {
+    let is_open = |parameter: &&Parameter| !known.contains_key(parameter.name.as_str());
+    let open: Vec<Parameter> = declared.iter().filter(is_open).cloned().collect();
+    let values = present(declared, given);
+    let mut reply = Reply {
+        sources: values
+            .keys()
+            .map(|name| (name.clone(), ValueSource::Given))
+            .collect(),
+        values,
+        unclear: Vec::new(),
+    };
+    let reading = read(&open, text, now);
+    let mut stated = false;
+    for (name, found) in reading.stated {
+        if !reply.values.contains_key(name.as_str()) {
+            stated = true;
+            reply.say(name.as_str(), found.value, found.words);
+        }
     }
     let mut all = known.clone();
-    all.extend(values.clone());
-    let Ok(so_far) = bind_so_far(declared, &all) else {
-        return values;
-    };
-    let whole = Value::String(text.trim().to_owned());
-    if let [missing] = so_far.missing.as_slice()
+    all.extend(reply.values.clone());
+    if !stated
+        && let Ok(so_far) = bind_so_far(declared, &all)
+        && let [missing] = so_far.missing.as_slice()
         && let Some(parameter) = open.iter().find(|parameter| parameter.name == *missing)
-        && !text.trim().is_empty()
-        && check(parameter, &whole).is_ok()
+        && let Some(value) = whole(parameter, text.trim(), now)
     {
-        values.insert(missing.to_string(), whole);
+        reply.say(missing.as_str(), value, text.trim().to_owned());
     }
-    values
+    let lacks = |unclear: &Unclear| !reply.values.contains_key(unclear.parameter.as_str());
+    reply.unclear = reading.unclear.into_iter().filter(lacks).collect();
+    reply
+}
+
+impl Reply {
+    fn say(&mut self, name: &str, value: Value, words: String) {
+        self.values.insert(name.to_owned(), value);
+        self.sources
+            .insert(name.to_owned(), ValueSource::Sentence { words });
+    }
+}
+
+/// A text as the value of a parameter that was asked for.
+fn whole(parameter: &Parameter, text: &str, now: Timestamp) -> Option<Value> {
+    if text.is_empty() {
+        return None;
+    }
+    let whole = Value::String(text.to_owned());
+    match check(parameter, &whole) {
+        Ok(()) => Some(whole),
+        Err(_) => read_whole(parameter, text, now),
+    }
 }
 
 #[cfg(test)]
@@ -58,14 +101,14 @@ mod tests {
         .unwrap()
     }
 
+    fn now() -> Timestamp {
+        Timestamp::parse("2026-06-17T10:30:00Z").unwrap()
+    }
+
     fn reply(known: Value, given: Value, text: &str) -> Value {
         let object = |value: Value| value.as_object().unwrap().clone();
-        Value::Object(from_reply(
-            &declared(),
-            &object(known),
-            &object(given),
-            text,
-        ))
+        let reply = from_reply(&declared(), &object(known), &object(given), text, now());
+        Value::Object(reply.values)
     }
 
     /// B000-18: a run asks for its parameters, and a person answers in their own words.
@@ -131,7 +174,7 @@ mod tests {
             {"name": "service", "type": "string", "required": true, "pattern": "^[a-z][a-z0-9-]*$"},
         ]))
         .unwrap();
-        let given = |text| from_reply(&declared, &Map::new(), &Map::new(), text);
+        let given = |text| from_reply(&declared, &Map::new(), &Map::new(), text, now()).values;
         assert_eq!(
             Value::Object(given(" payments ")),
             json!({"service": "payments"})
@@ -148,6 +191,60 @@ mod tests {
         assert_eq!(
             reply(known, json!({"region": "us-2"}), "no"),
             json!({"region": "us-2"})
+        );
+    }
+
+    /// A short answer is read as the one parameter that is missing takes it.
+    #[test]
+    fn a_short_answer_is_read_as_the_type_that_is_asked_for() {
+        for (declared, text, gives) in [
+            (json!({"type": "integer"}), "45", json!(45)),
+            (json!({"type": "integer"}), "forty-five", json!(45)),
+            (json!({"type": "integer"}), "4.5", Value::Null),
+            (json!({"type": "boolean"}), "yes please", json!(true)),
+            (json!({"type": "boolean"}), "No.", json!(false)),
+            (json!({"type": "boolean"}), "maybe", Value::Null),
+            (
+                json!({"type": "string", "example": "2026-01-31"}),
+                "yesterday",
+                json!("2026-06-16"),
+            ),
+            (
+                json!({"type": "string", "enum": ["in progress", "done"]}),
+                "In Progress",
+                json!("in progress"),
+            ),
+            (
+                json!({"type": "array", "example": ["E10423"]}),
+                "E20001 and E20002",
+                json!(["E20001", "E20002"]),
+            ),
+            (
+                json!({"type": "array", "example": ["E10423"]}),
+                "nobody",
+                Value::Null,
+            ),
+        ] {
+            let mut declared = declared;
+            declared["name"] = json!("it");
+            declared["required"] = json!(true);
+            let declared: Vec<Parameter> = vec![serde_json::from_value(declared).unwrap()];
+            let reply = from_reply(&declared, &Map::new(), &Map::new(), text, now());
+            let value = reply.values.get("it").cloned().unwrap_or_default();
+            assert_eq!(value, gives, "{text}");
+        }
+    }
+
+    /// A value that the words name and that does not fit is told, and not taken.
+    #[test]
+    fn a_reply_that_names_a_value_that_does_not_fit_says_so() {
+        let declared = declared();
+        let reply = from_reply(&declared, &Map::new(), &Map::new(), "region: mars", now());
+        assert_eq!(reply.values, Map::new());
+        let told: Vec<String> = reply.unclear.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            ["`mars` gives no `region`: `region` must match `^[a-z]{2}-[0-9]$`"]
         );
     }
 }

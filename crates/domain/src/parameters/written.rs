@@ -92,6 +92,7 @@ fn keyword(fault: &ParameterFault) -> &'static str {
         ParameterFault::Type { .. } => "type",
         ParameterFault::NotAllowed { .. } => "enum",
         ParameterFault::Pattern { .. } => "pattern",
+        ParameterFault::Unclear(_) => "unclear",
     }
 }
 

@@ -1,6 +1,6 @@
 //! What may be asked of a run, and why it may be refused.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::ids::{ApprovalId, Label, StepId, UserId};
 use charter_contract::time::Timestamp;
@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::event::{ResultSource, StepFailure, Tokens, Yield};
 use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
+use crate::parameters::ValueSource;
 
 /// What people order a run to do. Storage has it as JSON, where one process leaves it for another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub enum RunOrder {
         parameters: Map<String, Value>,
         /// Mandatory parameters without one.
         missing: Vec<Label>,
+        /// Where all values come from; absent in an order of an earlier version.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        sources: BTreeMap<String, ValueSource>,
     },
     /// A person agrees to the plan.
     Confirm {

@@ -1,6 +1,6 @@
 //! Events of a run, as the journal keeps them. A published form is never changed, only added to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::vocabulary::Role;
@@ -15,6 +15,7 @@ use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
 use crate::graph::{Growth, Step, StepGraph};
 use crate::guardrail::RequestTags;
+use crate::parameters::ValueSource;
 
 /// A document version that a run executes: what it was when the run started, whatever is
 /// registered later.
@@ -141,6 +142,9 @@ pub struct Opening {
     /// The parameter whose value has to be typed to confirm (`destructive`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub typed: Option<Label>,
+    /// Where the values of its parameters come from, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, ValueSource>,
 }
 
 /// A run's first event.
@@ -270,6 +274,9 @@ pub enum RunEvent {
         parameters: Map<String, Value>,
         /// Mandatory ones that are still missing.
         missing: Vec<Label>,
+        /// Where all values come from; absent in journals that do not say.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        sources: BTreeMap<String, ValueSource>,
     },
     /// A person saw the plan and agreed to run it.
     Confirmed {

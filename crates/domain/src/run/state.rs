@@ -189,10 +189,14 @@ impl Run {
             RunEvent::ParametersGiven {
                 parameters,
                 missing,
+                sources,
                 ..
             } => {
                 self.parameters = parameters;
                 self.opening.missing = missing;
+                if !sources.is_empty() {
+                    self.opening.sources = sources;
+                }
             }
             RunEvent::Confirmed { .. } => self.opening.confirm = false,
             RunEvent::StepBegun(begun) => self.begun(&begun)?,

@@ -158,8 +158,7 @@ impl Engine {
                 found.document().declared_parameters()
             }
             Some(Routed::Skill(skill)) => {
-                let planned = self.planned_skill(caller, &skill)?;
-                planned.found.document().parameters.clone()
+                self.skill_parameters(caller, &skill)?
             }
             None => Vec::new(),
         })

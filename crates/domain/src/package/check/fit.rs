@@ -18,6 +18,7 @@ use charter_contract::ids::{StepId, ToolId};
 use super::super::{Problem, Sourced};
 use super::missions;
 use crate::catalogue::View;
+use crate::graph;
 use crate::parameters::{Misfit, misfits as misfits_of};
 
 pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
@@ -45,7 +46,8 @@ pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Proble
 /// B000-11: a skill's plan uses readonly tools only.
 fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
     let mut misfits = Vec::new();
-    for (at, step) in skill.execution_plan.steps.iter().enumerate() {
+    let wired = graph::wired(skill, after);
+    for (at, step) in wired.execution_plan.steps.iter().enumerate() {
         if misfits.len() >= PACKAGE_PROBLEMS {
             break;
         }
@@ -62,6 +64,7 @@ fn skill_misfits(skill: &Skill, after: &View) -> Vec<Misfit> {
             misfits.push((format!("{here}/tool_id"), "readonly", message));
         }
         misfits.extend(misfits_of(tool.document(), &step.parameters, &here));
+        misfits.extend(graph::contradicted(skill, &wired, at, tool.document()));
     }
     misfits
 }

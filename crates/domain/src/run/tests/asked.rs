@@ -15,7 +15,7 @@ fn waiting(steps: Vec<Step>) -> Driven {
     let opening = Opening {
         confirm: true,
         missing: vec![Label::parse("bucket").unwrap()],
-        typed: None,
+        ..Opening::default()
     };
     Driven::opening(parts, opening, false)
 }
@@ -27,6 +27,7 @@ fn give(run: &Driven, by: &str, makers: &[&str]) -> RunOrder {
         to: run.run.parameters().clone(),
         parameters: run.run.parameters().clone(),
         missing: vec![],
+        sources: BTreeMap::new(),
     }
 }
 

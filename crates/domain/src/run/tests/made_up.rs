@@ -23,6 +23,7 @@ fn given() -> RunEvent {
         makers: BTreeSet::new(),
         parameters: Map::new(),
         missing: vec![],
+        sources: BTreeMap::new(),
     }
 }
 
@@ -68,7 +69,7 @@ fn b002_14_a_plan_is_confirmed_once_it_is_whole_and_only_as_it_is() {
     let opening = Opening {
         confirm: true,
         missing: vec![Label::parse("bucket").unwrap()],
-        typed: None,
+        ..Opening::default()
     };
     let mut run = Driven::opening(one_step(), opening, false);
     refused(&run, &confirmed(&run), "nothing is to be confirmed");

@@ -1,6 +1,7 @@
 //! What comes before the first step, what is evidence, and what is refused.
 
 use super::*;
+use crate::parameters::ValueSource;
 
 /// B000-18: nothing begins before the parameters are complete and exactly this plan is confirmed.
 #[test]
@@ -10,6 +11,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
         confirm: true,
         missing: vec![bucket.clone()],
         typed: Some(bucket),
+        ..Opening::default()
     };
     let parts = GraphParts {
         steps: vec![write("w", &[])],
@@ -41,11 +43,14 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
         to: to.clone(),
         parameters: parameters.clone(),
         missing: vec![],
+        sources: BTreeMap::from([("bucket".to_owned(), ValueSource::Given)]),
     };
     let crossed = run.command(give(&Map::new()));
     assert_eq!(crossed, Err(IllegalTransition::Crossed));
     run.command(give(&run.run.parameters().clone())).unwrap();
     assert_eq!(run.run.status().as_str(), "awaiting_confirmation");
+    let sources = BTreeMap::from([("bucket".to_owned(), ValueSource::Given)]);
+    assert_eq!(run.run.opening().sources, sources);
     assert!(matches!(
         confirm(&mut run, digest, Some("b-2")),
         Err(IllegalTransition::Changed { .. })

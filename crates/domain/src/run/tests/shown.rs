@@ -40,7 +40,7 @@ fn a_run_is_what_it_was_started_as() {
     let opening = Opening {
         confirm: true,
         missing: vec![Label::parse("bucket").unwrap()],
-        typed: None,
+        ..Opening::default()
     };
     let parameters = json!({"region": "r-1"}).as_object().unwrap().clone();
     let graph = StepGraph::new(graph(vec![write("a", &[])], 0)).unwrap();
@@ -224,7 +224,7 @@ fn b000_18_a_run_is_open_when_nothing_is_missing_and_nothing_to_confirm() {
         let opening = Opening {
             confirm,
             missing,
-            typed: None,
+            ..Opening::default()
         };
         let parts = graph(vec![read("a", &[], AfterFailure::Abort)], 0);
         let mut run = Driven::opening(parts, opening.clone(), false);

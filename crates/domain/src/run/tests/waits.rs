@@ -71,7 +71,7 @@ fn b000_18_a_step_waits_for_parameters_and_the_confirmation_of_the_plan() {
     let opening = Opening {
         confirm: true,
         missing: vec![bucket.clone()],
-        typed: None,
+        ..Opening::default()
     };
     let parts = GraphParts {
         steps: vec![write("w", &[])],

@@ -11,6 +11,7 @@ fn an_order_is_written_as_it_always_was_and_read_again() {
         to: Map::new(),
         parameters: Map::from_iter([("a".to_owned(), json!(1))]),
         missing: vec![Label::parse("b").unwrap()],
+        sources: BTreeMap::new(),
     };
     let confirm = |typed: Option<&str>| RunOrder::Confirm {
         by: by.clone(),

@@ -1,0 +1,247 @@
+//! A skill's plan with what its tools need: a tool's parameter that a step does not map has the skill's parameter of the
+//! same name, and one that the skill does not declare either becomes a parameter of the skill where the tool needs it.
+
+use std::borrow::Cow;
+
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::parameter::Parameter;
+use serde_json::Value;
+
+use crate::catalogue::View;
+use crate::parameters::{Misfit, means_the_same};
+
+/// The skill with every parameter passed on. A step that maps a parameter, to `null` too, keeps its own.
+#[must_use]
+pub fn wired<'s>(skill: &'s Skill, view: &View) -> Cow<'s, Skill> {
+    let mut wired = Cow::Borrowed(skill);
+    for (at, step) in skill.execution_plan.steps.iter().enumerate() {
+        let Some(tool) = view.tool(step.tool_id.as_ref()) else {
+            continue;
+        };
+        let unmapped = tool.document().parameters.iter().filter(|parameter| {
+            parameter.given_in(&step.parameters).is_none() && can_be_referred_to(parameter)
+        });
+        for parameter in unmapped {
+            let mut declared = wired.parameters.iter();
+            let adopted = match declared.find(|known| known.name == parameter.name) {
+                Some(known) if passes(known, parameter) => None,
+                None if is_needed(parameter) => Some(Parameter {
+                    wire_name: None,
+                    ..parameter.clone()
+                }),
+                Some(_) | None => continue,
+            };
+            let wired = wired.to_mut();
+            wired.parameters.extend(adopted);
+            if let Some(step) = wired.execution_plan.steps.get_mut(at) {
+                let reference = format!("${{user.{}}}", parameter.name);
+                step.parameters
+                    .insert(parameter.name.to_string(), Value::String(reference));
+            }
+        }
+    }
+    wired
+}
+
+/// Parameters of one name that a skill does not declare and that its tools mean differently, in the tool of the step at
+/// `at`.
+pub(crate) fn contradicted(skill: &Skill, wired: &Skill, at: usize, tool: &Tool) -> Vec<Misfit> {
+    let Some(step) = skill.execution_plan.steps.get(at) else {
+        return Vec::new();
+    };
+    let contradicts = |parameter: &&Parameter| {
+        let named = |known: &&Parameter| known.name == parameter.name;
+        let own = skill.parameters.iter().find(named);
+        let adopted = wired.parameters.iter().find(named);
+        let unmapped = own.is_none() && parameter.given_in(&step.parameters).is_none();
+        unmapped
+            && is_needed(parameter)
+            && adopted.is_some_and(|known| !means_the_same(known, parameter))
+    };
+    let misfit = |parameter: &Parameter| {
+        let name = &parameter.name;
+        let message = format!(
+            "the tools of this skill mean different things by `{name}`: map it in the steps, or declare it in the skill"
+        );
+        (
+            format!("/execution_plan/steps/{at}/parameters"),
+            "parameter",
+            message,
+        )
+    };
+    tool.parameters
+        .iter()
+        .filter(contradicts)
+        .map(misfit)
+        .collect()
+}
+
+fn is_needed(parameter: &Parameter) -> bool {
+    parameter.required && parameter.default.is_none()
+}
+
+/// A dot in a name would begin a path.
+fn can_be_referred_to(parameter: &Parameter) -> bool {
+    !parameter.name.as_str().contains(['.', '{', '}', '['])
+}
+
+/// Whether a value of one parameter may be one of another, as far as their types tell.
+fn passes(from: &Parameter, to: &Parameter) -> bool {
+    let taken = |kind| to.kind == kind || to.other_types.contains(&kind);
+    taken(from.kind) || from.other_types.iter().copied().any(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use charter_contract::catalogue::{Document, DocumentKind};
+    use charter_contract::ids::PackageName;
+    use charter_contract::scope::Scope;
+    use serde_json::json;
+
+    use super::*;
+    use crate::catalogue::{Layer, Origin};
+
+    fn tool(id: &str, parameters: Value) -> Document {
+        let tool = json!({
+            "tool_id": id, "name": "t", "provider": "p", "tool_class": "readonly", "domain": "vault",
+            "description": "d", "language": "http", "parameters": parameters,
+        });
+        Document::from_stored(DocumentKind::Tool, &tool.to_string()).unwrap()
+    }
+
+    fn view() -> View {
+        let tools = [
+            tool(
+                "vault.list",
+                json!([
+                    {"name": "region", "type": "string", "required": true},
+                    {"name": "limit", "type": "integer"},
+                    {"name": "shelf", "type": "string", "required": true},
+                ]),
+            ),
+            tool(
+                "vault.count",
+                json!([{"name": "shelf", "type": "integer", "required": true}]),
+            ),
+        ];
+        let origin = Arc::new(Origin {
+            scope: Scope::Global,
+            package: PackageName::parse("p").unwrap(),
+            version: "1".to_owned(),
+        });
+        let mut layer = Layer::default();
+        for tool in tools {
+            layer.insert(tool, Arc::clone(&origin), String::new());
+        }
+        View {
+            global: Arc::new(layer),
+            tenant: Arc::default(),
+        }
+    }
+
+    fn skill(parameters: Value, steps: Value) -> Skill {
+        serde_json::from_value(json!({
+            "skill_id": "vault.look", "name": "look", "display_name": "Look", "domain": "vault",
+            "description": "d", "purpose": "p", "output_type": "finding",
+            "context": {"supported_context_types": ["vault_inventory"]},
+            "parameters": parameters, "execution_plan": {"steps": steps},
+        }))
+        .unwrap()
+    }
+
+    fn step(id: &str, tool: &str, parameters: Value) -> Value {
+        json!({"step_id": id, "type": "read", "tool_id": tool, "parameters": parameters})
+    }
+
+    fn arguments(skill: &Skill) -> Vec<Value> {
+        let steps = skill.execution_plan.steps.iter();
+        steps
+            .map(|step| Value::Object(step.parameters.clone()))
+            .collect()
+    }
+
+    fn names(skill: &Skill) -> Vec<&str> {
+        skill
+            .parameters
+            .iter()
+            .map(|parameter| parameter.name.as_str())
+            .collect()
+    }
+
+    #[test]
+    fn a_step_has_the_skills_parameters_by_name() {
+        let own = json!([{"name": "region", "type": "string"}, {"name": "limit", "type": "integer"}, {"name": "shelf", "type": "string"}]);
+        let skill = skill(
+            own,
+            json!([
+                step("a", "vault.list", json!({"region": "eu-1"})),
+                step("b", "vault.list", json!({"limit": null}))
+            ]),
+        );
+        let wired = wired(&skill, &view());
+        assert_eq!(
+            arguments(&wired),
+            [
+                json!({"region": "eu-1", "limit": "${user.limit}", "shelf": "${user.shelf}"}),
+                json!({"region": "${user.region}", "limit": null, "shelf": "${user.shelf}"}),
+            ]
+        );
+        assert_eq!(names(&wired), ["region", "limit", "shelf"]);
+    }
+
+    /// A skill without parameters takes those that its tools need.
+    #[test]
+    fn a_skill_takes_over_what_its_tools_need() {
+        let skill = skill(json!([]), json!([step("a", "vault.list", json!({}))]));
+        let wired = wired(&skill, &view());
+        assert_eq!(
+            arguments(&wired),
+            [json!({"region": "${user.region}", "shelf": "${user.shelf}"})]
+        );
+        assert_eq!(names(&wired), ["region", "shelf"]);
+        assert!(wired.parameters.iter().all(|parameter| parameter.required));
+    }
+
+    #[test]
+    fn what_is_mapped_or_of_another_type_stays_as_it_is() {
+        let own = json!([{"name": "shelf", "type": "string"}]);
+        let mapped = skill(own, json!([step("b", "vault.count", json!({}))]));
+        assert_eq!(wired(&mapped, &view()), Cow::Borrowed(&mapped));
+        let full = skill(
+            json!([]),
+            json!([step("b", "vault.count", json!({"shelf": 1}))]),
+        );
+        assert!(matches!(wired(&full, &view()), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn tools_that_mean_different_things_by_a_name_are_told() {
+        let skill = skill(
+            json!([]),
+            json!([
+                step("a", "vault.list", json!({})),
+                step("b", "vault.count", json!({}))
+            ]),
+        );
+        let view = view();
+        let wired = wired(&skill, &view);
+        let told = |at: usize, id: &str| {
+            let tool = view.tool(id).unwrap();
+            let misfits = contradicted(&skill, &wired, at, tool.document());
+            misfits
+                .into_iter()
+                .map(|(pointer, _, message)| format!("{pointer}: {message}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told(0, "vault.list"), Vec::<String>::new());
+        assert_eq!(
+            told(1, "vault.count"),
+            [
+                "/execution_plan/steps/1/parameters: the tools of this skill mean different things by `shelf`: map it in the steps, or declare it in the skill"
+            ]
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Memories that state a missing parameter: "Our region is us-east-1". They are proposed with their source; a person, or
+//! the caller's wish to use memories, makes a value of them.
+
+use charter_contract::ids::{Label, MemoryId};
+use charter_contract::parameter::Parameter;
+use charter_contract::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::read;
+
+/// A memory as it is read.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryText<'m> {
+    /// Its id.
+    pub id: &'m MemoryId,
+    /// Its title.
+    pub title: &'m str,
+    /// What is remembered.
+    pub content: &'m str,
+    /// When it was written, which "the last week" in it is relative to.
+    pub written_at: Timestamp,
+}
+
+/// A value that a memory states for a missing parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Proposal {
+    /// The parameter.
+    pub parameter: Label,
+    /// The value, which fits the declaration.
+    pub value: Value,
+    /// The memory.
+    pub memory_id: MemoryId,
+    /// Its title.
+    pub title: String,
+    /// The words that state the value.
+    pub words: String,
+}
+
+/// What memories state for parameters that are missing, the memories in their order. A memory proposes a value for a
+/// parameter that it calls by name; each value of a parameter is proposed once.
+#[must_use]
+pub fn proposals(missing: &[&Parameter], memories: &[MemoryText<'_>]) -> Vec<Proposal> {
+    let declared: Vec<Parameter> = missing
+        .iter()
+        .map(|parameter| (*parameter).clone())
+        .collect();
+    let mut proposed: Vec<Proposal> = Vec::new();
+    for memory in memories {
+        for text in [memory.content, memory.title] {
+            let stated = read(&declared, text, memory.written_at).stated;
+            for (parameter, stated) in stated.into_iter().filter(|(_, stated)| stated.named) {
+                let known = proposed
+                    .iter()
+                    .any(|one| one.parameter == parameter && one.value == stated.value);
+                if !known {
+                    proposed.push(Proposal {
+                        parameter,
+                        value: stated.value,
+                        memory_id: memory.id.clone(),
+                        title: memory.title.to_owned(),
+                        words: stated.words,
+                    });
+                }
+            }
+        }
+    }
+    proposed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_memory_proposes_what_it_states_by_name() {
+        let declared: Vec<Parameter> = serde_json::from_value(json!([
+            {"name": "region", "type": "string", "example": "eu-west-1"},
+            {"name": "profile", "type": "string", "example": "ops_ro"},
+            {"name": "days", "type": "integer"},
+        ]))
+        .unwrap();
+        let missing: Vec<&Parameter> = declared.iter().collect();
+        let id = |n: u8| {
+            MemoryId::parse(&format!("mem-00000000-0000-4000-8000-00000000000{n}")).unwrap()
+        };
+        let ids = [id(1), id(2), id(3), id(4)];
+        let memory = |at: usize, title: &'static str, content: &'static str| MemoryText {
+            id: &ids[at],
+            title,
+            content,
+            written_at: Timestamp::parse("2026-06-17T10:30:00Z").unwrap(),
+        };
+        let memories = [
+            memory(0, "Where we are", "Our region is us-east-2."),
+            memory(1, "Outage", "Something broke in eu-west-3 on Monday."),
+            memory(2, "Our profile is night_ro", "Ask Mo."),
+            memory(3, "Regions", "Region: us-east-2, once more."),
+        ];
+        let proposed = proposals(&missing, &memories);
+        let told: Vec<_> = proposed
+            .iter()
+            .map(|one| {
+                (
+                    one.parameter.as_str(),
+                    one.value.clone(),
+                    one.title.as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("region", json!("us-east-2"), "Where we are"),
+                ("profile", json!("night_ro"), "Our profile is night_ro"),
+            ]
+        );
+        assert_eq!(proposals(&[], &memories), []);
+    }
+}

@@ -1,0 +1,237 @@
+//! The values that a sentence states for declared parameters.
+//!
+//! Every type has its form: texts by pattern, example, allowed values and the words around the parameter's name; numbers
+//! with units; true and false; days and lengths of time relative to the time of the request; lists. A value that does not
+//! fit the declaration is not used. Words that name a value and do not give it are reported, so that the caller can ask.
+//!
+//! One pass over the words for each parameter, within [`SENTENCE_BYTES`](charter_contract::bounds::SENTENCE_BYTES). The
+//! same text at the same time comes to the same. Must not know the question's answer, or the interface that it came over.
+
+mod choices;
+mod dates;
+mod flags;
+mod form;
+mod free;
+mod kinds;
+mod maps;
+mod measures;
+mod names;
+mod numbers;
+mod patterns;
+mod quantities;
+mod scope;
+mod search;
+mod seen;
+mod settle;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod text;
+mod times;
+mod units;
+mod words;
+
+use std::collections::{BTreeMap, HashSet};
+
+use charter_contract::ids::Label;
+use charter_contract::parameter::Parameter;
+use charter_contract::time::Timestamp;
+use serde_json::Value;
+
+use self::form::{Form, Reader};
+use self::names::{Mention, Names, leave_longest};
+use self::scope::Scope;
+use self::seen::Found;
+use self::settle::{list_of, one_of, share};
+use self::text::Sentence;
+use self::words::{is_function_word, looks_like_code, may_be_value};
+use super::check;
+
+pub use self::seen::Misread;
+
+/// A value that a sentence states.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stated {
+    /// The value, which fits the declaration.
+    pub value: Value,
+    /// The words that state it.
+    pub words: String,
+    /// Whether the sentence calls the parameter by its name.
+    pub named: bool,
+}
+
+/// Words that name a value of a parameter and do not give it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{words}` gives no `{parameter}`: {why}")]
+pub struct Unclear {
+    /// The parameter.
+    pub parameter: Label,
+    /// The words.
+    pub words: String,
+    /// Why they give no value.
+    pub why: Misread,
+}
+
+/// A word that looks like a value and that no parameter has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// The word.
+    pub word: String,
+    /// The parameters that it could be meant for.
+    pub parameters: Vec<Label>,
+}
+
+/// What a sentence states for declared parameters.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The values, by parameter.
+    pub stated: BTreeMap<Label, Stated>,
+    /// Words that name a value and do not give it.
+    pub unclear: Vec<Unclear>,
+    /// Words that may be values of something.
+    pub unread: Vec<Unread>,
+}
+
+/// Reads what a sentence states. `now` is the time of the request, which "the last 7 days" end at.
+#[must_use]
+pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
+    let names = Names::of_all(declared);
+    let single: HashSet<String> = names
+        .iter()
+        .flat_map(Names::single_words)
+        .cloned()
+        .collect();
+    let sentence = Sentence::new(text, &single);
+    let scope = Scope::of(&sentence);
+    let mut found: Vec<Found> = Vec::with_capacity(declared.len());
+    let mut forms: Vec<Form> = Vec::with_capacity(declared.len());
+    let mut mentions: Vec<Vec<Mention>> = names
+        .iter()
+        .map(|names| names.mentions(&sentence))
+        .collect();
+    leave_longest(&mut mentions, sentence.len());
+    for ((parameter, names), mentions) in declared.iter().zip(&names).zip(&mentions) {
+        let reader = Reader {
+            sentence: &sentence,
+            names,
+            mentions,
+            scope: &scope,
+            now,
+        };
+        let form = Form::of(parameter, names, &sentence);
+        found.push(search::find(&form, reader, &truths(parameter)));
+        forms.push(form);
+    }
+    share(&mut found, &names, &forms, sentence.len());
+    let mut reading = Reading {
+        unread: unread(declared, &forms, &sentence, &found),
+        ..Reading::default()
+    };
+    for (((parameter, found), form), mentions) in
+        declared.iter().zip(found).zip(&forms).zip(&mentions)
+    {
+        let settled = match form.is_list() {
+            true => list_of(parameter, found, &scope),
+            false => one_of(parameter, found, &scope),
+        };
+        match settled {
+            Ok(Some((value, first, words))) => {
+                let words = sentence.slice(first, words).to_owned();
+                let named = !mentions.is_empty();
+                reading.stated.insert(
+                    parameter.name.clone(),
+                    Stated {
+                        value,
+                        words,
+                        named,
+                    },
+                );
+            }
+            Ok(None) => {}
+            Err(doubt) => reading.unclear.push(Unclear {
+                parameter: parameter.name.clone(),
+                words: sentence.slice(doubt.first, doubt.words).to_owned(),
+                why: doubt.why,
+            }),
+        }
+    }
+    reading
+}
+
+/// The value that a text is as a whole, for somebody who was asked for this parameter alone.
+pub(super) fn read_whole(parameter: &Parameter, text: &str, now: Timestamp) -> Option<Value> {
+    let sentence = Sentence::new(text, &HashSet::new());
+    let names = Names::of_all(std::slice::from_ref(parameter));
+    let scope = Scope::default();
+    let reader = Reader {
+        sentence: &sentence,
+        names: names.first()?,
+        mentions: &[],
+        scope: &scope,
+        now,
+    };
+    let value = search::whole(&Form::of(parameter, names.first()?, &sentence), reader)?;
+    check(parameter, &value).is_ok().then_some(value)
+}
+
+/// The words that a document declares for true and for false.
+fn truths(parameter: &Parameter) -> Vec<(String, bool)> {
+    let of = |value: bool| {
+        let words = parameter
+            .synonyms
+            .get(&value.to_string())
+            .into_iter()
+            .flatten();
+        words.map(move |word| (word.as_str().to_lowercase(), value))
+    };
+    of(true).chain(of(false)).collect()
+}
+
+/// Words before something that a question is about.
+const PREPOSITIONS: [&str; 8] = ["in", "for", "of", "with", "from", "at", "on", "to"];
+
+fn unread(
+    declared: &[Parameter],
+    forms: &[Form],
+    sentence: &Sentence<'_>,
+    found: &[Found],
+) -> Vec<Unread> {
+    let mut taken: HashSet<usize> = HashSet::new();
+    for one in found.iter().flat_map(|found| &found.candidates) {
+        taken.extend(one.first..one.first + one.words);
+    }
+    let mut unread = Vec::new();
+    for at in (0..sentence.len()).filter(|at| !taken.contains(at)) {
+        let (word, lower) = (sentence.written(at), sentence.lower(at));
+        let before = if sentence.joins(at) {
+            sentence.lower(at - 1)
+        } else {
+            ""
+        };
+        let closes = sentence.breaks(at + 1) || is_function_word(sentence.lower(at + 1));
+        let led = PREPOSITIONS.contains(&before) && closes && may_be_value(lower);
+        if !led && !looks_like_code(word) {
+            continue;
+        }
+        let place = matches!(before, "in" | "at" | "from");
+        let meant = |place: bool| {
+            let forms = declared.iter().zip(forms);
+            let meant = forms
+                .filter(move |(_, form)| form.may_be_meant(word) && (!place || form.is_place()));
+            meant
+                .map(|(parameter, _)| parameter.name.clone())
+                .collect::<Vec<Label>>()
+        };
+        let of_place = meant(place);
+        let parameters = if of_place.is_empty() {
+            meant(false)
+        } else {
+            of_place
+        };
+        unread.push(Unread {
+            word: word.to_owned(),
+            parameters,
+        });
+    }
+    unread
+}

@@ -1,0 +1,359 @@
+//! Days, moments and lengths of time as values of text parameters, in the form that the example shows.
+
+use charter_contract::parameter::{Parameter, ParameterType};
+use jiff::Timestamp as Instant;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::form::Reader;
+use super::kinds::{self, Kind};
+use super::measures::time_of;
+use super::names::Names;
+use super::quantities::{Limit, quantity};
+use super::seen::{Misread, Seen, Strength};
+use super::text::Sentence;
+use super::times::{Named, Toward, When, day_of, midnight, time_at};
+use super::units::Span;
+use crate::parameters::matches;
+
+/// How a parameter writes a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// `2026-04-14`
+    Day,
+    /// `2026-04-14T00:00:00Z`
+    Moment,
+}
+
+/// Which end of a time a parameter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// From then on.
+    From,
+    /// Up to then.
+    Until,
+    /// Then, in the past or in the future where the name tells.
+    At(Toward),
+}
+
+/// What the words before a time say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cue {
+    From,
+    /// "Until", "by".
+    Until,
+    /// "Before", which looks back.
+    Before,
+}
+
+/// A parameter whose values are days or moments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dates {
+    written: Written,
+    role: Role,
+}
+
+const FROM: [&str; 8] = [
+    "since", "from", "start", "begin", "after", "newer", "earliest", "starting",
+];
+const UNTIL: [&str; 8] = [
+    "until", "till", "to", "end", "before", "latest", "older", "ending",
+];
+const FUTURE: [&str; 11] = [
+    "due",
+    "deadline",
+    "delivery",
+    "scheduled",
+    "schedule",
+    "effective",
+    "expiry",
+    "expires",
+    "departure",
+    "return",
+    "remind",
+];
+const PAST: [&str; 6] = ["created", "ordered", "hired", "opened", "updated", "birth"];
+const OF_TIME: [&str; 8] = [
+    "date",
+    "datetime",
+    "timestamp",
+    "since",
+    "until",
+    "deadline",
+    "day",
+    "due",
+];
+
+impl Dates {
+    /// The form of a text parameter that is a time, as its example, its pattern or its name shows.
+    pub(super) fn of(parameter: &Parameter, names: &Names, shown: &[&str]) -> Option<Self> {
+        let pattern = parameter.pattern.as_deref();
+        let takes = |text: &str| pattern.is_none_or(|pattern| matches(pattern, text));
+        let written = match shown.first().map(|text| kinds::kind(text)) {
+            Some(Some(Kind::Date)) => Written::Day,
+            Some(Some(Kind::Moment)) => Written::Moment,
+            Some(_) => return None,
+            None if !is_time(parameter, names) => return None,
+            None if takes("2026-01-31") && !names.has_part(&["timestamp", "datetime", "at"]) => {
+                Written::Day
+            }
+            None if takes("2026-01-31T00:00:00Z") => Written::Moment,
+            None => return None,
+        };
+        let role = if names.has_part(&FROM) {
+            Role::From
+        } else if names.has_part(&UNTIL) {
+            Role::Until
+        } else if names.has_part(&FUTURE) {
+            Role::At(Toward::Future)
+        } else if names.has_part(&PAST) {
+            Role::At(Toward::Past)
+        } else {
+            Role::At(Toward::Either)
+        };
+        Some(Self { written, role })
+    }
+
+    /// Which end of a time the parameter is, by number from 1.
+    pub(super) fn end(&self) -> usize {
+        match self.role {
+            Role::From => 1,
+            Role::Until => 2,
+            Role::At(_) => 3,
+        }
+    }
+
+    /// The time that stands at a place, if it is the end that the parameter is.
+    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+        let cue = cue(reader.sentence, at);
+        let toward = match (self.role, cue) {
+            (Role::At(toward), _) => toward,
+            (_, Some(Cue::Until)) => Toward::Future,
+            (Role::From | Role::Until, _) => Toward::Past,
+        };
+        let (when, words) = match time_at(reader.sentence, at, reader.now, toward) {
+            Some(Named::When(when, words)) => (when, words),
+            Some(Named::TwoDates(words)) => {
+                let fits = match (self.role, cue) {
+                    (Role::From, Some(Cue::Until | Cue::Before))
+                    | (Role::Until, Some(Cue::From) | None) => false,
+                    (Role::From | Role::Until | Role::At(_), _) => true,
+                };
+                return if fits {
+                    Seen::Doubt(Misread::TwoDates, words)
+                } else {
+                    Seen::Other(words)
+                };
+            }
+            None => return Seen::Nothing,
+        };
+        let today = day_of(reader.now);
+        let named = strength >= Strength::Beside;
+        let value = match (self.role, cue) {
+            (Role::From, Some(Cue::Until | Cue::Before)) | (Role::Until, Some(Cue::From)) => None,
+            (Role::From, Some(Cue::From)) => self.first(when),
+            (Role::From, None) => self.first(when).filter(|_| named || is_span(when)),
+            (Role::Until, Some(Cue::Until | Cue::Before)) => {
+                self.last(when, cue == Some(Cue::Before))
+            }
+            (Role::Until, None) => {
+                let over = matches!(when, When::Days(first, last) if first < last && last < today);
+                self.last(when, false).filter(|_| named || over)
+            }
+            (Role::At(Toward::Future), Some(Cue::From)) | (Role::At(_), Some(Cue::Before)) => None,
+            (Role::At(Toward::Past | Toward::Either), Some(_)) if !named => None,
+            (Role::At(_), _) => self.first(when).filter(|_| !is_span(when)),
+        };
+        value.map_or(Seen::Other(words), |value| Seen::Value(value.into(), words))
+    }
+
+    fn first(&self, when: When) -> Option<String> {
+        match when {
+            When::Days(first, _) => self.write(first),
+            When::Moment(at) | When::Since(at) => Some(self.write_moment(at)),
+        }
+    }
+
+    /// The end of a time; of a month that something is before, its beginning.
+    fn last(&self, when: When, before: bool) -> Option<String> {
+        match (when, self.written) {
+            (When::Days(first, _), _) if before => self.write(first),
+            (When::Days(_, last), Written::Day) => self.write(last),
+            (When::Days(_, last), Written::Moment) => {
+                let next = midnight(last.tomorrow().ok()?)?;
+                let end = next
+                    .checked_sub(jiff::Span::new().try_seconds(1).ok()?)
+                    .ok()?;
+                Some(self.write_moment(end))
+            }
+            (When::Moment(at), _) => Some(self.write_moment(at)),
+            (When::Since(_), _) => None,
+        }
+    }
+
+    fn write(&self, day: Date) -> Option<String> {
+        match self.written {
+            Written::Day => Some(day.to_string()),
+            Written::Moment => midnight(day).map(|at| self.write_moment(at)),
+        }
+    }
+
+    fn write_moment(&self, at: Instant) -> String {
+        match self.written {
+            Written::Day => at.to_zoned(TimeZone::UTC).date().to_string(),
+            Written::Moment => at.to_string(),
+        }
+    }
+}
+
+fn is_span(when: When) -> bool {
+    match when {
+        When::Days(first, last) => first < last,
+        When::Moment(_) => false,
+        When::Since(_) => true,
+    }
+}
+
+/// Whether the name of a parameter without an example names a time.
+fn is_time(parameter: &Parameter, names: &Names) -> bool {
+    let last = names.parts.last().map_or("", String::as_str);
+    let described = parameter.description.to_lowercase();
+    let told = ["date", "when", "time", "day"]
+        .iter()
+        .any(|word| described.contains(word));
+    parameter.kind == ParameterType::String
+        && (names.has_part(&OF_TIME) || (matches!(last, "at" | "on") && told))
+}
+
+/// What the words before a time make of it.
+fn cue(sentence: &Sentence<'_>, at: usize) -> Option<Cue> {
+    let mut at = at;
+    while sentence.joins(at) && matches!(sentence.lower(at - 1), "the" | "end" | "of" | "beginning")
+    {
+        at -= 1;
+    }
+    let from: [&[&str]; 8] = [
+        &["since"],
+        &["from"],
+        &["after"],
+        &["starting"],
+        &["beginning"],
+        &["between"],
+        &["as", "of"],
+        &["newer", "than"],
+    ];
+    let until: [&[&str]; 6] = [
+        &["until"],
+        &["till"],
+        &["by"],
+        &["through"],
+        &["up", "to"],
+        &["ending"],
+    ];
+    if sentence.preceded(at, &from) {
+        Some(Cue::From)
+    } else if sentence.preceded(at, &until) {
+        Some(Cue::Until)
+    } else if sentence.preceded(at, &[&["before"], &["older", "than"]]) {
+        Some(Cue::Before)
+    } else if sentence.preceded(at, &[&["and"], &["to"]]) && opened(sentence, at) {
+        Some(Cue::Until)
+    } else {
+        None
+    }
+}
+
+/// How many words lie between "from" or "between" and the second end of a time, at most.
+const BETWEEN: usize = 6;
+
+fn opened(sentence: &Sentence<'_>, at: usize) -> bool {
+    let before = at.saturating_sub(BETWEEN)..at;
+    before
+        .into_iter()
+        .any(|at| matches!(sentence.lower(at), "between" | "from" | "since"))
+}
+
+/// How a parameter writes a length of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Periods {
+    /// `P7D`, of ISO 8601.
+    Standard,
+    /// `7d`
+    Short,
+}
+
+const OF_LENGTH: [&str; 9] = [
+    "window",
+    "period",
+    "duration",
+    "interval",
+    "ttl",
+    "timeout",
+    "lookback",
+    "retention",
+    "range",
+];
+
+impl Periods {
+    /// The form of a text parameter that is a length of time, as its example or its pattern shows.
+    pub(super) fn of(parameter: &Parameter, names: &Names, shown: &[&str]) -> Option<Self> {
+        if let Some(example) = shown.first() {
+            let short = example.len() > 1 && Span::of_letter(example).is_some();
+            let standard = kinds::kind(example) == Some(Kind::Period);
+            return match (standard, short) {
+                (true, _) => Some(Self::Standard),
+                (false, true) => Some(Self::Short),
+                (false, false) => None,
+            };
+        }
+        let pattern = parameter
+            .pattern
+            .as_deref()
+            .filter(|_| names.has_part(&OF_LENGTH))?;
+        [(Self::Standard, "P7D"), (Self::Short, "7d")]
+            .into_iter()
+            .find_map(|(form, text)| matches(pattern, text).then_some(form))
+    }
+
+    /// The length of time that stands at a place.
+    pub(super) fn see(self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+        let sentence = reader.sentence;
+        let word = sentence.written(at);
+        if self == Self::Standard && kinds::kind(word) == Some(Kind::Period) {
+            return Seen::Value(word.into(), 1);
+        }
+        let Some(found) = quantity(sentence, at) else {
+            return Seen::Nothing;
+        };
+        let meant = !matches!(found.limit, Some(Limit::Ago))
+            && (!found.article || found.limit.is_some() || strength >= Strength::Beside);
+        match time_of(&found)
+            .filter(|_| meant)
+            .and_then(|(count, span)| self.write(count, span))
+        {
+            Some(text) if found.limit == Some(Limit::Recent) => {
+                Seen::Value(text.into(), found.words)
+            }
+            Some(text) => Seen::Converted(text.into(), found.words),
+            None => Seen::Nothing,
+        }
+    }
+
+    fn write(self, count: i64, span: Span) -> Option<String> {
+        let (standard, letter) = match span {
+            Span::Second => (format!("PT{count}S"), Some('s')),
+            Span::Minute => (format!("PT{count}M"), Some('m')),
+            Span::Hour => (format!("PT{count}H"), Some('h')),
+            Span::Day => (format!("P{count}D"), Some('d')),
+            Span::Week => (format!("P{count}W"), Some('w')),
+            Span::Month => (format!("P{count}M"), None),
+            Span::Quarter => (format!("P{}M", count.checked_mul(3)?), None),
+            Span::Year => (format!("P{count}Y"), None),
+            Span::Millisecond => return None,
+        };
+        match self {
+            Self::Standard => Some(standard),
+            Self::Short => letter.map(|letter| format!("{count}{letter}")),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! The form of a parameter's values: what its declaration shows of them, and what stands at a place of a sentence in this
+//! form.
+
+use charter_contract::parameter::{Parameter, ParameterType};
+use charter_contract::time::Timestamp;
+use serde_json::Value;
+
+use super::choices::Choices;
+use super::dates::{Dates, Periods};
+use super::free::Free;
+use super::kinds::Kind;
+use super::measures::Measure;
+use super::names::{Mention, Names};
+use super::patterns::Pattern;
+use super::scope::Scope;
+use super::seen::{Misread, Seen, Strength};
+use super::shapes::Shape;
+use super::text::Sentence;
+use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
+
+/// Groups of forms. Those of the first one have each word alone.
+pub(super) const GROUPS: usize = 5;
+
+/// What a sentence is read with for one parameter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'a, 't> {
+    pub(super) sentence: &'a Sentence<'t>,
+    pub(super) names: &'a Names,
+    /// Where the sentence calls the parameter by name.
+    pub(super) mentions: &'a [Mention],
+    pub(super) scope: &'a Scope,
+    pub(super) now: Timestamp,
+}
+
+/// The form of a parameter's values.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// One of the allowed values.
+    Choice(Choices),
+    /// A text of a pattern.
+    Pattern(Pattern, Option<Shape>),
+    /// A day or a moment.
+    Date(Dates),
+    /// A length of time, as text.
+    Period(Periods),
+    /// A text like the example.
+    Shaped(Shape),
+    /// Any text.
+    Free(Free),
+    /// A number.
+    Measure(Measure),
+    /// Yes or no.
+    Truth,
+    /// A list of such values.
+    List(Box<Form>),
+    /// A map, which is given as JSON.
+    Map,
+}
+
+impl Form {
+    /// The form of a declared parameter.
+    pub(super) fn of(parameter: &Parameter, names: &Names, sentence: &Sentence<'_>) -> Self {
+        if let Some(allowed) = &parameter.allowed
+            && parameter.kind != ParameterType::Array
+        {
+            return Self::Choice(Choices::of(parameter, allowed));
+        }
+        match parameter.kind {
+            ParameterType::String => Self::of_text(parameter, names, sentence),
+            ParameterType::Number => Self::Measure(Measure::of(names, false)),
+            ParameterType::Integer => Self::Measure(Measure::of(names, true)),
+            ParameterType::Boolean => Self::Truth,
+            ParameterType::Array => Self::List(Box::new(Self::of_element(parameter, names))),
+            ParameterType::Object => Self::Map,
+        }
+    }
+
+    fn of_text(parameter: &Parameter, names: &Names, sentence: &Sentence<'_>) -> Self {
+        let shown = [&parameter.example, &parameter.default];
+        let shown = shown.into_iter().flatten().filter_map(Value::as_str);
+        let shown: Vec<&str> = shown.filter(|text| !text.is_empty()).collect();
+        if let Some(dates) = Dates::of(parameter, names, &shown) {
+            return Self::Date(dates);
+        }
+        if let Some(periods) = Periods::of(parameter, names, &shown) {
+            return Self::Period(periods);
+        }
+        let shape = shown.iter().find_map(|text| Shape::of(text));
+        match (Pattern::of(parameter, sentence), shape) {
+            (Some(pattern), shape) => Self::Pattern(pattern, shape),
+            (None, Some(shape)) => Self::Shaped(shape),
+            (None, None) => Self::Free(Free::of(parameter, names, &shown)),
+        }
+    }
+
+    /// The form of a list's elements, as the first one of its example or its default shows it.
+    fn of_element(parameter: &Parameter, names: &Names) -> Self {
+        let lists = [&parameter.example, &parameter.default];
+        let lists = lists.into_iter().flatten().filter_map(Value::as_array);
+        match lists.flatten().next() {
+            Some(Value::Number(number)) => Self::Measure(Measure::of(names, !number.is_f64())),
+            Some(Value::String(text)) => match Shape::of(text) {
+                Some(shape) => Self::Shaped(shape),
+                None => Self::Free(Free::of(parameter, names, &[text])),
+            },
+            Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => {
+                Self::Free(Free::of(parameter, names, &[]))
+            }
+        }
+    }
+
+    /// How sure a value is that nothing names; nothing where a value has to be named.
+    pub(super) fn unnamed(&self) -> Option<Strength> {
+        match self {
+            Self::Choice(_) => Some(Strength::Fitting),
+            Self::Pattern(pattern, _) if pattern.separates() => Some(Strength::Fitting),
+            Self::Pattern(_, Some(_))
+            | Self::Shaped(_)
+            | Self::Measure(_)
+            | Self::Date(_)
+            | Self::Period(_) => Some(Strength::Shaped),
+            Self::Free(_) => Some(Strength::Likely),
+            Self::Pattern(_, None) | Self::Truth | Self::List(_) | Self::Map => None,
+        }
+    }
+
+    /// What stands at a place, where the words around it make it a value this surely.
+    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+        match self {
+            Self::Choice(choices) => choices.see(reader.sentence, at, strength),
+            Self::Pattern(pattern, shape) => {
+                see_pattern(pattern, shape.as_ref(), reader, at, strength)
+            }
+            Self::Date(dates) => dates.see(reader, at, strength),
+            Self::Period(periods) => periods.see(reader, at, strength),
+            Self::Shaped(shape) => see_shape(shape, reader, at, strength),
+            Self::Free(free) => free.see(reader, at, strength),
+            Self::Measure(measure) => measure.see(reader, at, strength),
+            Self::Truth | Self::List(_) | Self::Map => Seen::Nothing,
+        }
+    }
+
+    /// Whether a word could be meant as a value of this form by a person who does not know the values.
+    pub(super) fn may_be_meant(&self, word: &str) -> bool {
+        match self {
+            Self::Choice(_) | Self::Pattern(..) | Self::Shaped(_) | Self::Free(_) => true,
+            Self::Measure(_) | Self::Date(_) | Self::Period(_) => {
+                word.contains(|c: char| c.is_ascii_digit())
+            }
+            Self::List(element) => element.may_be_meant(word),
+            Self::Truth | Self::Map => false,
+        }
+    }
+
+    /// The group of forms that share words: "last month" gives its first day to one parameter and its last to another.
+    pub(super) fn group(&self) -> usize {
+        match self {
+            Self::Date(dates) => dates.end(),
+            Self::Period(_) => GROUPS - 1,
+            Self::Choice(_)
+            | Self::Pattern(..)
+            | Self::Shaped(_)
+            | Self::Free(_)
+            | Self::Measure(_)
+            | Self::Truth
+            | Self::List(_)
+            | Self::Map => 0,
+        }
+    }
+
+    /// Whether its values are lists.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self, Self::List(_))
+    }
+
+    /// Whether its values are places of some kind.
+    pub(super) fn is_place(&self) -> bool {
+        match self {
+            Self::Pattern(_, Some(shape)) | Self::Shaped(shape) => is_region(shape),
+            Self::Free(free) => free.is_place(),
+            Self::List(element) => element.is_place(),
+            Self::Choice(_)
+            | Self::Pattern(_, None)
+            | Self::Date(_)
+            | Self::Period(_)
+            | Self::Measure(_)
+            | Self::Truth
+            | Self::Map => false,
+        }
+    }
+}
+
+fn is_region(shape: &Shape) -> bool {
+    matches!(
+        shape,
+        Shape::Kind(Kind::Region | Kind::Zone | Kind::CloudRegion)
+    )
+}
+
+pub(super) fn text(value: impl Into<String>, words: usize) -> Seen {
+    Seen::Value(Value::String(value.into()), words)
+}
+
+fn see_pattern(
+    pattern: &Pattern,
+    shape: Option<&Shape>,
+    reader: Reader<'_, '_>,
+    at: usize,
+    strength: Strength,
+) -> Seen {
+    let sentence = reader.sentence;
+    if strength == Strength::Written
+        && let Some((quoted, words)) = sentence.quotation(at)
+        && pattern.fits(quoted)
+    {
+        return text(quoted, words);
+    }
+    let word = sentence.written(at);
+    if let Some(value) = pattern.fit(word) {
+        let shaped = shape.is_some_and(|shape| shape.fit(word).is_some());
+        let named = match strength {
+            Strength::Written => true,
+            Strength::Linked => looks_like_code(word) || may_be_value(sentence.lower(at)),
+            Strength::Beside => looks_like_code(word),
+            Strength::Likely | Strength::Shaped | Strength::Fitting => false,
+        };
+        if pattern.separates() || shaped || named {
+            return text(value, 1);
+        }
+        return Seen::Nothing;
+    }
+    unfit(shape, reader, at, strength, || pattern.fault())
+}
+
+fn see_shape(shape: &Shape, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+    let word = reader.sentence.written(at);
+    if let Some(value) = shape.fit(word) {
+        return text(value, 1);
+    }
+    // After a colon anything may follow: "order: shipped".
+    let colon = reader.sentence.gap(at).trim() == ":";
+    if strength == Strength::Written && (!colon || looks_like_code(word)) {
+        return match reader.sentence.quotation(at) {
+            Some((quoted, words)) => text(quoted, words),
+            None => text(word, 1),
+        };
+    }
+    unfit(
+        Some(shape),
+        reader,
+        at,
+        strength.min(Strength::Linked),
+        || Misread::NotUnderstood,
+    )
+}
+
+/// A word that does not fit, and that is meant as a value all the same.
+fn unfit(
+    shape: Option<&Shape>,
+    reader: Reader<'_, '_>,
+    at: usize,
+    strength: Strength,
+    fault: impl Fn() -> Misread,
+) -> Seen {
+    let sentence = reader.sentence;
+    let (word, lower) = (sentence.written(at), sentence.lower(at));
+    let code = looks_like_code(word);
+    let named = match strength {
+        Strength::Written => !word.is_empty(),
+        Strength::Linked => code || (may_be_value(lower) && sentence.breaks(at + 1)),
+        Strength::Likely | Strength::Shaped | Strength::Fitting | Strength::Beside => false,
+    };
+    let nearly = code && shape.is_some_and(|shape| shape.is_nearly(word));
+    let place = shape.is_some_and(is_region) && is_named_place(sentence, at);
+    match named || nearly || place {
+        true => Seen::Doubt(fault(), 1),
+        false => Seen::Nothing,
+    }
+}
+
+/// Whether the name of a place stands here: "in Frankfurt".
+fn is_named_place(sentence: &Sentence<'_>, at: usize) -> bool {
+    let led = sentence.preceded(at, &[&["in"]]);
+    let alone = !sentence.joins(at + 1) || is_function_word(sentence.lower(at + 1));
+    led && alone && is_capitalised(sentence.written(at))
+}

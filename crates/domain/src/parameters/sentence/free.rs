@@ -1,0 +1,172 @@
+//! Texts of which nothing is known but what they are called, and what their names say that they name.
+
+use charter_contract::parameter::Parameter;
+
+use super::form::{Reader, text};
+use super::kinds::{self, Kind};
+use super::names::Names;
+use super::seen::{Seen, Strength};
+use super::text::Sentence;
+use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
+
+/// A text of which nothing is known but what it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Free {
+    /// Words of its description, which do not name a value.
+    described: Vec<String>,
+    /// What its name says that it names.
+    names: Naming,
+}
+
+/// What a text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// A place: "in Berlin".
+    Place,
+    /// A person: "for Ada".
+    Person,
+    /// Sentences: a reason, a message.
+    Prose,
+    /// Anything else.
+    Other,
+}
+
+const PLACES: [&str; 13] = [
+    "city",
+    "country",
+    "location",
+    "place",
+    "office",
+    "site",
+    "town",
+    "venue",
+    "state",
+    "area",
+    "destination",
+    "origin",
+    "warehouse",
+];
+
+const PEOPLE: [&str; 13] = [
+    "customer",
+    "user",
+    "owner",
+    "assignee",
+    "employee",
+    "person",
+    "lead",
+    "contact",
+    "manager",
+    "recipient",
+    "candidate",
+    "client",
+    "member",
+];
+
+const PROSE: [&str; 13] = [
+    "reason",
+    "message",
+    "comment",
+    "note",
+    "text",
+    "subject",
+    "title",
+    "body",
+    "description",
+    "query",
+    "question",
+    "content",
+    "summary",
+];
+
+impl Free {
+    /// Whether it names a place.
+    pub(super) fn is_place(&self) -> bool {
+        self.names == Naming::Place
+    }
+
+    pub(super) fn of(parameter: &Parameter, names: &Names, shown: &[&str]) -> Self {
+        let named = shown.iter().any(|text| text.split(' ').all(is_capitalised));
+        let naming = if names.has_part(&PROSE) {
+            Naming::Prose
+        } else if named && names.has_part(&PLACES) {
+            Naming::Place
+        } else if named && names.has_part(&PEOPLE) {
+            Naming::Person
+        } else {
+            Naming::Other
+        };
+        let lower = parameter.description.to_lowercase();
+        let described = lower.split(|c: char| !c.is_alphanumeric());
+        Self {
+            described: described
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            names: naming,
+        }
+    }
+
+    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+        let sentence = reader.sentence;
+        let (word, lower) = (sentence.written(at), sentence.lower(at));
+        let code = looks_like_code(word) && self.may_be_code(word);
+        let unknown = may_be_value(lower) && !self.described.iter().any(|known| known == lower);
+        match strength {
+            Strength::Written => self.written(sentence, at),
+            Strength::Linked if code || unknown => text(word, 1),
+            Strength::Beside if code => text(word, 1),
+            Strength::Likely => self.likely(sentence, at),
+            Strength::Linked | Strength::Beside | Strength::Shaped | Strength::Fitting => {
+                Seen::Nothing
+            }
+        }
+    }
+
+    /// Whether a code may be the value: a date, an amount and an address name something else.
+    fn may_be_code(&self, word: &str) -> bool {
+        let kind = kinds::kind(word);
+        self.names != Naming::Prose
+            && kind.is_none_or(|kind| matches!(kind, Kind::Host | Kind::Version | Kind::Path))
+    }
+
+    fn written(&self, sentence: &Sentence<'_>, at: usize) -> Seen {
+        if let Some((quoted, words)) = sentence.quotation(at) {
+            return text(quoted, words);
+        }
+        let colon = sentence.gap(at).trim() == ":";
+        match (self.names, sentence.written(at)) {
+            (_, "") => Seen::Nothing,
+            (Naming::Place | Naming::Person | Naming::Other, _)
+                if colon && is_function_word(sentence.lower(at)) =>
+            {
+                Seen::Nothing
+            }
+            (Naming::Prose, _) => {
+                let (rest, words) = sentence.rest(at);
+                text(rest, words)
+            }
+            (Naming::Place | Naming::Person | Naming::Other, word) => text(word, 1),
+        }
+    }
+
+    /// A name that a preposition makes a place or a person.
+    fn likely(&self, sentence: &Sentence<'_>, at: usize) -> Seen {
+        let led = match self.names {
+            Naming::Place => sentence.preceded(at, &[&["in"], &["at"], &["near"]]),
+            Naming::Person => {
+                sentence.preceded(at, &[&["for"], &["to"], &["of"], &["by"], &["from"]])
+            }
+            Naming::Prose | Naming::Other => false,
+        };
+        let is_name = |at: usize| is_capitalised(sentence.written(at));
+        if !led || !is_name(at) {
+            return Seen::Nothing;
+        }
+        let mut words = 1;
+        while sentence.joins(at + words) && is_name(at + words) {
+            words += 1;
+        }
+        text(sentence.slice(at, words), words)
+    }
+}

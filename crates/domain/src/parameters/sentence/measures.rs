@@ -1,0 +1,202 @@
+//! Numbers as values of parameters.
+
+use super::form::Reader;
+use super::names::Names;
+use super::quantities::{Limit, Quantity, quantity};
+use super::seen::{Misread, Seen, Strength};
+use super::text::Sentence;
+use super::units::{Span, Unit};
+
+/// What a number parameter counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Measure {
+    whole: bool,
+    unit: Option<Unit>,
+    /// The word for its unit, for people.
+    unit_word: String,
+    role: Role,
+}
+
+/// What a number is for, as the parameter's name has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The least of something: `min_age_days`.
+    Least,
+    /// The most of something: `max_price`.
+    Most,
+    /// How many of a list: `limit`.
+    Top,
+    /// An amount of money without a currency.
+    Money,
+    /// A year of the calendar.
+    Year,
+    /// Anything else.
+    Plain,
+}
+
+const MONEY: [&str; 9] = [
+    "amount", "price", "budget", "cost", "total", "salary", "fee", "sum", "revenue",
+];
+
+/// Words before the number of a list's first entries, and the nouns after it.
+const FIRST: [&[&str]; 4] = [&["top"], &["first"], &["limit", "to"], &["limited", "to"]];
+const ENTRIES: [&str; 9] = [
+    "result", "item", "entry", "row", "record", "hit", "line", "match", "entries",
+];
+
+impl Measure {
+    pub(super) fn of(names: &Names, whole: bool) -> Self {
+        let first = names.parts.first().map_or("", String::as_str);
+        let only = names.parts.len() == 1;
+        let role = match first {
+            "limit" | "top" | "n" if only => Role::Top,
+            _ if names.has_part(&["limit", "top"])
+                && names.has_part(&["result", "results", "n", "items", "rows"]) =>
+            {
+                Role::Top
+            }
+            "max" if names.has_part(&["results", "items", "rows", "entries"]) => Role::Top,
+            "min" | "minimum" | "least" => Role::Least,
+            "max" | "maximum" | "most" => Role::Most,
+            "year" if only => Role::Year,
+            _ if names.has_part(&["older", "over", "above", "exceeding", "longer"]) => Role::Least,
+            _ if names.has_part(&["newer", "under", "below", "within"]) => Role::Most,
+            _ if names.has_part(&MONEY) => Role::Money,
+            _ => Role::Plain,
+        };
+        Self {
+            whole,
+            unit: names.unit.filter(|_| role != Role::Year),
+            unit_word: names.parts.last().cloned().unwrap_or_default(),
+            role,
+        }
+    }
+
+    /// The number that stands at a place.
+    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+        let sentence = reader.sentence;
+        let Some(found) = quantity(sentence, at) else {
+            let written = strength == Strength::Written && !sentence.lower(at).is_empty();
+            return match written {
+                true => Seen::Doubt(Misread::Unfit("it must be a number".to_owned()), 1),
+                false => Seen::Nothing,
+            };
+        };
+        if !self.compares(found.limit, strength) {
+            return Seen::Nothing;
+        }
+        if found.article && found.limit.is_none() && strength < Strength::Beside {
+            return Seen::Nothing;
+        }
+        match (self.unit, found.unit) {
+            (Some(wanted), Some(unit)) if unit.is_like(wanted) => {
+                self.converted(found, unit, wanted, strength)
+            }
+            (Some(_) | None, Some(Unit::Time(_) | Unit::Data(_))) => match strength {
+                Strength::Linked | Strength::Written => self.in_other_unit(found),
+                Strength::Likely | Strength::Shaped | Strength::Fitting | Strength::Beside => {
+                    Seen::Nothing
+                }
+            },
+            (None, Some(Unit::Money(_))) if self.is_money() => self.value(found),
+            (None, Some(Unit::Percent)) if strength >= Strength::Beside => self.value(found),
+            (_, Some(Unit::Money(_) | Unit::Percent)) => Seen::Nothing,
+            (_, None) if strength >= Strength::Beside || self.is_counted(sentence, at, found) => {
+                self.value(found)
+            }
+            (_, None) => Seen::Nothing,
+        }
+    }
+
+    fn is_money(&self) -> bool {
+        matches!(self.role, Role::Money | Role::Least | Role::Most)
+    }
+
+    /// Whether what the words compare the number to is what the parameter is for.
+    fn compares(&self, limit: Option<Limit>, strength: Strength) -> bool {
+        let timed = matches!(self.unit, Some(Unit::Time(_)));
+        match (self.role, limit) {
+            (_, None) => true,
+            (_, Some(Limit::Ago)) => false,
+            (Role::Least, Some(Limit::Most | Limit::Recent)) | (Role::Most, Some(Limit::Least)) => {
+                false
+            }
+            (Role::Least | Role::Most | Role::Top, Some(_)) => true,
+            (Role::Money | Role::Year | Role::Plain, Some(_)) => {
+                timed || strength >= Strength::Linked
+            }
+        }
+    }
+
+    /// Whether a bare number counts what the parameter does: "top 5", "in 2026".
+    fn is_counted(&self, sentence: &Sentence<'_>, at: usize, found: Quantity) -> bool {
+        let after = at + found.words;
+        match self.role {
+            Role::Top => {
+                let noun = super::words::singular(sentence.lower(after));
+                sentence.preceded(at, &FIRST) || (sentence.joins(after) && ENTRIES.contains(&noun))
+            }
+            Role::Year => {
+                let year = found
+                    .number
+                    .as_whole()
+                    .is_some_and(|year| (1900..2200).contains(&year));
+                year && sentence.preceded(at, &[&["in"], &["for"], &["of"], &["year"]])
+            }
+            Role::Least | Role::Most | Role::Money | Role::Plain => false,
+        }
+    }
+
+    fn converted(&self, found: Quantity, unit: Unit, wanted: Unit, strength: Strength) -> Seen {
+        let number = unit.convert(found.number, wanted);
+        let Some(number) = number.filter(|number| number.is_whole() || !self.whole) else {
+            let long = matches!(unit, Unit::Time(Span::Month | Span::Quarter | Span::Year));
+            return match long
+                || found.limit.is_some()
+                || !matches!(unit, Unit::Time(_))
+                || strength >= Strength::Beside
+            {
+                true => self.in_other_unit(found),
+                false => Seen::Nothing,
+            };
+        };
+        match self.value(Quantity { number, ..found }) {
+            Seen::Value(value, words) if unit != wanted => Seen::Converted(value, words),
+            seen => seen,
+        }
+    }
+
+    fn in_other_unit(&self, found: Quantity) -> Seen {
+        let word = match self.unit {
+            Some(_) => self.unit_word.clone(),
+            None => "its unit".to_owned(),
+        };
+        Seen::Doubt(Misread::Unit(word), found.words)
+    }
+
+    fn value(&self, found: Quantity) -> Seen {
+        let money = self.is_money() || matches!(self.unit, Some(Unit::Money(_)));
+        if found.ambiguous && (self.whole || money) {
+            return Seen::Doubt(Misread::TwoWays, found.words);
+        }
+        let number = found.number;
+        match number
+            .to_value()
+            .filter(|_| number.is_whole() || !self.whole)
+        {
+            Some(value) => Seen::Value(value, found.words),
+            None => Seen::Doubt(
+                Misread::Unfit("it must be a whole number".to_owned()),
+                found.words,
+            ),
+        }
+    }
+}
+
+/// A length of time without its number, for durations as text.
+pub(super) fn time_of(found: &Quantity) -> Option<(i64, Span)> {
+    match (found.unit, found.number.as_whole()) {
+        (Some(Unit::Time(span)), Some(count)) if count > 0 => Some((count, span)),
+        _ => None,
+    }
+}

@@ -1,0 +1,289 @@
+//! Numbers as people write them: `1,200.50`, `7,99`, `10k`, `twenty-five`.
+//!
+//! Every digit counts: a number is kept as its digits and a power of ten, and becomes a JSON number at the end.
+
+use serde_json::{Number, Value};
+
+use super::text::Sentence;
+
+/// Digits that a number may have here; one of more is no quantity.
+const MOST_DIGITS: usize = 30;
+
+/// Places after the point that a number may have once a unit was converted.
+const MOST_PLACES: u32 = 9;
+
+/// A decimal number, exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Decimal {
+    digits: i128,
+    places: u32,
+}
+
+impl Decimal {
+    /// A whole number.
+    pub(super) fn whole(number: i128) -> Self {
+        Self {
+            digits: number,
+            places: 0,
+        }
+    }
+
+    fn new(digits: i128, places: u32) -> Self {
+        let mut number = Self { digits, places };
+        while number.places > 0 && number.digits % 10 == 0 {
+            number.digits /= 10;
+            number.places -= 1;
+        }
+        number
+    }
+
+    /// Times one whole number and divided by another, if that is a number of few places.
+    pub(super) fn scaled(self, times: i128, by: i128) -> Option<Self> {
+        let mut digits = self.digits.checked_mul(times)?;
+        let mut places = self.places;
+        while by != 0 && digits % by != 0 && places < MOST_PLACES {
+            digits = digits.checked_mul(10)?;
+            places += 1;
+        }
+        let exact = by != 0 && digits % by == 0;
+        exact.then(|| Self::new(digits / by, places))
+    }
+
+    /// A whole number more, if it is a whole number itself.
+    pub(super) fn plus(self, more: i128) -> Option<Self> {
+        let sum = self.digits.checked_add(more)?;
+        self.is_whole().then(|| Self::whole(sum))
+    }
+
+    /// Whether it has no fraction.
+    pub(super) fn is_whole(self) -> bool {
+        self.places == 0
+    }
+
+    /// As a whole number.
+    pub(super) fn as_whole(self) -> Option<i64> {
+        let whole = i64::try_from(self.digits).ok();
+        whole.filter(|_| self.is_whole())
+    }
+
+    /// As JSON; nothing for one that JSON has no number for.
+    pub(super) fn to_value(self) -> Option<Value> {
+        if self.is_whole() {
+            let signed = i64::try_from(self.digits).ok().map(Value::from);
+            return signed.or_else(|| u64::try_from(self.digits).ok().map(Value::from));
+        }
+        let text = format!("{}e-{}", self.digits, self.places);
+        let number: f64 = text.parse().ok()?;
+        Number::from_f64(number).map(Value::Number)
+    }
+}
+
+/// A number that was read, and whether it may as well mean another: `1.200` in German is `1,200` in English.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Numeral {
+    /// The number.
+    pub(super) number: Decimal,
+    /// Whether a single point may separate thousands.
+    pub(super) ambiguous: bool,
+}
+
+/// Whether a chunk of digits and commas is one number, rather than a list of them.
+pub(super) fn is_written_number(chunk: &str) -> bool {
+    let core = chunk.trim_matches(|c: char| !c.is_ascii_digit());
+    written(core).is_some()
+}
+
+/// A number in digits, with a sign, a point and separators of thousands.
+pub(super) fn written(text: &str) -> Option<Numeral> {
+    let (sign, bare) = match text.strip_prefix('-') {
+        Some(bare) => (-1, bare),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let starts = bare.starts_with(|c: char| c.is_ascii_digit());
+    let formed = bare
+        .chars()
+        .all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '_' | '\'' | '’'));
+    if !starts || !formed || bare.len() > MOST_DIGITS {
+        return None;
+    }
+    let (whole, fraction, ambiguous) = point(bare)?;
+    let digits: String = [whole.as_str(), fraction].concat();
+    let digits: i128 = digits.parse().ok()?;
+    let places = u32::try_from(fraction.len()).ok()?;
+    let number = Decimal::new(sign * digits, places);
+    Some(Numeral { number, ambiguous })
+}
+
+/// The digits before the point, those after it, and whether the point may be none.
+fn point(text: &str) -> Option<(String, &str, bool)> {
+    let commas = text.matches(',').count();
+    let points = text.matches('.').count();
+    let plain = |whole: &str| grouped(whole, &['_', '\'', '’']);
+    match (commas, points) {
+        (0, 0) => Some((plain(text)?, "", false)),
+        (0, 1) => {
+            let (whole, fraction) = text.split_once('.')?;
+            let ambiguous = fraction.len() == 3 && whole.len() <= 3 && !whole.starts_with('0');
+            let digits = fraction.chars().all(|c| c.is_ascii_digit()) && !fraction.is_empty();
+            digits.then_some(())?;
+            Some((plain(whole)?, fraction, ambiguous))
+        }
+        (1, 0) => {
+            let (whole, after) = text.split_once(',')?;
+            match after.len() {
+                1 | 2 => Some((plain(whole)?, after, false)),
+                _ => Some((grouped(text, &[','])?, "", false)),
+            }
+        }
+        (_, 0) => Some((grouped(text, &[','])?, "", false)),
+        (0, _) => Some((grouped(text, &['.'])?, "", false)),
+        (_, 1) if text.rfind('.') > text.rfind(',') => {
+            let (whole, fraction) = text.split_once('.')?;
+            Some((grouped(whole, &[','])?, digits_of(fraction)?, false))
+        }
+        (1, _) => {
+            let (whole, fraction) = text.split_once(',')?;
+            Some((grouped(whole, &['.'])?, digits_of(fraction)?, false))
+        }
+        _ => None,
+    }
+}
+
+fn digits_of(text: &str) -> Option<&str> {
+    let digits = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    digits.then_some(text)
+}
+
+/// Digits without the separators of their thousands; nothing where these are wrong.
+fn grouped(text: &str, separators: &[char]) -> Option<String> {
+    let mut groups = text.split(separators);
+    let first = groups.next()?;
+    let rest: Vec<&str> = groups.collect();
+    let right = rest.iter().all(|group| group.len() == 3) && (rest.is_empty() || first.len() <= 3);
+    let digits = [first]
+        .iter()
+        .chain(&rest)
+        .all(|group| digits_of(group).is_some());
+    let zero = !rest.is_empty() && first.starts_with('0');
+    (right && digits && !zero).then(|| [&[first], rest.as_slice()].concat().concat())
+}
+
+/// Thousands and the like, as a word or at the end of a number.
+pub(super) fn multiplier(lower: &str) -> Option<i128> {
+    match lower {
+        "k" | "thousand" | "thousands" | "grand" => Some(1_000),
+        "mn" | "mio" | "million" | "millions" => Some(1_000_000),
+        "bn" | "billion" | "billions" => Some(1_000_000_000),
+        _ => None,
+    }
+}
+
+/// A number in words that begins at a place, and how many words it has.
+pub(super) fn in_words(sentence: &Sentence<'_>, at: usize) -> Option<(Decimal, usize)> {
+    let mut sum = Sum::default();
+    let mut end = at;
+    while end < sentence.len() && (end == at || sentence.joins(end)) {
+        let word = sentence.lower(end);
+        let goes_on = match word {
+            "a" => end == at && is_many(sentence.lower(at + 1)) && sentence.joins(at + 1),
+            "and" => end > at && sum.group % 100 == 0 && continues(sentence, end + 1),
+            word => sum.take(word, sentence.lower(at) == "a"),
+        };
+        if !goes_on {
+            break;
+        }
+        end += 1;
+    }
+    let number = sum.total + sum.group;
+    let zero = sentence.lower(at) == "zero";
+    ((end > at && number > 0) || zero).then(|| (Decimal::whole(number), (end - at).max(1)))
+}
+
+/// A number in words as far as it was read.
+#[derive(Default)]
+struct Sum {
+    total: i128,
+    group: i128,
+}
+
+impl Sum {
+    /// Goes on with a word, if it goes on the number.
+    fn take(&mut self, word: &str, after_article: bool) -> bool {
+        if let Some(number) = below_hundred(word) {
+            let joined = joins_to(self.group, number);
+            self.group = joined.unwrap_or(self.group);
+            return joined.is_some();
+        }
+        let counted = self.group > 0 || after_article;
+        match word {
+            "hundred" | "dozen" if counted && self.group < 10 => {
+                self.group = self.group.max(1) * if word == "dozen" { 12 } else { 100 };
+                true
+            }
+            "thousand" | "million" | "billion" if counted => {
+                self.total += self.group.max(1) * multiplier(word).unwrap_or(1);
+                self.group = 0;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn is_many(word: &str) -> bool {
+    matches!(word, "hundred" | "thousand" | "million" | "dozen")
+}
+
+/// Whether "and" goes on a number: "one hundred and five".
+fn continues(sentence: &Sentence<'_>, at: usize) -> bool {
+    sentence.joins(at) && below_hundred(sentence.lower(at)).is_some()
+}
+
+/// "Twenty" and "five" are one number, "five" and "twenty" are two.
+fn joins_to(group: i128, number: i128) -> Option<i128> {
+    let room = match group % 100 {
+        0 => 100,
+        tens if tens >= 20 && tens % 10 == 0 => 10,
+        _ => return None,
+    };
+    (number > 0 && number < room).then_some(group + number)
+}
+
+/// A number below one hundred, in one word.
+pub(super) fn below_hundred(word: &str) -> Option<i128> {
+    const SMALL: [&str; 20] = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ];
+    const TENS: [&str; 8] = [
+        "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+    ];
+    let place = |names: &[&str], word: &str| {
+        let found = names.iter().position(|name| *name == word);
+        found.and_then(|found| i128::try_from(found).ok())
+    };
+    let tens = |word: &str| place(&TENS, word).map(|found| (found + 2) * 10);
+    if let Some((first, second)) = word.split_once('-') {
+        let unit = place(&SMALL, second).filter(|unit| (1..10).contains(unit));
+        return Some(tens(first)? + unit?);
+    }
+    place(&SMALL, word).or_else(|| tens(word))
+}

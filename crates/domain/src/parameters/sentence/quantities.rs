@@ -1,0 +1,299 @@
+//! Numbers with their units and with the words that compare: "at least 5 GB", "older than 180 days", "the last 7 days".
+
+use super::numbers::{self, Decimal};
+use super::text::Sentence;
+use super::units::Unit;
+use super::words::month;
+
+/// A number in a sentence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Quantity {
+    /// The number.
+    pub(super) number: Decimal,
+    /// Its unit, where one stands at it.
+    pub(super) unit: Option<Unit>,
+    /// How many words number and unit have.
+    pub(super) words: usize,
+    /// Whether the number may as well mean another.
+    pub(super) ambiguous: bool,
+    /// Whether it is but an article: "a week".
+    pub(super) article: bool,
+    /// What the words before it compare it to.
+    pub(super) limit: Option<Limit>,
+}
+
+/// What a number is compared to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// The least: "at least 5", "older than 30 days".
+    Least,
+    /// The most: "at most 5", "under 100 euros".
+    Most,
+    /// A time that ends now: "the last 7 days".
+    Recent,
+    /// A time that has passed since: "30 days ago".
+    Ago,
+}
+
+/// Words before the least of something.
+const LEAST: [&[&str]; 16] = [
+    &["at", "least"],
+    &["more", "than"],
+    &["older", "than"],
+    &["longer", "than"],
+    &["larger", "than"],
+    &["bigger", "than"],
+    &["greater", "than"],
+    &["higher", "than"],
+    &["over"],
+    &["above"],
+    &["exceeding"],
+    &["beyond"],
+    &["minimum"],
+    &["minimum", "of"],
+    &["from"],
+    &["starting", "at"],
+];
+
+/// Words before the most of something.
+const MOST: [&[&str]; 19] = [
+    &["at", "most"],
+    &["no", "more", "than"],
+    &["not", "more", "than"],
+    &["less", "than"],
+    &["fewer", "than"],
+    &["younger", "than"],
+    &["newer", "than"],
+    &["shorter", "than"],
+    &["smaller", "than"],
+    &["cheaper", "than"],
+    &["lower", "than"],
+    &["under"],
+    &["below"],
+    &["up", "to"],
+    &["within"],
+    &["maximum"],
+    &["maximum", "of"],
+    &["max"],
+    &["max", "of"],
+];
+
+/// Words before a time that ends now.
+const RECENT: [&[&str]; 4] = [&["last"], &["past"], &["previous"], &["recent"]];
+
+/// The number that begins at a place.
+pub(super) fn quantity(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
+    if is_part_of_date(sentence, at) {
+        return None;
+    }
+    let mut found = in_one_word(sentence.word(at)?.lower.as_str())
+        .or_else(|| after_sign(sentence, at))
+        .or_else(|| spelled(sentence, at))?;
+    let mut apart = found;
+    thousands(sentence, at + found.words, &mut apart);
+    let unit = apart.unit.is_none() && apart.words > found.words;
+    if unit && Unit::of_word(sentence.lower(at + apart.words)).is_some() {
+        found = apart;
+    }
+    let next = at + found.words;
+    if found.unit.is_none() && sentence.joins(next) {
+        extend(sentence, next, &mut found);
+    }
+    if found.unit.is_none() {
+        found.unit = unit_of_range(sentence, at + found.words);
+    }
+    let after = at + found.words;
+    found.limit = if sentence.has(after, &["ago"]) || sentence.has(after, &["earlier"]) {
+        Some(Limit::Ago)
+    } else if is_high_end(sentence, at) {
+        Some(Limit::Most)
+    } else if sentence.preceded(at, &[&["between"]]) {
+        Some(Limit::Least)
+    } else {
+        limit(sentence, at)
+    };
+    Some(found)
+}
+
+/// Words between "between" and the second number of a range, at most.
+const RANGE: usize = 4;
+
+/// Whether a number ends a range: "between 30 and 60".
+fn is_high_end(sentence: &Sentence<'_>, at: usize) -> bool {
+    let mut before = (at.saturating_sub(RANGE)..at).map(|at| sentence.lower(at));
+    sentence.preceded(at, &[&["and"]]) && before.any(|word| word == "between")
+}
+
+/// A multiplier and a unit in the words after a number.
+fn extend(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
+    let mut next = next;
+    if let Some(times) = numbers::multiplier(sentence.lower(next))
+        && let Some(number) = found.number.scaled(times, 1)
+    {
+        found.number = number;
+        found.words += 1;
+        next += 1;
+    }
+    if sentence.joins(next)
+        && let Some(unit) = Unit::of_word(sentence.lower(next))
+    {
+        found.unit = Some(unit);
+        found.words += 1;
+    }
+}
+
+/// The unit of the second number of a range is that of the first: "between 30 and 60 days", "20 or 30 euros".
+fn unit_of_range(sentence: &Sentence<'_>, next: usize) -> Option<Unit> {
+    let joint = matches!(sentence.lower(next), "and" | "or" | "to" | "bis" | "oder");
+    if !joint || !sentence.joins(next) || !sentence.joins(next + 1) {
+        return None;
+    }
+    let compared = sentence
+        .one_of(next + 1, &MOST)
+        .or_else(|| sentence.one_of(next + 1, &LEAST));
+    let at = next + 1 + compared.unwrap_or(0);
+    let second = in_one_word(&sentence.word(at)?.lower).or_else(|| spelled(sentence, at))?;
+    second.unit.or_else(|| {
+        let after = at + second.words;
+        Unit::of_word(sentence.lower(after)).filter(|_| sentence.joins(after))
+    })
+}
+
+/// A number in one word, with its sign, multiplier or unit: `€35`, `7d`, `10k`, `30-day`.
+fn in_one_word(lower: &str) -> Option<Quantity> {
+    let is_sign = |c: char| matches!(c, '€' | '$' | '£' | '¥' | '₹');
+    let signed = lower.trim_start_matches(is_sign);
+    let sign = lower
+        .get(..lower.len() - signed.len())
+        .filter(|sign| !sign.is_empty());
+    let is_inner =
+        |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '_' | '\'' | '’' | '-' | '+');
+    let end = signed.find(|c: char| !is_inner(c)).unwrap_or(signed.len());
+    let (core, suffix) = signed.split_at(end);
+    let joined = core.strip_suffix('-').filter(|_| !suffix.is_empty());
+    let numeral = numbers::written(joined.unwrap_or(core))?;
+    let mut number = numeral.number;
+    let mut unit = sign.and_then(Unit::of_word);
+    match (suffix, unit) {
+        ("", _) => {}
+        (suffix, _) if joined.is_none() && numbers::multiplier(suffix).is_some() => {
+            number = number.scaled(numbers::multiplier(suffix)?, 1)?;
+        }
+        (suffix, None) => unit = Some(Unit::of_suffix(suffix)?),
+        (_, Some(_)) => return None,
+    }
+    Some(Quantity {
+        number,
+        unit,
+        words: 1,
+        ambiguous: numeral.ambiguous,
+        article: false,
+        limit: None,
+    })
+}
+
+/// A number after the sign or code of its currency: `€ 35`, `EUR 35`.
+fn after_sign(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
+    let word = sentence.lower(at);
+    let short = word.chars().count() == 1 || word.len() == 3;
+    let unit @ Unit::Money(_) = Unit::of_word(word).filter(|_| short)? else {
+        return None;
+    };
+    if !sentence.joins(at + 1) {
+        return None;
+    }
+    let mut found = in_one_word(sentence.lower(at + 1)).filter(|found| found.unit.is_none())?;
+    found.words += 1;
+    thousands(sentence, at + 2, &mut found);
+    Some(Quantity {
+        unit: Some(unit),
+        ..found
+    })
+}
+
+/// Thousands that are set apart by spaces: `60 000`.
+fn thousands(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
+    let mut next = next;
+    let three = |at: usize| sentence.joins(at) && is_three_digits(sentence.lower(at));
+    while three(next)
+        && let Ok(more) = sentence.lower(next).parse::<i128>()
+        && let Some(number) = found
+            .number
+            .scaled(1_000, 1)
+            .and_then(|number| number.plus(more))
+    {
+        found.number = number;
+        found.words += 1;
+        next += 1;
+    }
+}
+
+fn is_three_digits(word: &str) -> bool {
+    word.len() == 3 && word.chars().all(|c| c.is_ascii_digit())
+}
+
+/// A number in words. "One" and "a" count where a unit follows.
+fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
+    let plain = |number, words, article| Quantity {
+        number,
+        unit: None,
+        words,
+        ambiguous: false,
+        article,
+        limit: None,
+    };
+    if let Some((first, second)) = sentence.lower(at).split_once('-') {
+        let number = numbers::below_hundred(first)?;
+        let unit = Unit::of_word(second);
+        if unit.is_some() {
+            return Some(Quantity {
+                unit,
+                ..plain(Decimal::whole(number), 1, false)
+            });
+        }
+    }
+    if let Some((number, words)) = numbers::in_words(sentence, at) {
+        return Some(plain(number, words, false));
+    }
+    let unit = |at| Unit::of_word(sentence.lower(at)).filter(|unit| matches!(unit, Unit::Time(_)));
+    let half = sentence.preceded(at, &[&["half"], &["twice"], &["once"], &["times"]]);
+    if matches!(sentence.lower(at), "a" | "an") && sentence.joins(at + 1) && !half {
+        return unit(at + 1).map(|_| plain(Decimal::whole(1), 1, true));
+    }
+    // "The past week" has no number, and means one.
+    let past = sentence.preceded(at, &[&["past"]]);
+    unit(at).filter(|_| past).map(|unit| Quantity {
+        unit: Some(unit),
+        ..plain(Decimal::whole(1), 1, false)
+    })
+}
+
+/// Whether a number is the day or the year of a date.
+fn is_part_of_date(sentence: &Sentence<'_>, at: usize) -> bool {
+    let is_month =
+        |word: usize| sentence.joins(word.max(at)) && month(sentence.lower(word)).is_some();
+    let digits = sentence.lower(at).starts_with(|c: char| c.is_ascii_digit());
+    digits && (is_month(at + 1) || (at > 0 && is_month(at - 1) && sentence.lower(at - 1) != "may"))
+}
+
+/// What the words before a number compare it to.
+fn limit(sentence: &Sentence<'_>, at: usize) -> Option<Limit> {
+    let mut at = at;
+    while sentence.joins(at)
+        && matches!(
+            sentence.lower(at - 1),
+            "the" | "about" | "around" | "a" | "approximately"
+        )
+    {
+        at -= 1;
+    }
+    if sentence.preceded(at, &RECENT) {
+        Some(Limit::Recent)
+    } else if sentence.preceded(at, &MOST) {
+        Some(Limit::Most)
+    } else if sentence.preceded(at, &LEAST) {
+        Some(Limit::Least)
+    } else {
+        None
+    }
+}

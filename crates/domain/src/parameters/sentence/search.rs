@@ -1,0 +1,353 @@
+//! Looks for one parameter's values in a sentence: where its name stands, and where a word shows by itself what it is.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::flags;
+use super::form::{Form, Reader};
+use super::maps;
+use super::names::Mention;
+use super::seen::{Found, Misread, Seen, Strength};
+use super::text::Sentence;
+use super::words::{is_function_word, is_verb};
+
+/// Most words that stand before a name and give its value: "a 30 day retention".
+const BEFORE: usize = 4;
+
+/// Words that make what is named after them the thing to use.
+const USES: [&str; 22] = [
+    "with", "using", "use", "uses", "via", "under", "by", "as", "for", "in", "on", "from", "set",
+    "choose", "pick", "select", "take", "assume", "at", "to", "and", "or",
+];
+
+/// Words before "to" that make what follows a verb: "I want to order".
+const WISHES: [&str; 16] = [
+    "want", "wants", "wanted", "need", "needs", "like", "love", "going", "have", "has", "try",
+    "trying", "plan", "how", "able", "in",
+];
+
+/// Verbs that change a thing to what is named after "to".
+const SETS: [&str; 8] = [
+    "set", "change", "switch", "update", "move", "put", "raise", "lower",
+];
+
+/// Kinds of names between a thing and its name: "order number A-1002".
+const KINDS_OF_NAME: [&str; 6] = ["number", "no", "id", "name", "code", "nr"];
+
+/// What a sentence has for a parameter.
+pub(super) fn find(form: &Form, reader: Reader<'_, '_>, truths: &[(String, bool)]) -> Found {
+    match form {
+        Form::Truth => flags::find(reader, truths),
+        Form::List(element) => list(element, reader),
+        Form::Map => maps::find(reader),
+        Form::Choice(_)
+        | Form::Pattern(..)
+        | Form::Date(_)
+        | Form::Period(_)
+        | Form::Shaped(_)
+        | Form::Free(_)
+        | Form::Measure(_) => single(form, reader),
+    }
+}
+
+fn single(form: &Form, reader: Reader<'_, '_>) -> Found {
+    let mut found = Found::default();
+    let (sentence, scope) = (reader.sentence, reader.scope);
+    if let Some(strength) = form.unnamed() {
+        let mut at = 0;
+        while at < sentence.len() {
+            let seen = match scope.is_excluded(at) {
+                true => Seen::Nothing,
+                false => form.see(reader, at, strength),
+            };
+            let words = seen.words();
+            found.note(at, seen, directed(reader, at, strength));
+            at += words;
+        }
+    }
+    for mention in reader.mentions {
+        if let Some((at, strength)) =
+            after(sentence, *mention).filter(|(at, _)| !scope.is_excluded(*at))
+        {
+            found.note(at, form.see(reader, at, strength), strength);
+        }
+        before(form, reader, *mention, &mut found);
+    }
+    corrections(form, reader, &mut found);
+    found
+}
+
+/// What stands right after a correction is the value anew, in short: "12 euros, sorry, make that 14".
+fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut Found) {
+    let known: HashSet<usize> = found.candidates.iter().map(|one| one.first).collect();
+    let Some(first) = known.iter().min().copied() else {
+        return;
+    };
+    let corrections = reader.scope.corrections();
+    for at in corrections.filter(|at| first < *at && !known.contains(at)) {
+        let seen = form.see(reader, at, Strength::Beside);
+        if closes(reader.sentence, at + seen.words() - 1) {
+            found.note(at, seen, Strength::Beside);
+        }
+    }
+}
+
+/// One of two parameters that are the ends of a way takes what stands after its preposition.
+fn directed(reader: Reader<'_, '_>, at: usize, strength: Strength) -> Strength {
+    let from = reader.names.has_part(&["source", "from", "origin", "old"]);
+    let to = reader
+        .names
+        .has_part(&["target", "to", "destination", "dest", "new"]);
+    let led = |word: &str| reader.sentence.preceded(at, &[&[word]]);
+    match (from && led("from")) || (to && (led("to") || led("into"))) {
+        true => Strength::Beside,
+        false => strength,
+    }
+}
+
+/// Where the value of a name is that stands before it, and how sure that is.
+pub(super) fn after(sentence: &Sentence<'_>, mention: Mention) -> Option<(usize, Strength)> {
+    let mut at = mention.first + mention.words;
+    if sentence.joins(at) && KINDS_OF_NAME.contains(&sentence.lower(at)) {
+        at += 1;
+    }
+    if at >= sentence.len() {
+        return None;
+    }
+    let gap = sentence.gap(at).trim();
+    let quoted = sentence.quotation(at).is_some();
+    if gap.contains(['=', '→'])
+        || gap.starts_with(':')
+        || (quoted && !gap.contains(['.', ',', ';']))
+    {
+        return Some((at, Strength::Written));
+    }
+    if !gap.is_empty() {
+        return None;
+    }
+    let links: [(&[&str], Strength); 13] = [
+        (&["set", "to"], Strength::Linked),
+        (&["equal", "to"], Strength::Linked),
+        (&["equals"], Strength::Linked),
+        (&["called"], Strength::Linked),
+        (&["named"], Strength::Linked),
+        (&["should", "be"], Strength::Linked),
+        (&["must", "be"], Strength::Linked),
+        (&["will", "be"], Strength::Beside),
+        (&["is"], Strength::Beside),
+        (&["are"], Strength::Beside),
+        (&["of"], Strength::Beside),
+        (&["as"], Strength::Beside),
+        (&["to"], to_strength(sentence, mention)),
+    ];
+    if let Some((link, strength)) = links.iter().find(|(link, _)| sentence.has(at, link)) {
+        return Some((skip_article(sentence, at + link.len()), *strength));
+    }
+    match is_used(sentence, mention.first) && closes(sentence, at) {
+        true => Some((at, Strength::Linked)),
+        false => Some((at, Strength::Beside)),
+    }
+}
+
+/// "Set the profile to prod" gives the profile; "compared the profile to prod" does not.
+fn to_strength(sentence: &Sentence<'_>, mention: Mention) -> Strength {
+    let first = start_of_phrase(sentence, mention.first);
+    match sentence.joins(first) && SETS.contains(&sentence.lower(first - 1)) {
+        true => Strength::Linked,
+        false => Strength::Beside,
+    }
+}
+
+fn skip_article(sentence: &Sentence<'_>, at: usize) -> usize {
+    at + usize::from(matches!(sentence.lower(at), "the" | "a" | "an") && sentence.joins(at + 1))
+}
+
+/// Where the phrase of a noun begins: at its article, if it has one.
+fn start_of_phrase(sentence: &Sentence<'_>, at: usize) -> usize {
+    let article =
+        sentence.joins(at) && matches!(sentence.lower(at - 1), "the" | "a" | "an" | "my" | "our");
+    at - usize::from(article)
+}
+
+/// Whether the words before a name make it the thing to use: "with the profile", "restart service", "--profile".
+fn is_used(sentence: &Sentence<'_>, at: usize) -> bool {
+    if sentence.gap(at).ends_with("--") {
+        return true;
+    }
+    let first = start_of_phrase(sentence, at);
+    if !sentence.joins(first) {
+        return false;
+    }
+    let word = sentence.lower(first - 1);
+    let wished = word == "to" && first > 1 && WISHES.contains(&sentence.lower(first - 2));
+    (USES.contains(&word) && !wished) || is_verb(word)
+}
+
+/// Whether the phrase ends with the word at a place: at the end of a clause, or before a word of grammar.
+fn closes(sentence: &Sentence<'_>, at: usize) -> bool {
+    let option = sentence.gap(at + 1).contains("--");
+    option || sentence.breaks(at + 1) || is_function_word(sentence.lower(at + 1))
+}
+
+/// A value right before the parameter's name.
+fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut Found) {
+    let sentence = reader.sentence;
+    let ends = |at: usize| {
+        let gap = sentence.gap(at);
+        sentence.joins(at)
+            || gap == "-"
+            || gap.trim() == "\""
+            || gap.trim() == "'"
+            || gap.trim() == "`"
+    };
+    if mention.first == 0
+        || !ends(mention.first)
+        || !closes(sentence, mention.first + mention.words - 1)
+    {
+        return;
+    }
+    for start in mention.first.saturating_sub(BEFORE)..mention.first {
+        let led = sentence.joins(start)
+            && matches!(
+                sentence.lower(start - 1),
+                "the" | "our" | "my" | "your" | "their"
+            );
+        let quoted = sentence
+            .quotation(start)
+            .is_some_and(|(_, words)| start + words == mention.first);
+        let strength = match (quoted, led) {
+            (true, _) => Strength::Written,
+            (false, true) => Strength::Linked,
+            (false, false) => Strength::Beside,
+        };
+        let seen = form.see(reader, start, strength);
+        let value = matches!(seen, Seen::Value(..) | Seen::Converted(..));
+        if value && start + seen.words() == mention.first && !reader.scope.is_excluded(start) {
+            found.note(start, seen, Strength::Beside);
+            return;
+        }
+    }
+}
+
+/// The values of a list: those that show what they are, and those that are listed after its name.
+fn list(element: &Form, reader: Reader<'_, '_>) -> Found {
+    let mut found = single(element, reader);
+    let (sentence, scope) = (reader.sentence, reader.scope);
+    for mention in reader.mentions {
+        let Some((first, mut strength)) = after(sentence, *mention) else {
+            continue;
+        };
+        let mut at = first;
+        while at < sentence.len() && !scope.is_excluded(at) {
+            let Seen::Value(value, words) = element.see(reader, at, strength) else {
+                break;
+            };
+            found.note(at, Seen::Value(value, words), strength);
+            strength = strength.min(Strength::Linked);
+            match next_of_list(sentence, at + words) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+    }
+    found
+        .candidates
+        .sort_by_key(|candidate| (candidate.first, std::cmp::Reverse(candidate.strength)));
+    found.candidates.dedup_by_key(|candidate| candidate.first);
+    ranges(sentence, &mut found);
+    found
+}
+
+/// The next entry of a list, after a comma or "and".
+fn next_of_list(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
+    let comma = matches!(
+        sentence
+            .gap(at)
+            .trim()
+            .trim_matches(['"', '\'', '`'])
+            .trim(),
+        "," | "&" | "+" | "/"
+    );
+    let joint = matches!(sentence.lower(at), "and" | "or" | "plus")
+        && sentence
+            .gap(at)
+            .trim_matches([' ', ',', '"', '\''])
+            .is_empty();
+    match (comma, joint) {
+        (_, true) => Some(at + 1),
+        (true, false) => Some(at),
+        (false, false) => None,
+    }
+}
+
+/// Marks values that are the ends of a range: "A-1001 through A-1005" names more than two.
+fn ranges(sentence: &Sentence<'_>, found: &mut Found) {
+    let ends: Vec<(usize, usize)> = found
+        .candidates
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [low, high] => {
+                let between = low.first + low.words;
+                let dash = high.first == between
+                    && matches!(sentence.gap(between).trim(), "–" | "—" | "..");
+                let word = high.first == between + 1
+                    && matches!(
+                        sentence.lower(between),
+                        "through" | "thru" | "until" | "to" | "till"
+                    );
+                (dash || word).then_some((low.first, high.first + high.words - low.first))
+            }
+            _ => None,
+        })
+        .collect();
+    for (first, words) in ends {
+        found.note(first, Seen::Doubt(Misread::Range, words), Strength::Linked);
+    }
+}
+
+/// The value that a sentence is as a whole.
+pub(super) fn whole(form: &Form, reader: Reader<'_, '_>) -> Option<Value> {
+    let sentence = reader.sentence;
+    let value = |form: &Form, at: usize, strength| match form.see(reader, at, strength) {
+        Seen::Value(value, words) | Seen::Converted(value, words) => Some((value, at + words)),
+        Seen::Doubt(..) | Seen::Other(_) | Seen::Nothing => None,
+    };
+    match form {
+        Form::Truth => flags::answer(sentence).map(Value::Bool),
+        Form::Map => None,
+        Form::List(element) => {
+            let mut values = Vec::new();
+            let mut at = Some(0);
+            let mut end = 0;
+            while let Some(next) = at {
+                let (one, after) = value(element, next, Strength::Linked)?;
+                values.push(one);
+                end = after;
+                at = next_of_list(sentence, after);
+            }
+            (end == sentence.len()).then(|| Value::Array(distinct(values.into_iter())))
+        }
+        Form::Choice(_)
+        | Form::Pattern(..)
+        | Form::Date(_)
+        | Form::Period(_)
+        | Form::Shaped(_)
+        | Form::Free(_)
+        | Form::Measure(_) => {
+            let (value, end) = value(form, 0, Strength::Written)?;
+            (end == sentence.len()).then_some(value)
+        }
+    }
+}
+
+/// The values of a list, in the order of the sentence, each once.
+pub(super) fn distinct(values: impl Iterator<Item = Value>) -> Vec<Value> {
+    let mut distinct: Vec<Value> = Vec::new();
+    for value in values {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    }
+    distinct
+}

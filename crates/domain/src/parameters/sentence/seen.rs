@@ -1,0 +1,137 @@
+//! What may stand at a place of a sentence: a value, or words that name one and do not give it.
+
+use serde_json::Value;
+
+/// How surely words give a parameter its value, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Strength {
+    /// The words before it make it likely: "in Berlin".
+    Likely,
+    /// It looks like the parameter's example, or has its unit.
+    Shaped,
+    /// It is one of the allowed values, or fits a pattern that words do not.
+    Fitting,
+    /// It stands right beside the parameter's name: "order A-1002".
+    Beside,
+    /// The words around the name say that it is the value: "with profile prod".
+    Linked,
+    /// It is written as the value: `profile=prod`, `profile: "prod"`.
+    Written,
+}
+
+/// What stands at a place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Seen {
+    /// A value in so many words.
+    Value(Value, usize),
+    /// A value that had to be converted, so that another parameter may rather have it.
+    Converted(Value, usize),
+    /// Words that name a value and do not give it.
+    Doubt(Misread, usize),
+    /// So many words that are something else as a whole.
+    Other(usize),
+    /// Neither.
+    Nothing,
+}
+
+impl Seen {
+    /// How many words it has, at least one.
+    pub(super) fn words(&self) -> usize {
+        match self {
+            Self::Value(_, words) | Self::Converted(_, words) | Self::Other(words) => {
+                (*words).max(1)
+            }
+            Self::Doubt(..) | Self::Nothing => 1,
+        }
+    }
+}
+
+/// Why words that name a value do not give it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misread {
+    /// They give several, and the parameter has one.
+    #[error("it may be {}", any_of(.0))]
+    Several(Vec<Value>),
+    /// They give one that is not accepted.
+    #[error("{0}")]
+    Unfit(String),
+    /// The number may be read in two ways, such as `1.200`.
+    #[error("the number may be read in two ways; write it without a separator")]
+    TwoWays,
+    /// The number has a unit that is not exactly so many of the parameter's.
+    #[error("it is not an exact number of {0}")]
+    Unit(String),
+    /// The date may be read in two ways, such as `04/05/2026`.
+    #[error("the date may be read in two ways; write it as YYYY-MM-DD")]
+    TwoDates,
+    /// A list that is written as a range.
+    #[error("a range is not a list; name each one")]
+    Range,
+    /// They look like a value and are none.
+    #[error("it is not understood")]
+    NotUnderstood,
+}
+
+fn any_of(values: &[Value]) -> String {
+    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+    values.join(" or ")
+}
+
+/// A value that a place of the sentence gives a parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) first: usize,
+    pub(super) words: usize,
+    pub(super) value: Value,
+    pub(super) strength: Strength,
+}
+
+/// A place that names a value of a parameter and does not give it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Doubt {
+    pub(super) first: usize,
+    pub(super) words: usize,
+    pub(super) why: Misread,
+    pub(super) strength: Strength,
+}
+
+/// What a sentence has for one parameter.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Found {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) doubts: Vec<Doubt>,
+}
+
+impl Found {
+    /// Notes what stands at a place.
+    pub(super) fn note(&mut self, first: usize, seen: Seen, strength: Strength) {
+        match seen {
+            Seen::Value(value, words) => self.candidates.push(Candidate {
+                first,
+                words,
+                value,
+                strength,
+            }),
+            Seen::Converted(value, words) => {
+                let strength = if strength == Strength::Shaped {
+                    Strength::Likely
+                } else {
+                    strength
+                };
+                self.candidates.push(Candidate {
+                    first,
+                    words,
+                    value,
+                    strength,
+                });
+            }
+            Seen::Doubt(why, words) => self.doubts.push(Doubt {
+                first,
+                words,
+                why,
+                strength,
+            }),
+            Seen::Other(_) | Seen::Nothing => {}
+        }
+    }
+}

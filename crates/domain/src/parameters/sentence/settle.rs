@@ -1,0 +1,183 @@
+//! Decides between what places of a sentence give: among parameters, and among values of one.
+
+use std::cmp::{Ordering, Reverse};
+
+use charter_contract::parameter::Parameter;
+use serde_json::Value;
+
+use super::form::{Form, GROUPS};
+use super::names::Names;
+use super::scope::Scope;
+use super::search::distinct;
+use super::seen::{Candidate, Doubt, Found, Misread, Strength};
+use crate::parameters::check;
+
+/// What a parameter comes to: a value with the words that give it, from the first and how many, or nothing.
+pub(super) type Settled = Result<Option<(Value, usize, usize)>, Doubt>;
+
+/// Leaves each word to the parameter that it gives a value most surely. Of two that have it as surely, the one with the
+/// plainer name has it, or neither.
+pub(super) fn share(found: &mut [Found], names: &[Names], forms: &[Form], words: usize) {
+    let mut claims: Vec<[Option<Claim>; GROUPS]> = vec![[None; GROUPS]; words];
+    let group = |owner: usize| forms.get(owner).map_or(0, Form::group);
+    for (owner, found) in found.iter().enumerate() {
+        let parts = names.get(owner).map_or(0, |names| names.parts.len());
+        for candidate in &found.candidates {
+            let claim = Claim {
+                owner,
+                parts,
+                strength: candidate.strength,
+                disputed: false,
+            };
+            let range = candidate.first..(candidate.first + candidate.words).min(words);
+            let held = claims.get_mut(range).into_iter().flatten();
+            for held in held.filter_map(|held| held.get_mut(group(owner))) {
+                *held = Some(held.map_or(claim, |held| held.or(claim)));
+            }
+        }
+    }
+    for (owner, found) in found.iter_mut().enumerate() {
+        let own = group(owner);
+        let parts = names.get(owner).map_or(0, |names| names.parts.len());
+        // What other parameters have of some words, of those groups that do not share with this one.
+        let others = |first: usize, words: usize| {
+            let held = claims.get(first..first + words).into_iter().flatten();
+            let rival = held.flat_map(move |held| {
+                let held = held.iter().enumerate();
+                held.filter(move |(group, _)| own == 0 || *group == 0 || *group == own)
+            });
+            rival.filter_map(|(_, claim)| *claim)
+        };
+        found.candidates.retain(|one| {
+            others(one.first, one.words).all(|claim| match claim.owner == owner {
+                true => !claim.disputed,
+                false => claim.rank() < (one.strength, Reverse(parts)),
+            })
+        });
+        found.doubts.retain(|doubt| {
+            let mut others = others(doubt.first, doubt.words);
+            !others.any(|claim| claim.owner != owner && claim.strength >= doubt.strength)
+        });
+    }
+}
+
+/// Who has a word.
+#[derive(Debug, Clone, Copy)]
+struct Claim {
+    owner: usize,
+    parts: usize,
+    strength: Strength,
+    disputed: bool,
+}
+
+impl Claim {
+    /// How good it is: how sure, then how plain the name of its owner is.
+    fn rank(self) -> (Strength, Reverse<usize>) {
+        (self.strength, Reverse(self.parts))
+    }
+
+    fn or(self, other: Self) -> Self {
+        if self.owner == other.owner {
+            let strength = self.strength.max(other.strength);
+            return Self { strength, ..self };
+        }
+        match self.rank().cmp(&other.rank()) {
+            Ordering::Greater => self,
+            Ordering::Less => other,
+            Ordering::Equal => Self {
+                disputed: true,
+                ..self
+            },
+        }
+    }
+}
+
+/// The one value that a parameter is given.
+pub(super) fn one_of(parameter: &Parameter, found: Found, scope: &Scope) -> Settled {
+    let Found {
+        candidates,
+        mut doubts,
+    } = found;
+    let mut fitting = Vec::new();
+    for candidate in candidates {
+        match check(parameter, &candidate.value) {
+            Ok(()) => fitting.push(candidate),
+            Err(fault) if candidate.strength >= Strength::Linked => doubts.push(Doubt {
+                first: candidate.first,
+                words: candidate.words,
+                why: Misread::Unfit(fault.to_string()),
+                strength: candidate.strength,
+            }),
+            Err(_) => {}
+        }
+    }
+    let fitting = corrected(fitting, scope);
+    let strongest = fitting.iter().map(|candidate| candidate.strength).max();
+    let doubt = doubts
+        .into_iter()
+        .max_by_key(|doubt| (doubt.strength, Reverse(doubt.first)));
+    if let Some(doubt) = doubt
+        && strongest.is_none_or(|strongest| doubt.strength > strongest)
+    {
+        return Err(doubt);
+    }
+    let best: Vec<&Candidate> = fitting
+        .iter()
+        .filter(|one| Some(one.strength) == strongest)
+        .collect();
+    let values = distinct(best.iter().map(|candidate| candidate.value.clone()));
+    let Some((first, last)) = best.first().zip(best.last()) else {
+        return Ok(None);
+    };
+    match values.as_slice() {
+        [value] => Ok(Some((value.clone(), first.first, first.words))),
+        _ => Err(Doubt {
+            first: first.first,
+            words: last.first + last.words - first.first,
+            why: Misread::Several(values),
+            strength: first.strength,
+        }),
+    }
+}
+
+/// The values of a list.
+pub(super) fn list_of(parameter: &Parameter, found: Found, scope: &Scope) -> Settled {
+    let doubt = found.doubts.into_iter().max_by_key(|doubt| doubt.strength);
+    if let Some(doubt) = doubt {
+        return Err(doubt);
+    }
+    let elements = corrected(found.candidates, scope);
+    let Some((first, last)) = elements.first().zip(elements.last()) else {
+        return Ok(None);
+    };
+    let words = last.first + last.words - first.first;
+    let value = Value::Array(distinct(elements.iter().map(|one| one.value.clone())));
+    match check(parameter, &value) {
+        Ok(()) => Ok(Some((value, first.first, words))),
+        Err(fault) => Err(Doubt {
+            first: first.first,
+            words,
+            why: Misread::Unfit(fault.to_string()),
+            strength: first.strength,
+        }),
+    }
+}
+
+/// The values that stand after the last correction, where some stand before it.
+fn corrected(candidates: Vec<Candidate>, scope: &Scope) -> Vec<Candidate> {
+    let Some(first) = candidates.iter().map(|one| one.first).min() else {
+        return candidates;
+    };
+    let last = candidates
+        .iter()
+        .map(|one| one.first)
+        .max()
+        .unwrap_or(first);
+    let Some(from) = scope.correction_before(last).filter(|from| *from > first) else {
+        return candidates;
+    };
+    candidates
+        .into_iter()
+        .filter(|one| one.first >= from)
+        .collect()
+}

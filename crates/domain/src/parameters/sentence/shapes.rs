@@ -1,0 +1,198 @@
+//! What an example shows of the values that are like it: a known kind, such as an address of a machine, or the shape of a
+//! code, such as `A-1002`.
+//!
+//! An example that could be any word shows nothing.
+
+use super::kinds::{Kind, LONGEST, is_like_region, kind};
+
+/// The shape of a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Anything of one kind.
+    Kind(Kind),
+    /// Parts between signs.
+    Code(Vec<Part>),
+}
+
+/// A part of a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// These letters.
+    Letters(String),
+    /// Any letters, of at most so many.
+    AnyLetters(usize),
+    /// Digits; that many where a number is given.
+    Digits(Option<usize>),
+    /// Letters and digits; hexadecimal ones alone where the example's are.
+    Mixed {
+        /// Whether the example's letters are hexadecimal digits.
+        hex: bool,
+        /// How many there are, where nothing else tells the code from a number.
+        length: Option<usize>,
+    },
+    /// These letters, then digits.
+    Prefixed(String),
+    /// A sign.
+    Sign(char),
+}
+
+impl Shape {
+    /// The shape of an example; none where words of a sentence could have it.
+    pub(super) fn of(example: &str) -> Option<Self> {
+        if let Some(kind) = kind(example) {
+            return match kind {
+                Kind::Number => digits_alone(example),
+                kind => Some(Self::Kind(kind)),
+            };
+        }
+        let has_digit = example.contains(|c: char| c.is_ascii_digit());
+        if !has_digit || example.contains(char::is_whitespace) || example.len() > LONGEST {
+            return None;
+        }
+        let raw = split(example);
+        let letters = raw.iter().filter(|part| is_letters(part)).count();
+        let first_of_letters = raw.first().is_some_and(|part| is_letters(part));
+        let literal = first_of_letters && letters == 1;
+        let parts = raw.iter().map(|part| part_of(part, literal, &raw));
+        Some(Self::Code(parts.collect()))
+    }
+
+    /// A text of this shape as it is to be used; letters that the example has as capitals become capitals.
+    pub(super) fn fit(&self, text: &str) -> Option<String> {
+        match self {
+            Self::Kind(wanted) => {
+                let text = if matches!(wanted, Kind::Region | Kind::Zone) {
+                    text.to_lowercase()
+                } else {
+                    text.to_owned()
+                };
+                (kind(&text) == Some(*wanted)).then_some(text)
+            }
+            Self::Code(parts) => {
+                let raw = split(text);
+                let fits =
+                    raw.len() == parts.len() && kind(text).is_none_or(|kind| kind == Kind::Number);
+                let texts = parts.iter().zip(&raw).map(|(part, text)| part.fit(text));
+                fits.then(|| texts.collect::<Option<String>>()).flatten()
+            }
+        }
+    }
+
+    /// Whether a text that does not fit seems to be meant as one that does: it begins with the same letters and goes on
+    /// with digits.
+    pub(super) fn is_nearly(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        match self {
+            // A zone lies in a region, and either is meant as itself.
+            Self::Kind(Kind::Region | Kind::CloudRegion) => match kind(&lower) {
+                Some(other) => matches!(other, Kind::Region | Kind::CloudRegion),
+                None => is_like_region(&lower),
+            },
+            Self::Kind(_) => false,
+            Self::Code(parts) => {
+                let prefix = match parts.first() {
+                    Some(Part::Letters(prefix) | Part::Prefixed(prefix)) => prefix.to_lowercase(),
+                    Some(Part::AnyLetters(_) | Part::Digits(_) | Part::Mixed { .. } | Part::Sign(_))
+                    | None => return false,
+                };
+                let rest = lower.strip_prefix(&prefix).unwrap_or_default();
+                let rest = rest.trim_start_matches(['-', '_', '#', '.', '/', ':']);
+                rest.starts_with(|c: char| c.is_ascii_digit())
+            }
+        }
+    }
+}
+
+/// Digits alone are a code where there are many of them.
+fn digits_alone(example: &str) -> Option<Shape> {
+    let long = example.len() >= 4 && example.chars().all(|c| c.is_ascii_digit());
+    long.then(|| Shape::Code(vec![Part::Digits(Some(example.len()))]))
+}
+
+/// Runs of letters and digits, and the signs between them.
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, c) in text.char_indices().filter(|(_, c)| !c.is_alphanumeric()) {
+        parts.extend(text.get(start..at).filter(|part| !part.is_empty()));
+        start = at + c.len_utf8();
+        parts.extend(text.get(at..start));
+    }
+    parts.extend(text.get(start..).filter(|part| !part.is_empty()));
+    parts
+}
+
+fn is_letters(part: &str) -> bool {
+    part.chars().all(char::is_alphabetic)
+}
+
+fn part_of(part: &str, literal: bool, all: &[&str]) -> Part {
+    let mut chars = part.chars();
+    let first = chars.next();
+    if let (Some(sign), None) = (first.filter(|c| !c.is_alphanumeric()), chars.next()) {
+        return Part::Sign(sign);
+    }
+    if is_letters(part) {
+        return match literal {
+            true => Part::Letters(part.to_owned()),
+            false => Part::AnyLetters(if part.len() <= 3 { 3 } else { 20 }),
+        };
+    }
+    if part.chars().all(|c| c.is_ascii_digit()) {
+        let alone = all
+            .iter()
+            .all(|part| part.chars().all(|c| !c.is_alphabetic()));
+        return Part::Digits(alone.then_some(part.len()));
+    }
+    let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+    if all.len() == 1 && is_letters(letters) {
+        return Part::Prefixed(letters.to_owned());
+    }
+    Part::Mixed {
+        hex: part.chars().all(|c| c.is_ascii_hexdigit()),
+        length: (all.len() == 1).then_some(part.len()),
+    }
+}
+
+impl Part {
+    fn fit(&self, text: &str) -> Option<String> {
+        let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+        let same = |letters: &str, text: &str| {
+            let alike = letters.to_lowercase() == text.to_lowercase();
+            alike.then(|| {
+                if text.chars().all(char::is_lowercase) {
+                    letters.to_owned()
+                } else {
+                    text.to_owned()
+                }
+            })
+        };
+        let fits = match self {
+            Self::Letters(letters) => return same(letters, text),
+            Self::Prefixed(letters) => {
+                let digits = text.trim_start_matches(char::is_alphabetic);
+                let prefix = text.get(..text.len() - digits.len())?;
+                return is_number(digits)
+                    .then(|| same(letters, prefix))
+                    .flatten()
+                    .map(|prefix| prefix + digits);
+            }
+            Self::AnyLetters(most) => is_letters(text) && text.chars().count() <= *most,
+            Self::Digits(length) => {
+                is_number(text) && length.is_none_or(|length| length == text.len())
+            }
+            Self::Mixed { hex, length } => {
+                let hexadecimal = text.chars().all(|c| c.is_ascii_hexdigit());
+                let alike = text.chars().all(|c| c.is_ascii_alphanumeric());
+                let digit = text.contains(|c: char| c.is_ascii_digit());
+                let long = length.is_none_or(|length| length == text.len());
+                alike
+                    && long
+                    && (digit || (hexadecimal && text.len() >= 6))
+                    && (hexadecimal || !*hex)
+            }
+            Self::Sign(sign) => text.chars().eq([*sign]),
+        };
+        fits.then(|| text.to_owned())
+    }
+}

@@ -1,0 +1,68 @@
+//! Sentences of several trades, with what they state and what has to be asked about.
+
+mod cloud;
+mod crm;
+mod form;
+mod hr;
+mod ops;
+mod shop;
+mod times;
+
+use charter_contract::parameter::Parameter;
+use charter_contract::time::Timestamp;
+use serde_json::{Map, Value};
+
+use super::{Reading, read};
+
+/// A Wednesday.
+const NOW: &str = "2026-06-17T10:30:00Z";
+
+fn reading(declared: &Value, text: &str) -> Reading {
+    let declared: Vec<Parameter> = serde_json::from_value(declared.clone()).unwrap();
+    read(&declared, text, Timestamp::parse(NOW).unwrap())
+}
+
+/// The values of a reading, and the names of what has to be asked about.
+fn told(reading: &Reading) -> (Value, Vec<&str>) {
+    let values = reading.stated.iter();
+    let values: Map<String, Value> = values
+        .map(|(name, stated)| (name.to_string(), stated.value.clone()))
+        .collect();
+    let unclear = reading
+        .unclear
+        .iter()
+        .map(|unclear| unclear.parameter.as_str());
+    (Value::Object(values), unclear.collect())
+}
+
+/// Each sentence states exactly these values, and nothing in it has to be asked about.
+fn states(declared: &Value, rows: &[(&str, Value)]) {
+    let wrong = rows.iter().filter_map(|(text, expected)| {
+        let reading = reading(declared, text);
+        let (values, unclear) = told(&reading);
+        (values != *expected || !unclear.is_empty()).then(|| {
+            format!(
+                "{text}\n  {values} {:?}\n  expected {expected}",
+                reading.unclear
+            )
+        })
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Each sentence states exactly these values, and names some that have to be asked about.
+fn asks(declared: &Value, rows: &[(&str, Value, &[&str])]) {
+    let wrong = rows.iter().filter_map(|(text, expected, about)| {
+        let reading = reading(declared, text);
+        let (values, unclear) = told(&reading);
+        (values != *expected || unclear != *about).then(|| {
+            format!(
+                "{text}\n  {values} {:?}\n  expected {expected} {about:?}",
+                reading.unclear
+            )
+        })
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

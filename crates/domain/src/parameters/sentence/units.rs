@@ -1,0 +1,175 @@
+//! Units of measure: which one a word names, and which numbers of one are exactly numbers of another.
+
+use super::numbers::Decimal;
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Time.
+    Time(Span),
+    /// Money, by the code of its currency.
+    Money(&'static str),
+    /// Bytes, and how many one of it is.
+    Data(i128),
+    /// Hundredths.
+    Percent,
+}
+
+/// A unit of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Span {
+    /// A thousandth of a second.
+    Millisecond,
+    /// A second.
+    Second,
+    /// 60 seconds.
+    Minute,
+    /// 60 minutes.
+    Hour,
+    /// 24 hours.
+    Day,
+    /// 7 days.
+    Week,
+    /// A month of the calendar.
+    Month,
+    /// Three months.
+    Quarter,
+    /// Twelve months.
+    Year,
+}
+
+impl Span {
+    /// The unit of a length of time in digits and one letter: `7d`.
+    pub(super) fn of_letter(text: &str) -> Option<Self> {
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let number = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
+        match text.get(digits.len()..).filter(|_| number)? {
+            "s" => Some(Self::Second),
+            "m" => Some(Self::Minute),
+            "h" => Some(Self::Hour),
+            "d" => Some(Self::Day),
+            "w" => Some(Self::Week),
+            _ => None,
+        }
+    }
+
+    /// Its length in milliseconds, or in months where its days differ.
+    fn length(self) -> (bool, i128) {
+        match self {
+            Self::Millisecond => (false, 1),
+            Self::Second => (false, 1_000),
+            Self::Minute => (false, 60_000),
+            Self::Hour => (false, 3_600_000),
+            Self::Day => (false, 86_400_000),
+            Self::Week => (false, 604_800_000),
+            Self::Month => (true, 1),
+            Self::Quarter => (true, 3),
+            Self::Year => (true, 12),
+        }
+    }
+}
+
+impl Unit {
+    /// The unit that a word names, in singular or plural.
+    pub(super) fn of_word(lower: &str) -> Option<Self> {
+        Some(match lower {
+            "ms" | "msec" | "msecs" | "millisecond" | "milliseconds" | "millis" => {
+                Self::Time(Span::Millisecond)
+            }
+            "sec" | "secs" | "second" | "seconds" | "sekunde" | "sekunden" | "segundo"
+            | "segundos" | "秒" => Self::Time(Span::Second),
+            "min" | "mins" | "minute" | "minutes" | "minuten" | "minuto" | "minutos" | "分钟" => {
+                Self::Time(Span::Minute)
+            }
+            "hr" | "hrs" | "hour" | "hours" | "stunde" | "stunden" | "hora" | "horas"
+            | "heures" | "小时" => Self::Time(Span::Hour),
+            "day" | "days" | "tag" | "tage" | "tagen" | "día" | "días" | "dia" | "dias"
+            | "jour" | "jours" | "天" => Self::Time(Span::Day),
+            "week" | "weeks" | "wk" | "wks" | "woche" | "wochen" | "semana" | "semanas" | "周" => {
+                Self::Time(Span::Week)
+            }
+            "month" | "months" | "monat" | "monate" | "monaten" | "mes" | "meses" | "mois"
+            | "个月" => Self::Time(Span::Month),
+            "quarter" | "quarters" | "quartal" | "quartale" => Self::Time(Span::Quarter),
+            "year" | "years" | "yr" | "yrs" | "jahr" | "jahre" | "jahren" | "año" | "años"
+            | "ans" | "年" => Self::Time(Span::Year),
+            "%" | "percent" | "pct" | "prozent" => Self::Percent,
+            _ => return Self::money(lower).or_else(|| Self::data(lower)),
+        })
+    }
+
+    fn money(lower: &str) -> Option<Self> {
+        let code = match lower {
+            "€" | "eur" | "euro" | "euros" | "欧元" => "eur",
+            "$" | "usd" | "dollar" | "dollars" | "bucks" | "美元" => "usd",
+            "£" | "gbp" | "pound" | "pounds" | "quid" => "gbp",
+            "¥" | "jpy" | "yen" => "jpy",
+            "₹" | "inr" | "rupee" | "rupees" => "inr",
+            "chf" | "franc" | "francs" | "franken" => "chf",
+            "cny" | "yuan" | "元" => "cny",
+            "aud" => "aud",
+            "cad" => "cad",
+            "sek" => "sek",
+            "nok" => "nok",
+            "dkk" => "dkk",
+            "pln" => "pln",
+            "cent" | "cents" => "cents",
+            _ => return None,
+        };
+        Some(Self::Money(code))
+    }
+
+    fn data(lower: &str) -> Option<Self> {
+        let (base, power) = match lower {
+            "byte" | "bytes" => (1_000_i128, 0),
+            "kb" | "kilobyte" | "kilobytes" => (1_000, 1),
+            "mb" | "megabyte" | "megabytes" => (1_000, 2),
+            "gb" | "gigabyte" | "gigabytes" | "gig" | "gigs" => (1_000, 3),
+            "tb" | "terabyte" | "terabytes" => (1_000, 4),
+            "kib" => (1_024, 1),
+            "mib" => (1_024, 2),
+            "gib" => (1_024, 3),
+            "tib" => (1_024, 4),
+            _ => return None,
+        };
+        Some(Self::Data(base.pow(power)))
+    }
+
+    /// The unit that letters right after a number name: `7d`, `30m`, `35€`.
+    pub(super) fn of_suffix(lower: &str) -> Option<Self> {
+        match lower {
+            "s" => Some(Self::Time(Span::Second)),
+            "m" => Some(Self::Time(Span::Minute)),
+            "h" => Some(Self::Time(Span::Hour)),
+            "d" => Some(Self::Time(Span::Day)),
+            "w" => Some(Self::Time(Span::Week)),
+            "y" => Some(Self::Time(Span::Year)),
+            other => Self::of_word(other),
+        }
+    }
+
+    /// Whether numbers of two units may be compared at all.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Time(_), Self::Time(_))
+            | (Self::Money(_), Self::Money(_))
+            | (Self::Data(_), Self::Data(_))
+            | (Self::Percent, Self::Percent) => true,
+            (Self::Time(_) | Self::Money(_) | Self::Data(_) | Self::Percent, _) => false,
+        }
+    }
+
+    /// A number of this unit as a number of another, if it is exactly one.
+    pub(super) fn convert(self, number: Decimal, to: Self) -> Option<Decimal> {
+        match (self, to) {
+            (Self::Time(from), Self::Time(to)) => {
+                let ((calendar, from), (other, to)) = (from.length(), to.length());
+                (calendar == other)
+                    .then(|| number.scaled(from, to))
+                    .flatten()
+            }
+            (Self::Data(from), Self::Data(to)) => number.scaled(from, to),
+            (from, to) => (from == to).then_some(number),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Words that carry grammar and no value. No list is complete: they keep a guess from being made, never a value that is
+//! named from being taken.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Articles, pronouns, prepositions, conjunctions, auxiliaries and the like: never a value unless it is written out as one
+/// (`profile=on`).
+const FUNCTION: &str = "a an the this that these those some any each every all both no none not nothing never only just \
+    also too very more most less least much many few other another same such own i me my mine we us our ours you your \
+    yours he him his she her hers it its they them their theirs who whom whose which what when where why how and or but \
+    nor so yet if then else than as of at by for from in into on onto to toward towards with without within via per \
+    about above across after against along among around before behind below beneath beside besides between beyond \
+    despite down during except inside like near off out outside over past since through throughout till under \
+    underneath until up upon versus vs am is are was were be been being do does did done doing have has had having can \
+    could will would shall should may might must ought let lets please thanks thank hi hello hey dear ok okay yes yeah \
+    here there now today tomorrow yesterday again already always ever still soon later currently instead rather etc \
+    i'm i'd i'll i've you're we're it's that's don't doesn't didn't can't cannot won't isn't aren't wasn't";
+
+/// Adjectives and other words that stand before any noun and name nothing: "the same service", "the affected service".
+const ATTRIBUTES: &str = "new old newer older newest oldest first second third last next previous current former latest \
+    default main primary secondary whole entire full empty big bigger biggest large larger largest small smaller \
+    smallest high higher highest low lower lowest good better best bad worse worst right wrong correct proper actual \
+    real true false right real public private internal external local global remote open closed free busy active \
+    inactive idle late early overdue recent specific certain particular different separate single double given \
+    following missing failing running existing remaining upcoming underlying matching corresponding relevant \
+    respective critical important urgent normal usual common general special available several various certain \
+    additional extra further possible similar standard custom basic advanced simple complex own old-fashioned top \
+    risky safe dangerous unsafe unused";
+
+/// Nouns that follow the name of a thing to name something about it: "profile page", "order status".
+const ASPECTS: &str = "name names id ids identifier number numbers page pages picture settings setting file files field \
+    fields parameter parameters value values type types kind kinds status state list lists report reports details \
+    detail information info data history policy policies rule rules owner owners count counts limit limits total \
+    totals update updates issue issues problem problems error errors process processes management manager management \
+    review reviews summary summaries overview documentation docs access permission permissions key keys table tables \
+    analysis view views group groups set sets size sizes form forms code codes";
+
+/// Verbs of orders and questions, which begin sentences and follow nouns: "order ship", "service restart".
+const VERBS: &str = "show list get give tell find check look see make take put add remove delete create update change \
+    set reset start stop restart run send open close lock unlock move copy export import fix use using need want know \
+    help explain describe compare rank sort filter count refund return cancel ship pay charge approve reject assign \
+    assigned belongs belong exist exists work works keep keeps went goes go come comes got gets needs wants should \
+    apply applied applies cover covers covered enable disable turn switch reopen rename restore notify warn block \
+    blocked broke broken fails failed fail affected created updated deleted changed called named listed found";
+
+/// Hyphenated words that look like codes and are none.
+const HYPHENATED: [&str; 14] = [
+    "on-call",
+    "follow-up",
+    "up-to-date",
+    "read-only",
+    "well-known",
+    "long-term",
+    "short-term",
+    "real-time",
+    "end-to-end",
+    "one-off",
+    "per-user",
+    "world-open",
+    "right-hand",
+    "third-party",
+];
+
+/// Months and weekdays, which are capitalised and name neither people nor places.
+pub(super) const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// Weekdays from Monday.
+pub(super) const WEEKDAYS: [&str; 7] = [
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+];
+
+/// Whether a word carries grammar alone.
+pub(super) fn is_function_word(lower: &str) -> bool {
+    FUNCTIONS.contains(lower)
+}
+
+/// Whether a word in front of a noun says nothing that could be the noun's name.
+pub(super) fn is_attribute(lower: &str) -> bool {
+    let participle = lower.ends_with("ed") && !lower.contains(|c: char| !c.is_alphabetic());
+    participle || ATTRIBUTE_SET.contains(lower)
+}
+
+/// Whether a word after a thing's name goes on to speak about the thing: an aspect of it, or what it does.
+pub(super) fn speaks_about(lower: &str) -> bool {
+    ASPECT_SET.contains(singular(lower)) || VERB_SET.contains(lower)
+}
+
+/// Whether a word may begin an order.
+pub(super) fn is_verb(lower: &str) -> bool {
+    VERB_SET.contains(lower)
+}
+
+/// Whether a word is none of those above, so that it may be a value where the words around it name one.
+pub(super) fn may_be_value(lower: &str) -> bool {
+    !is_function_word(lower) && !is_attribute(lower) && !speaks_about(lower)
+}
+
+/// Whether a word looks like a code, a name of a machine's making, or an address: it has a digit, or letters joined by a
+/// sign.
+pub(super) fn looks_like_code(text: &str) -> bool {
+    let digit = text.contains(|c: char| c.is_ascii_digit());
+    let inner = text.trim_matches(|c: char| !c.is_alphanumeric());
+    let joined = inner.contains(['_', '-', '/', '@', ':', '.', '\\']);
+    (digit || joined) && !HYPHENATED.contains(&text.to_lowercase().as_str())
+}
+
+/// Whether a word is written as a name is: one capital, then small letters.
+pub(super) fn is_capitalised(text: &str) -> bool {
+    let mut chars = text.chars();
+    let first = chars.next().is_some_and(char::is_uppercase);
+    let rest = chars.as_str();
+    let small = rest
+        .chars()
+        .all(|c| c.is_lowercase() || matches!(c, '-' | '\'' | '’' | '.'));
+    let lower = text.to_lowercase();
+    let of_calendar = MONTHS.contains(&lower.as_str()) || WEEKDAYS.contains(&lower.as_str());
+    first && !rest.is_empty() && small && !of_calendar
+}
+
+/// A word without the `s` of its plural.
+pub(super) fn singular(lower: &str) -> &str {
+    match lower.strip_suffix('s') {
+        Some(stem) if stem.len() > 1 && !stem.ends_with(['s', 'u', 'i']) => stem,
+        _ => lower,
+    }
+}
+
+/// Months by name or by their first three letters, from 1.
+pub(super) fn month(lower: &str) -> Option<i8> {
+    let short = lower.trim_end_matches('.');
+    let found = MONTHS.iter().position(|name| {
+        *name == short
+            || (short.len() == 3 && name.starts_with(short))
+            || short == "sept" && *name == "september"
+    });
+    found.and_then(|at| i8::try_from(at + 1).ok())
+}
+
+/// Weekdays by name or by their first three letters, from 0 for Monday.
+pub(super) fn weekday(lower: &str) -> Option<usize> {
+    WEEKDAYS
+        .iter()
+        .position(|name| *name == lower || (lower.len() == 3 && name.starts_with(lower)))
+}
+
+type Set = LazyLock<HashSet<&'static str>>;
+
+static FUNCTIONS: Set = LazyLock::new(|| FUNCTION.split_whitespace().collect());
+static ATTRIBUTE_SET: Set = LazyLock::new(|| ATTRIBUTES.split_whitespace().collect());
+static ASPECT_SET: Set = LazyLock::new(|| ASPECTS.split_whitespace().collect());
+static VERB_SET: Set = LazyLock::new(|| VERBS.split_whitespace().collect());
