@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 pub use memories::{MemoryText, Proposal, proposals};
 pub use reply::{Reply, from_reply};
 pub use sentence::{Misread, Reading, Stated, Unclear, Unread, read};
-pub use sources::{Bound, Collected, ValueSource, given_or_default};
+pub use sources::{Bound, Collected, ValueSource};
 pub(crate) use written::{Misfit, misfits, misfits_exactly, misfits_with};
 
 /// One thing wrong with given values.

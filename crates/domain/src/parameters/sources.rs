@@ -4,7 +4,7 @@
 //! Words that name a value and do not give it keep every other source out: the parameter is asked for. Must not know how
 //! sessions, memories or models are reached.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use charter_contract::agentic::request::RequestMetadata;
 use charter_contract::ids::{Label, MemoryId, RequestId};
@@ -101,12 +101,15 @@ impl<'d> Collected<'d> {
     pub fn read(mut self, text: &str, now: Timestamp) -> Self {
         let reading = read(self.declared, text, now);
         for (name, stated) in reading.stated {
-            let words = stated.words.chars().take(SHOWN_WORDS).collect();
+            let words = shown(&stated.words);
             self.add(&name, stated.value, ValueSource::Sentence { words });
         }
         for unclear in reading.unclear {
             if self.lacks(&unclear.parameter) {
-                self.unclear.push(unclear);
+                self.unclear.push(Unclear {
+                    words: shown(&unclear.words),
+                    ..unclear
+                });
             }
         }
         self.unread = reading.unread;
@@ -123,7 +126,7 @@ impl<'d> Collected<'d> {
                 if inherited && self.lacks(&name) && !self.is_unclear(&name) {
                     self.unclear.push(Unclear {
                         parameter: name,
-                        words: unread.word.clone(),
+                        words: shown(&unread.word),
                         why: Misread::NotUnderstood,
                     });
                 }
@@ -181,6 +184,12 @@ impl<'d> Collected<'d> {
         taken
     }
 
+    /// The values so far, without defaults. Those that the caller gave are not checked.
+    #[must_use]
+    pub fn values(&self) -> &Map<String, Value> {
+        &self.values
+    }
+
     /// The parameters that have to be asked for as it is: required ones without a value, and those that words name.
     #[must_use]
     pub fn open(&self) -> Vec<&'d Parameter> {
@@ -208,25 +217,22 @@ impl<'d> Collected<'d> {
         let mut lacking = lacking.into_iter();
         for parameter in self.declared {
             let name = &parameter.name;
-            let unclear = self
-                .unclear
-                .iter()
-                .find(|unclear| unclear.parameter == *name);
-            if let Some(unclear) = unclear {
+            // Of each required parameter without a value there is one fault, in the order of the declaration.
+            let needed = parameter.required && !values.contains_key(name.as_str());
+            let fault = needed.then(|| lacking.next()).flatten();
+            let mut unclear = self.unclear.iter();
+            if let Some(unclear) = unclear.find(|unclear| unclear.parameter == *name) {
                 // A default does not stand in for what was asked for.
-                if values.remove(name.as_str()).is_none() {
-                    lacking.next();
-                }
+                values.remove(name.as_str());
                 missing.push(name.clone());
                 faults.push(ParameterFault::Unclear(unclear.clone()));
-            } else if !values.contains_key(name.as_str()) {
-                let needed = parameter.required && parameter.default.is_none();
-                missing.extend(needed.then(|| name.clone()));
-                faults.extend(lacking.by_ref().take(usize::from(needed)));
-            } else {
+            } else if values.contains_key(name.as_str()) {
                 sources
                     .entry(name.to_string())
                     .or_insert(ValueSource::Default);
+            } else {
+                missing.extend(needed.then(|| name.clone()));
+                faults.extend(fault);
             }
         }
         Ok(Bound {
@@ -250,30 +256,34 @@ impl<'d> Collected<'d> {
     }
 }
 
-/// Where values come from that a caller gave, or that are defaults: of those that are declared and have a value.
-#[must_use]
-pub fn given_or_default(
-    declared: &[Parameter],
-    given: &Map<String, Value>,
-    values: &Map<String, Value>,
-) -> BTreeMap<String, ValueSource> {
-    let given: BTreeSet<&str> = declared
-        .iter()
-        .filter(|parameter| {
-            parameter
-                .given_in(given)
-                .is_some_and(|value| !value.is_null())
-        })
-        .map(|parameter| parameter.name.as_str())
-        .collect();
-    let source = |name: &String| match given.contains(name.as_str()) {
-        true => ValueSource::Given,
-        false => ValueSource::Default,
-    };
-    values
-        .keys()
-        .map(|name| (name.clone(), source(name)))
-        .collect()
+impl Bound {
+    /// Why words that name a value do not give it, by parameter.
+    #[must_use]
+    pub fn unclear(&self) -> BTreeMap<String, String> {
+        let unclear = self.faults.iter().filter_map(|fault| match fault {
+            ParameterFault::Unclear(unclear) => Some(unclear),
+            ParameterFault::Missing { .. }
+            | ParameterFault::Unknown { .. }
+            | ParameterFault::Type { .. }
+            | ParameterFault::NotAllowed { .. }
+            | ParameterFault::Pattern { .. } => None,
+        });
+        unclear
+            .map(|unclear| (unclear.parameter.to_string(), unclear.to_string()))
+            .collect()
+    }
+
+    /// Whether the caller gave every value, or it is a default.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        let mut sources = self.sources.values();
+        sources.all(|source| matches!(source, ValueSource::Given | ValueSource::Default))
+    }
+}
+
+/// The beginning of words, as it is shown.
+fn shown(words: &str) -> String {
+    words.chars().take(SHOWN_WORDS).collect()
 }
 
 #[cfg(test)]
@@ -358,6 +368,26 @@ mod tests {
         let said: Vec<String> = bound.faults.iter().map(ToString::to_string).collect();
         assert_eq!(said, ["`profile` is missing: which"]);
         assert_eq!(bound.missing, [Label::parse("profile").unwrap()]);
+    }
+
+    /// An optional parameter that was not understood is asked about, and hides no other that is missing.
+    #[test]
+    fn an_optional_value_that_was_not_understood_is_asked_about() {
+        let declared: Vec<Parameter> = serde_json::from_value(json!([
+            {"name": "limit", "type": "integer", "example": 5},
+            {"name": "shelf", "type": "string", "required": true, "description": "where"},
+        ]))
+        .unwrap();
+        let bound = Collected::given(&declared, &Map::new()).read("limit=many", now());
+        let bound = bound.settle().unwrap();
+        let said: Vec<String> = bound.faults.iter().map(ToString::to_string).collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].starts_with("`many` gives no `limit`"), "{said:?}");
+        assert_eq!(said[1], "`shelf` is missing: where");
+        let missing: Vec<&str> = bound.missing.iter().map(Label::as_str).collect();
+        assert_eq!(missing, ["limit", "shelf"]);
+        let unclear = bound.unclear();
+        assert_eq!(unclear.keys().collect::<Vec<_>>(), ["limit"]);
     }
 
     /// Neither the session nor the default stands in for a value that the words name and that was not understood.
@@ -452,17 +482,6 @@ mod tests {
         assert_eq!(
             sources(&bound)["region"],
             json!({"from": "model", "model": "p/m"})
-        );
-    }
-
-    #[test]
-    fn given_values_and_defaults_are_told_apart() {
-        let declared = declared();
-        let given = object(json!({"profile": "x", "limit": null}));
-        let values = object(json!({"profile": "x", "limit": 10}));
-        assert_eq!(
-            serde_json::to_value(given_or_default(&declared, &given, &values)).unwrap(),
-            json!({"profile": {"from": "given"}, "limit": {"from": "default"}})
         );
     }
 }

@@ -145,6 +145,9 @@ pub struct Opening {
     /// Where the values of its parameters come from, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, ValueSource>,
+    /// Why words of the request give no value of a missing parameter, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unclear: BTreeMap<String, String>,
 }
 
 /// A run's first event.

@@ -193,6 +193,8 @@ impl Run {
                 ..
             } => {
                 self.parameters = parameters;
+                let is_missing = |name: &String| missing.iter().any(|one| one.as_str() == name);
+                self.opening.unclear.retain(|name, _| is_missing(name));
                 self.opening.missing = missing;
                 if !sources.is_empty() {
                     self.opening.sources = sources;
