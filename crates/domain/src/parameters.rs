@@ -18,7 +18,7 @@ use charter_contract::parameter::Parameter;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-pub use memories::{MemoryText, Proposal, proposals};
+pub use memories::{MemoryText, ProposedValue, proposed_values};
 pub use reply::{Reply, from_reply};
 pub use sentence::{Misread, Reading, Stated, Unclear, Unread, read};
 pub use sources::{Bound, Collected, ValueSource};

@@ -11,9 +11,10 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_domain::catalogue::Found;
 use charter_domain::package::Place;
+use charter_domain::graph;
+use charter_domain::parameters::{Bound, Collected};
 use charter_domain::run::{Opening, Outcome};
 use charter_domain::tier::playbook_served;
-use charter_domain::{graph, parameters};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -107,7 +108,7 @@ impl Engine {
         Err(not_defined(playbook, &undefined, place.as_ref()))
     }
 
-    /// Compiles a playbook, binds what is given and pins what the run executes.
+    /// A run of a playbook with what a caller gives.
     pub(crate) fn playbook_run(
         &self,
         caller: &Caller,
@@ -117,18 +118,36 @@ impl Engine {
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         let found = self.runnable_playbook(caller, playbook)?;
+        let declared = found.document().declared_parameters();
+        let bound = Collected::given(&declared, given).settle();
+        let bound =
+            bound.map_err(|faults| EngineError::parameters(&format!("`{playbook}`"), &faults))?;
+        self.playbook_run_with(caller, playbook, bound, dry_run, run_id)
+    }
+
+    /// Compiles a playbook and pins what the run executes. Values that the caller did not give outright are shown and
+    /// confirmed, however safe the playbook is.
+    pub(crate) fn playbook_run_with(
+        &self,
+        caller: &Caller,
+        playbook: &PlaybookId,
+        bound: Bound,
+        dry_run: bool,
+        run_id: RunId,
+    ) -> Result<NewRun, EngineError> {
+        let found = self.runnable_playbook(caller, playbook)?;
         let document = found.document();
         let graph = graph::from_playbook(document).map_err(|error| {
             let message = format!("the playbook `{playbook}`: {error}");
             EngineError::new(ErrorCode::InvalidDocument, message)
         })?;
-        let bound = parameters::bind_so_far(&document.declared_parameters(), given)
-            .map_err(|faults| EngineError::parameters(&format!("`{playbook}`"), &faults))?;
         let dry_run = dry_run || bound.values.get(DRY_RUN) == Some(&Value::Bool(true));
         let view = self.live().view(&caller.tenant);
         let mut pins = vec![pin(DocumentKind::Playbook, playbook.as_ref(), &found.entry)];
         pins.extend(pins_of_graph(&view, &graph)?);
         let class = document.safety.safety_class;
+        let confirm = class != SafetyClass::Automated || !bound.is_given();
+        let unclear = bound.unclear();
         Ok(NewRun {
             run_id,
             tenant: caller.tenant.clone(),
@@ -142,8 +161,10 @@ impl Engine {
             pins,
             dry_run,
             opening: Opening {
-                confirm: class != SafetyClass::Automated && !dry_run,
+                confirm: confirm && !dry_run,
                 missing: bound.missing,
+                sources: bound.sources,
+                unclear,
                 typed: document
                     .typed_parameter()
                     .filter(|_| !dry_run)

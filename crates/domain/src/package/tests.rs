@@ -329,18 +329,42 @@ fn what_refers_to_nothing_is_refused() {
         problems(&[("tools/list.yaml", &tool)]),
         ["tools/list.yaml:11:32 the package has no file `scripts/gone.py`"]
     );
-    let skill = SKILL.replace("{region: \"${user.region}\"}", "{regin: 1}");
+    let skill = SKILL.replace("{region: \"${user.region}\"}", "{region: null, regin: 1}");
     assert_eq!(
         problems(&[("skills/find.yaml", &skill)]),
         [
             "skills/find.yaml:16:7 the tool `demo.list` needs the parameter `region`",
-            "skills/find.yaml:16:20 the tool `demo.list` has no parameter `regin`",
+            "skills/find.yaml:16:34 the tool `demo.list` has no parameter `regin`",
         ]
     );
     let test = "- query: find things\n  expect: demo.fnd\n";
     assert_eq!(
         problems(&[("tests/routing.yaml", test)]),
         ["tests/routing.yaml:2:3 there is no skill or playbook `demo.fnd`"]
+    );
+}
+
+/// The skill of seed 000 declares no parameters and maps none, and its tools need two.
+#[test]
+fn a_skill_that_maps_nothing_passes_its_parameters_on_by_name() {
+    let unmapped = SKILL.replace("      parameters: {region: \"${user.region}\"}\n", "");
+    assert_eq!(
+        problems(&[("skills/find.yaml", &unmapped)]),
+        Vec::<String>::new()
+    );
+    let own = "parameters:\n  - {name: region, type: string, default: eu-west-1}\n";
+    let undeclared = unmapped.replace(own, "");
+    assert_eq!(
+        problems(&[("skills/find.yaml", &undeclared)]),
+        Vec::<String>::new()
+    );
+    let other = own.replace("string, default: eu-west-1", "integer");
+    let of_another_type = unmapped.replace(own, &other);
+    let found = problems(&[("skills/find.yaml", &of_another_type)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].ends_with("the tool `demo.list` needs the parameter `region`"),
+        "{found:?}"
     );
 }
 

@@ -25,7 +25,7 @@ pub struct MemoryText<'m> {
 
 /// A value that a memory states for a missing parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Proposal {
+pub struct ProposedValue {
     /// The parameter.
     pub parameter: Label,
     /// The value, which fits the declaration.
@@ -41,12 +41,12 @@ pub struct Proposal {
 /// What memories state for parameters that are missing, the memories in their order. A memory proposes a value for a
 /// parameter that it calls by name; each value of a parameter is proposed once.
 #[must_use]
-pub fn proposals(missing: &[&Parameter], memories: &[MemoryText<'_>]) -> Vec<Proposal> {
+pub fn proposed_values(missing: &[&Parameter], memories: &[MemoryText<'_>]) -> Vec<ProposedValue> {
     let declared: Vec<Parameter> = missing
         .iter()
         .map(|parameter| (*parameter).clone())
         .collect();
-    let mut proposed: Vec<Proposal> = Vec::new();
+    let mut proposed: Vec<ProposedValue> = Vec::new();
     for memory in memories {
         for text in [memory.content, memory.title] {
             let stated = read(&declared, text, memory.written_at).stated;
@@ -55,7 +55,7 @@ pub fn proposals(missing: &[&Parameter], memories: &[MemoryText<'_>]) -> Vec<Pro
                     .iter()
                     .any(|one| one.parameter == parameter && one.value == stated.value);
                 if !known {
-                    proposed.push(Proposal {
+                    proposed.push(ProposedValue {
                         parameter,
                         value: stated.value,
                         memory_id: memory.id.clone(),
@@ -100,7 +100,7 @@ mod tests {
             memory(2, "Our profile is night_ro", "Ask Mo."),
             memory(3, "Regions", "Region: us-east-2, once more."),
         ];
-        let proposed = proposals(&missing, &memories);
+        let proposed = proposed_values(&missing, &memories);
         let told: Vec<_> = proposed
             .iter()
             .map(|one| {
@@ -118,6 +118,6 @@ mod tests {
                 ("profile", json!("night_ro"), "Our profile is night_ro"),
             ]
         );
-        assert_eq!(proposals(&[], &memories), []);
+        assert_eq!(proposed_values(&[], &memories), []);
     }
 }

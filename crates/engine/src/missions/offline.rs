@@ -47,6 +47,7 @@ impl Models for Offline {
             ModelStage::Role(Role::PromptMaster | Role::Researcher | Role::Librarian)
             | ModelStage::CodeAgent
             | ModelStage::AnalysisAgent
+            | ModelStage::Parameters
             | ModelStage::Probe => None,
         };
         let refused = || {

@@ -10,6 +10,7 @@ use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use charter_contract::text::{ShortText, Text};
 use charter_contract::validate::Contract;
 use charter_contract::violation::Report;
+use charter_domain::graph;
 use charter_domain::mission::admit::TOOL_SCOPE;
 use charter_domain::mission::{StageOutput, after_plan};
 use serde_json::{Value, json};
@@ -122,7 +123,7 @@ impl Engine {
             let Some(skill) = view.skill(&candidate.id) else {
                 continue;
             };
-            let skill = skill.document();
+            let skill = graph::wired(skill.document(), &view);
             let plan = skill.execution_plan.steps.iter();
             let calls: Vec<Value> = plan
                 .map(|step| {

@@ -10,9 +10,10 @@ use charter_contract::filling::Filling;
 use charter_contract::ids::{Label, ToolId, WorkerResultId};
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::worker_result::{Citation, WorkerResult};
+use charter_domain::graph;
 use charter_domain::mission::admit::Admission;
 use charter_domain::mission::{StageOutput, Wanted, after_turn};
-use charter_domain::parameters;
+use charter_domain::parameters::{self, Collected};
 use charter_domain::reference::{Bindings, resolve};
 use charter_domain::tier::skill_served;
 use serde_json::{Map, Value, json};
@@ -221,8 +222,8 @@ impl Engine {
         let skills = turn.task.required_capabilities.iter();
         let skills = skills.filter_map(|id| view.skill(id.as_str()));
         let skills: Vec<Skill> = skills
-            .map(|found| found.document().clone())
-            .filter(|skill| skill_served(&view, skill).reaches(work.caller.tier))
+            .filter(|found| skill_served(&view, found.document()).reaches(work.caller.tier))
+            .map(|found| graph::wired(found.document(), &view).into_owned())
             .collect();
         let mut findings = Vec::new();
         for skill in &skills {
@@ -325,13 +326,14 @@ fn recommended(work: &StageWork, skill: &Skill) -> Vec<Value> {
         .map(|name| (name.to_owned(), envelope.context_refs[name].clone()))
         .collect();
     let goal = envelope.normalized_goal.as_str();
-    let given = parameters::from_request(&skill.parameters, &given, goal);
+    let collected = Collected::given(&skill.parameters, &given).read(goal, envelope.created_at);
     // What the mission refers to by the name may be something else than the skill takes.
-    let Ok(values) = parameters::bind(&skill.parameters, &given) else {
-        return Vec::new();
+    let bound = match collected.settle() {
+        Ok(bound) if bound.missing.is_empty() => bound,
+        Ok(_) | Err(_) => return Vec::new(),
     };
     let bindings = Bindings {
-        parameters: &values,
+        parameters: &bound.values,
         outputs: &BTreeMap::new(),
     };
     let plan = skill.execution_plan.steps.iter();

@@ -25,6 +25,7 @@ use serde_json::{Map, Value, json};
 use super::Asked;
 use super::words::outlines;
 use crate::analysis::Drafting;
+use super::parameters::ParameterShown;
 use crate::confined::fill_in_here;
 use crate::evidence::Proof;
 use crate::runs::{HistoryEvent, Pinned};
@@ -46,8 +47,8 @@ pub(crate) struct Analysed {
     pub(crate) evidence: Vec<EvidenceId>,
     pub(crate) warnings: Vec<String>,
     pub(crate) calls: Vec<Call>,
-    /// Values of the skill's parameters.
-    pub(crate) parameters: Map<String, Value>,
+    /// What its run was started with.
+    pub(crate) parameters: Vec<ParameterShown>,
     /// What the run answers for.
     pub(crate) tags: RequestTags,
     /// The results, as people read them, of a skill without rules.
@@ -103,7 +104,7 @@ impl Engine {
                 false => outlines(&skill, pinned, run),
             },
             drafted: Drafting::of(run),
-            parameters: run.bindings().parameters.clone(),
+            parameters: ParameterShown::of_run(run),
             tags: pinned.workspace.tags.clone(),
             evidence: examined.evidence.into_values().collect(),
             calls: calls(run, &history),

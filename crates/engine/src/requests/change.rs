@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Asked;
 use super::classify::Classified;
+use super::parameters::{ParameterShown, proposal_in_words};
 use super::respond::verdict;
 use crate::runs::RunShown;
 use crate::{Engine, EngineError};
@@ -48,9 +49,16 @@ pub(super) fn described(
         .metadata("status", json!(run.summary.status))
         .metadata("plan_digest", json!(run.state.plan_digest))
         .metadata("missing_parameters", json!(run.state.missing))
+        .metadata("parameters", json!(parameters_of(run)))
         .metadata("plan", json!(run.state.steps))
         .metadata("approach_hints", json!(run.approach_hints))
         .metadata("approvals", json!(run.approvals));
+    if !run.state.unclear.is_empty() {
+        builder = builder.metadata("unclear", json!(run.state.unclear));
+    }
+    if !run.proposals.is_empty() {
+        builder = builder.metadata("proposals", json!(run.proposals));
+    }
     for entry in &run.events {
         if let RunEvent::StepSucceeded {
             step, duration_ms, ..
@@ -69,6 +77,11 @@ pub(super) fn described(
         }
     }
     Ok(builder)
+}
+
+/// The values that are known, each with its source.
+fn parameters_of(run: &RunShown) -> Vec<ParameterShown> {
+    ParameterShown::of(&run.state.parameters, &run.state.sources)
 }
 
 fn object(value: Value) -> Map<String, Value> {
@@ -101,8 +114,20 @@ fn content(run: &RunShown) -> String {
             .iter()
             .map(|hint| format!("Hint: {hint}")),
     );
+    let is_asked = !state.missing.is_empty() || state.confirm;
+    if is_asked && run.state.outcome.is_none() {
+        let known = parameters_of(run);
+        lines.extend(known.iter().map(|shown| format!("- {}", shown.in_words())));
+    }
     match run.summary.status.as_str() {
         "awaiting_parameters" => {
+            lines.extend(
+                state
+                    .unclear
+                    .values()
+                    .map(|why| format!("Not used: {why}.")),
+            );
+            lines.extend(run.proposals.iter().map(proposal_in_words));
             let names: Vec<&str> = state.missing.iter().map(AsRef::as_ref).collect();
             lines.push(format!(
                 "It needs {}. Give them: charter runs give {id} {}",

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
-use charter_domain::parameters;
 use charter_domain::run::{Opening, Outcome, Run, StopCause};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use super::Asked;
 use super::analyse::Analysed;
 use super::classify::Classified;
+use super::parameters::{EarlierValues, ParameterTarget};
 use super::progress::{Progress, ProgressEvent};
 use crate::runs::{NewRun, RunShown};
 use crate::{Engine, EngineError, telemetry};
@@ -53,9 +53,8 @@ impl Engine {
         let known = self.store().run(tenant, run_id).await?;
         let new = match known {
             None => {
-                let taken_over = classified.follow_up.as_ref();
-                let taken_over = taken_over.and_then(|of| of.parameters.get(skill));
-                let new = self.new_run(asked, taken_over, skill, run_id.clone())?;
+                let earlier = classified.earlier_values(skill);
+                let new = self.new_run(asked, earlier, skill, run_id.clone()).await?;
                 let tags = self.tags_for(asked, classified.flow)?;
                 let new = NewRun { tags, ..new };
                 Some(self.with_analysis(asked, classified, skill, new)?)
@@ -99,22 +98,28 @@ impl Engine {
         let tenant = &asked.caller.tenant;
         let run_id = run_id(asked, playbook.as_ref());
         let mut new = None;
+        let mut notices = Vec::new();
         if self.store().run(tenant, &run_id).await?.is_none() {
             let document = self.runnable_playbook(&asked.caller, playbook)?;
             self.must_be_defined(&asked.caller, playbook).await?;
-            let given = parameters::from_request(
-                &document.document().declared_parameters(),
-                &asked.wishes.parameters,
-                asked.request.input.as_str(),
-            );
+            let declared = document.document().declared_parameters();
+            let target = ParameterTarget {
+                id: playbook.as_ref(),
+                description: document.document().name.as_str(),
+                declared: &declared,
+            };
+            let gathered = self.gather(asked, target, None).await?;
+            notices = gathered.notices;
             let dry_run = asked.wishes.dry_run;
-            let caller = &asked.caller;
-            let made = self.playbook_run(caller, playbook, &given, dry_run, run_id.clone())?;
+            let (caller, bound) = (&asked.caller, gathered.bound);
+            let made = self.playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;
             let tags = self.tags_for(asked, Flow::Write)?;
             new = Some(NewRun { tags, ..made });
         }
         self.drive_to(tenant, &run_id, new, progress).await?;
-        self.show_run(&asked.caller, &run_id).await
+        let mut shown = self.show_run(&asked.caller, &run_id).await?;
+        shown.notes.extend(notices);
+        Ok(shown)
     }
 
     /// Drives a run that is new, or goes on with one that an earlier attempt created.
@@ -141,26 +146,22 @@ impl Engine {
         }
     }
 
-    /// Compiles a skill's plan, binds its parameters and pins what it executes.
-    fn new_run(
+    /// Compiles a skill's plan, collects its parameters and pins what it executes.
+    async fn new_run(
         &self,
         asked: &Asked,
-        taken_over: Option<&Map<String, Value>>,
+        earlier: Option<EarlierValues<'_>>,
         skill: &SkillId,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         let planned = self.planned_skill(&asked.caller, skill)?;
-        let document = planned.found.document();
-        let mut given = parameters::from_request(
-            &document.parameters,
-            &asked.wishes.parameters,
-            asked.request.input.as_str(),
-        );
-        for (name, value) in taken_over.into_iter().flatten() {
-            given.entry(name).or_insert_with(|| value.clone());
-        }
-        let parameters = parameters::bind(&document.parameters, &given)
-            .map_err(|faults| EngineError::parameters(&format!("`{skill}`"), &faults))?;
+        let target = ParameterTarget {
+            id: skill.as_ref(),
+            description: planned.found.document().description.as_str(),
+            declared: &planned.parameters,
+        };
+        let gathered = self.gather(asked, target, earlier).await?;
+        let bound = gathered.complete(skill.as_ref())?;
         Ok(NewRun {
             run_id,
             tenant: asked.caller.tenant.clone(),
@@ -170,10 +171,13 @@ impl Engine {
             role: asked.caller.role,
             title: format!("skill {skill}"),
             graph: planned.graph,
-            parameters,
+            parameters: bound.values,
             pins: planned.pins,
             dry_run: false,
-            opening: Opening::default(),
+            opening: Opening {
+                sources: bound.sources,
+                ..Opening::default()
+            },
             tags: self.tags_for(asked, Flow::Skill)?,
             artifacts: Vec::new(),
         })

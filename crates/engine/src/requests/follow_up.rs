@@ -10,6 +10,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId, TenantId};
 use charter_contract::json::decode_stored;
 use charter_domain::follow_up::{self, Alone};
+use charter_domain::graph;
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 use super::Asked;
 use super::classify::Classified;
 use super::execute::run_id_of;
+use super::parameters::EarlierValues;
 use crate::routing::{Purpose, RoutedVerdict};
 use crate::{Engine, EngineError};
 
@@ -29,7 +31,7 @@ const LOOK_BACK: usize = 10;
 pub(crate) struct FollowUp {
     /// The first question of the row, which stands alone.
     question: String,
-    /// Values for the parameters of each skill that will run.
+    /// Values of the parameters that the text does not state, of each skill that will run.
     pub(super) parameters: BTreeMap<SkillId, Map<String, Value>>,
 }
 
@@ -42,6 +44,18 @@ pub struct Follows {
     pub alone: VerdictKind,
     /// Why it is taken for a follow-up.
     pub because: String,
+}
+
+impl Classified {
+    /// What a skill has from the request that this one follows.
+    pub(super) fn earlier_values(&self, skill: &SkillId) -> Option<EarlierValues<'_>> {
+        let follows = self.verdict.follows.as_ref()?;
+        let values = self.follow_up.as_ref()?.parameters.get(skill)?;
+        Some(EarlierValues {
+            request: &follows.request_id,
+            values,
+        })
+    }
 }
 
 /// What the text comes to alone. The only candidate may stand barely above the floor: from half way to
@@ -174,7 +188,7 @@ impl Engine {
             let Some(skill) = skill.filter(|_| chosen.kind == DocumentKind::Skill) else {
                 continue;
             };
-            let skill = skill.document();
+            let skill = graph::wired(skill.document(), &view);
             // Values of the same skill where it ran; of another one, by their names.
             let of = |ran: &BTreeMap<SkillId, Map<String, Value>>| {
                 let same = ran.get(&skill.skill_id).or(ran.values().next());
@@ -182,7 +196,8 @@ impl Engine {
             };
             let seen: Vec<Map<String, Value>> = ran.iter().map(of).collect();
             let last = seen.first().cloned().unwrap_or_default();
-            let taken = follow_up::take_over(&skill.parameters, &last, &seen, text);
+            let now = asked.request.timestamp;
+            let taken = follow_up::take_over(&skill.parameters, &last, &seen, text, now);
             let taken = taken.map_err(|which| {
                 EngineError::new(ErrorCode::MissingParameters, which.to_string())
             })?;

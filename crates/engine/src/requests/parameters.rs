@@ -1,4 +1,5 @@
-//! The parameters of what a request was routed to: collected from every source, each with where it comes from.
+//! The parameters of the skill or playbook that a request was routed to: collected from every source, each with where it
+//! comes from.
 
 mod draft;
 
@@ -7,10 +8,9 @@ use std::collections::BTreeMap;
 use charter_contract::ids::RequestId;
 use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{
-    Bound, Collected, MemoryText, ParameterFault, Proposal, ValueSource, proposals,
+    Bound, Collected, MemoryText, ProposedValue, ValueSource, proposed_values,
 };
 use charter_domain::run::Run;
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -19,10 +19,12 @@ use crate::{Caller, Engine, EngineError, MemoryQuery};
 
 /// Memories that are looked at for missing parameters.
 const MEMORIES: usize = 10;
+/// Longest text that memories are searched by, in bytes.
+const MEMORY_QUERY: usize = 4 << 10;
 
 /// What a request asks for: one skill or playbook.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target<'a> {
+pub(super) struct ParameterTarget<'a> {
     /// Its id.
     pub(super) id: &'a str,
     /// What it is for, in the document's words.
@@ -33,7 +35,7 @@ pub(super) struct Target<'a> {
 
 /// What an earlier request of the session had.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Earlier<'a> {
+pub(super) struct EarlierValues<'a> {
     pub(super) request: &'a RequestId,
     pub(super) values: &'a Map<String, Value>,
 }
@@ -43,29 +45,29 @@ pub(super) struct Earlier<'a> {
 pub(super) struct Gathered {
     pub(super) bound: Bound,
     /// Values that memories state for missing parameters.
-    pub(super) proposals: Vec<Proposal>,
+    pub(super) proposals: Vec<ProposedValue>,
     /// What kept a source from being asked.
     pub(super) notices: Vec<String>,
 }
 
 /// A parameter's value with its source, as an answer shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "ParameterValue")]
-pub struct ParameterShown {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct ParameterShown {
     /// Its name.
-    pub name: String,
+    name: String,
     /// Its value.
-    pub value: Value,
+    value: Value,
     /// Where it comes from.
     #[serde(flatten)]
-    pub source: ValueSource,
+    source: ValueSource,
 }
 
 impl ParameterShown {
-    /// The parameters of a run, in the order of their names. A value of which its journal does not say where it comes from
-    /// was given.
-    #[must_use]
-    pub fn of(values: &Map<String, Value>, sources: &BTreeMap<String, ValueSource>) -> Vec<Self> {
+    /// The parameters of a run, in the order of their names. A value whose source the journal does not name was given.
+    pub(crate) fn of(
+        values: &Map<String, Value>,
+        sources: &BTreeMap<String, ValueSource>,
+    ) -> Vec<Self> {
         let mut shown: Vec<Self> = values
             .iter()
             .map(|(name, value)| Self {
@@ -83,14 +85,28 @@ impl ParameterShown {
         Self::of(run.parameters(), &run.opening().sources)
     }
 
-    /// As a person reads it: `region = "eu-west-1" (from the words "in eu-west-1")`.
-    #[must_use]
-    pub fn in_words(&self) -> String {
+    /// The values alone, by their names.
+    pub(crate) fn values(shown: &[Self]) -> Map<String, Value> {
+        let values = shown.iter();
+        values
+            .map(|Self { name, value, .. }| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    /// Whether the caller gave it, or it is the default: it needs no explanation.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.source, ValueSource::Given | ValueSource::Default)
+    }
+
+    /// For people: `region = "eu-west-1" (from the words "in eu-west-1")`.
+    pub(crate) fn in_words(&self) -> String {
         let Self { name, value, .. } = self;
         let source = match &self.source {
             ValueSource::Given => "given".to_owned(),
             ValueSource::Sentence { words } => format!("from the words \"{words}\""),
-            ValueSource::Session { request_id } => format!("from the session, request {request_id}"),
+            ValueSource::Session { request_id } => {
+                format!("from the session, request {request_id}")
+            }
             ValueSource::RequestContext { field } => format!("from the request's context, {field}"),
             ValueSource::Memory { memory_id } => format!("from the memory {memory_id}"),
             ValueSource::Model { model } => format!("drafted by the model {model}"),
@@ -100,36 +116,38 @@ impl ParameterShown {
     }
 }
 
+/// A proposed value for people: `a memory proposes region = "us-east-1" ("Our region is us-east-1")`.
+pub(super) fn proposal_in_words(proposed: &ProposedValue) -> String {
+    let ProposedValue {
+        parameter,
+        value,
+        title,
+        words,
+        ..
+    } = proposed;
+    format!("The memory \"{title}\" proposes {parameter} = {value} (\"{words}\").")
+}
+
 impl Gathered {
     /// The values, if none is missing.
     ///
     /// # Errors
-    /// `missing_parameters` with what is known, what is missing and why, and what memories propose.
+    /// `missing_parameters` with the known values, the missing ones with the reason, and the values that memories propose.
     pub(super) fn complete(self, of: &str) -> Result<Bound, EngineError> {
         if self.bound.missing.is_empty() {
             return Ok(self.bound);
         }
         let error = EngineError::parameters(&format!("`{of}`"), &self.bound.faults);
+        let known = ParameterShown::of(&self.bound.values, &self.bound.sources);
         let mut details = error.details.clone().unwrap_or_else(|| json!({}));
-        details["known"] = json!(self.known());
+        details["known"] = json!(known);
         if !self.proposals.is_empty() {
             details["proposals"] = json!(self.proposals);
         }
+        if !self.notices.is_empty() {
+            details["notices"] = json!(self.notices);
+        }
         Err(error.with_details(details))
-    }
-
-    /// Values that are no defaults.
-    fn known(&self) -> Map<String, Value> {
-        let Bound { values, sources, .. } = &self.bound;
-        let is_default = |name: &String| sources.get(name) == Some(&ValueSource::Default);
-        let known = values.iter().filter(|(name, _)| !is_default(name));
-        known.map(|(name, value)| (name.clone(), value.clone())).collect()
-    }
-
-    /// Words that name a value and do not give it, in words.
-    pub(super) fn unclear(&self) -> Vec<String> {
-        let unclear = self.bound.faults.iter().filter(|fault| matches!(fault, ParameterFault::Unclear(_)));
-        unclear.map(ToString::to_string).collect()
     }
 }
 
@@ -141,8 +159,8 @@ impl Engine {
     pub(super) async fn gather(
         &self,
         asked: &Asked,
-        target: Target<'_>,
-        earlier: Option<Earlier<'_>>,
+        target: ParameterTarget<'_>,
+        earlier: Option<EarlierValues<'_>>,
     ) -> Result<Gathered, EngineError> {
         let text = asked.request.input.as_str();
         let mut collected = Collected::given(target.declared, &asked.wishes.parameters)
@@ -153,40 +171,52 @@ impl Engine {
         if let Some(metadata) = &asked.request.metadata {
             collected = collected.add_context(metadata);
         }
+        let open = collected.open();
         let mut notices = Vec::new();
-        let mut proposed = self.proposed(&asked.caller, &collected.open(), &mut notices).await;
+        let mut proposals = self.proposed(&asked.caller, &open, &mut notices).await;
         if asked.wishes.use_memory {
-            proposed.retain(|one| {
-                let memory_id = one.memory_id.clone();
-                !collected.add(&one.parameter, one.value.clone(), ValueSource::Memory { memory_id })
-            });
+            for parameter in open {
+                let mut own = proposals
+                    .iter()
+                    .filter(|one| one.parameter == parameter.name);
+                // Memories that contradict each other are proposed, and none is used.
+                if let (Some(only), None) = (own.next(), own.next()) {
+                    let memory_id = only.memory_id.clone();
+                    let source = ValueSource::Memory { memory_id };
+                    collected.add(&parameter.name, only.value.clone(), source);
+                }
+            }
         }
-        self.draft_open(asked, target, &mut collected, &mut notices).await;
-        let bound = collected.settle().map_err(|faults| {
-            EngineError::parameters(&format!("`{}`", target.id), &faults)
-        })?;
-        proposed.retain(|one| bound.missing.contains(&one.parameter));
+        self.draft_open(asked, target, &mut collected, &mut notices)
+            .await;
+        let bound = collected
+            .settle()
+            .map_err(|faults| EngineError::parameters(&format!("`{}`", target.id), &faults))?;
+        proposals.retain(|one| bound.missing.contains(&one.parameter));
         Ok(Gathered {
             bound,
-            proposals: proposed,
+            proposals,
             notices,
         })
     }
 
     /// What the memories that the caller sees state for open parameters. Without memories a request is answered as well.
-    async fn proposed(
+    pub(crate) async fn proposed(
         &self,
         caller: &Caller,
         open: &[&Parameter],
         notices: &mut Vec<String>,
-    ) -> Vec<Proposal> {
+    ) -> Vec<ProposedValue> {
         if open.is_empty() {
             return Vec::new();
         }
-        let words = open.iter().map(|parameter| format!("{} {}", parameter.name, parameter.description));
-        let words: Vec<String> = words.collect();
+        let words = open
+            .iter()
+            .map(|parameter| format!("{} {}", parameter.name, parameter.description));
+        let mut words = words.collect::<Vec<_>>().join("; ");
+        words.truncate(words.floor_char_boundary(MEMORY_QUERY));
         let query = MemoryQuery {
-            text: Some(words.join("; ")),
+            text: Some(words),
             limit: Some(MEMORIES),
             ..MemoryQuery::default()
         };
@@ -202,11 +232,47 @@ impl Engine {
             let entry = found.shown.entry.as_ref()?;
             Some(MemoryText {
                 id: &found.shown.memory_id,
-                title: &entry.title,
-                content: &entry.content,
+                title: entry.title.as_str(),
+                content: entry.content.as_str(),
                 written_at: found.shown.at,
             })
         });
-        proposals(open, &texts.collect::<Vec<_>>())
+        proposed_values(open, &texts.collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_shown_with_its_source() {
+        let values = json!({"region": "eu-3", "days": 7, "shelf": "a"});
+        let values: Map<String, Value> = serde_json::from_value(values).unwrap();
+        let sources = BTreeMap::from([
+            (
+                "region".to_owned(),
+                ValueSource::Sentence {
+                    words: "in eu-3".to_owned(),
+                },
+            ),
+            ("days".to_owned(), ValueSource::Default),
+        ]);
+        let shown = ParameterShown::of(&values, &sources);
+        let words: Vec<String> = shown.iter().map(ParameterShown::in_words).collect();
+        assert_eq!(
+            words,
+            [
+                "days = 7 (the default)",
+                "region = \"eu-3\" (from the words \"in eu-3\")",
+                "shelf = \"a\" (given)",
+            ]
+        );
+        assert_eq!(
+            json!(shown.get(1)),
+            json!({"name": "region", "value": "eu-3", "from": "sentence", "words": "in eu-3"})
+        );
+        let plain: Vec<bool> = shown.iter().map(ParameterShown::is_plain).collect();
+        assert_eq!(plain, [true, false, true]);
     }
 }

@@ -18,6 +18,7 @@ use super::analyse::{Analysed, Call};
 use super::answer::SkillResult;
 use super::classify::Classified;
 use super::words::{ModelAnalysis, Reading};
+use super::parameters::ParameterShown;
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 
@@ -52,7 +53,9 @@ pub(super) fn response(
     let found = written::Found::of(of_skills.collect(), analysis.as_ref());
     runs.extend(analysis.as_ref().map(|analysis| analysis.run.to_string()));
     runs.dedup();
-    let content = content(classified, &done, &heads, &found, &warnings);
+    let mut content = content(classified, &done, &heads, &found, &warnings);
+    let parameters = parameters_of(&done);
+    content.push_str(&taken_from(&parameters));
     let evidence: Vec<&EvidenceId> = done
         .iter()
         .flat_map(|analysed| &analysed.evidence)
@@ -69,6 +72,7 @@ pub(super) fn response(
     .metadata("findings", json!(found.findings))
     .metadata("evidence_ids", json!(evidence))
     .metadata("run_ids", json!(runs))
+    .metadata("parameters", json!(parameters))
     .metadata("warnings", json!(warnings));
     let hints = engine.rendering_hints(&asked.caller.tenant, &done);
     if !hints.is_empty() {
@@ -121,6 +125,27 @@ pub(super) fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
     to_stored(verdict)
         .and_then(|text| decode_stored(&text))
         .map_err(|error| EngineError::internal("writing a verdict", error))
+}
+
+/// The parameters of all runs, each value with its source once.
+fn parameters_of(done: &[Analysed]) -> Vec<&ParameterShown> {
+    let mut parameters: Vec<&ParameterShown> = Vec::new();
+    for shown in done.iter().flat_map(|analysed| &analysed.parameters) {
+        if !parameters.contains(&shown) {
+            parameters.push(shown);
+        }
+    }
+    parameters
+}
+
+/// A line about the values that the caller did not give and that are no defaults.
+fn taken_from(parameters: &[&ParameterShown]) -> String {
+    let taken = parameters.iter().filter(|shown| !shown.is_plain());
+    let taken: Vec<String> = taken.map(|shown| shown.in_words()).collect();
+    match taken.as_slice() {
+        [] => String::new(),
+        taken => format!("\n\nParameters: {}.", taken.join("; ")),
+    }
 }
 
 /// What the skills came to, apart from those that failed.

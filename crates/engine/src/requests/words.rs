@@ -18,6 +18,7 @@ use super::analyse::Analysed;
 use super::answer::SkillResult;
 use super::classify::Classified;
 use super::execute::run_id;
+use super::parameters::ParameterShown;
 use super::progress::Progress;
 use crate::analysis::{AnalysisOrder, Drafting, route_of};
 use crate::runs::{NewRun, Pinned, pin};
@@ -163,9 +164,9 @@ impl Engine {
             findings.extend(drafted.findings.iter().cloned());
         }
         warnings.extend(self.render(tenant, tags, skill, findings, None, drafted).await?);
-        let parameters = &analysed.parameters;
+        let parameters = ParameterShown::values(&analysed.parameters);
         analysed.summary = self
-            .summarise(tenant, skill, parameters, findings, warnings)
+            .summarise(tenant, skill, &parameters, findings, warnings)
             .await?;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What people may do to runs, and who may.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
@@ -7,9 +8,10 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::parameter::Parameter;
 use charter_domain::approval::Digest;
+use charter_domain::graph;
+use charter_domain::parameters::{self, ValueSource};
 use charter_domain::person::Person;
 use charter_domain::run::{Opening, Outcome, Run, RunOrder};
-use charter_domain::{graph, parameters};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -37,19 +39,55 @@ impl Engine {
         run_id: &RunId,
         given: &Map<String, Value>,
     ) -> Result<RunShown, EngineError> {
+        self.give_from(caller, run_id, given, &BTreeMap::new())
+            .await
+    }
+
+    /// Gives values with their sources; a value without one is given by the caller.
+    ///
+    /// # Errors
+    /// As for [`Engine::give_parameters`].
+    pub(crate) async fn give_from(
+        self: &Arc<Self>,
+        caller: &Caller,
+        run_id: &RunId,
+        given: &Map<String, Value>,
+        from: &BTreeMap<String, ValueSource>,
+    ) -> Result<RunShown, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let declared = self.declared_by(&run).await?;
         let person = caller.person();
+        let present = parameters::present(&declared, given);
         let mut values = run.parameters().clone();
-        values.extend(parameters::present(&declared, given));
-        let bound = parameters::bind_so_far(&declared, &values)
+        values.extend(present.clone());
+        let mut bound = parameters::bind_so_far(&declared, &values)
             .map_err(|faults| EngineError::parameters("the run's parameters", &faults))?;
+        let opening = run.opening();
+        let mut sources = opening.sources.clone();
+        for parameter in &declared {
+            let name = parameter.name.as_str();
+            if parameter.given_in(&present).is_some() {
+                let source = from.get(name).cloned().unwrap_or(ValueSource::Given);
+                sources.insert(name.to_owned(), source);
+            } else if opening.missing.contains(&parameter.name) {
+                // `null` declines to give one; until then a parameter that was asked for takes no default.
+                let is_needed = parameter.required && parameter.default.is_none();
+                let is_declined = parameter.given_in(given).is_some() && !is_needed;
+                if is_declined && bound.values.contains_key(name) {
+                    sources.insert(name.to_owned(), ValueSource::Default);
+                } else if !is_declined && !bound.missing.contains(&parameter.name) {
+                    bound.values.remove(name);
+                    bound.missing.push(parameter.name.clone());
+                }
+            }
+        }
         let command = RunOrder::Give {
             by: Some(person.user),
             makers: person.makers,
             to: run.parameters().clone(),
             parameters: bound.values,
             missing: bound.missing,
+            sources,
         };
         self.order(&caller.tenant, run_id, command).await?;
         self.show_run(caller, run_id).await
@@ -71,7 +109,7 @@ impl Engine {
     }
 
     /// The parameters that a run's playbook declares; none for a run of anything else.
-    async fn declared_by(&self, run: &Run) -> Result<Vec<Parameter>, EngineError> {
+    pub(super) async fn declared_by(&self, run: &Run) -> Result<Vec<Parameter>, EngineError> {
         let mut declared = Vec::new();
         for pin in run.pins() {
             if let Document::Playbook(playbook) = self.pinned_document(pin).await? {

@@ -1,12 +1,16 @@
 //! A run as people see it: where it stands, its plan and its history; and its strict replay.
 
+use std::collections::BTreeMap;
+
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
 use charter_contract::json::decode_stored;
+use charter_contract::parameter::Parameter;
 use charter_contract::run_status::RunStatus;
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
+use charter_domain::parameters::{ProposedValue, ValueSource};
 use charter_domain::run::{Outcome, Run, StepState};
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use schemars::JsonSchema;
@@ -40,6 +44,9 @@ pub struct RunShown {
     /// Advice of the playbook that it executes for who judges its plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approach_hints: Vec<Text>,
+    /// Values that memories of the caller and the tenant state for missing parameters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proposals: Vec<ProposedValue>,
     /// What happened, oldest first.
     pub events: Vec<HistoryEvent>,
 }
@@ -75,6 +82,11 @@ pub struct RunState {
     pub missing: Vec<Label>,
     /// Values of its parameters.
     pub parameters: Map<String, Value>,
+    /// Where each value comes from, by parameter; absent for a value that the caller gave.
+    pub sources: BTreeMap<String, ValueSource>,
+    /// Why words of the request give no value of a missing parameter, by parameter.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unclear: BTreeMap<String, String>,
     /// Its steps in listed order, reversals last.
     pub steps: Vec<StepShown>,
     /// Steps whose writes may have happened, and nobody knows.
@@ -113,6 +125,8 @@ impl RunState {
             typed: opening.typed.clone(),
             missing: opening.missing.clone(),
             parameters: run.parameters().clone(),
+            sources: opening.sources.clone(),
+            unclear: opening.unclear.clone(),
             steps: steps
                 .map(|(step, (id, state))| StepShown {
                     step: id.clone(),
@@ -192,9 +206,29 @@ impl Engine {
                 .pinned_playbook(&folded.run)
                 .await
                 .map_or_else(Vec::new, |playbook| playbook.approach_hints),
+            proposals: self.proposed_for(caller, &folded.run).await?,
             events,
         };
         Ok((shown, memory))
+    }
+
+    /// What memories state for the parameters that a run waits for.
+    async fn proposed_for(
+        &self,
+        caller: &Caller,
+        run: &Run,
+    ) -> Result<Vec<ProposedValue>, EngineError> {
+        let missing = &run.opening().missing;
+        if missing.is_empty() || run.outcome().is_some() {
+            return Ok(Vec::new());
+        }
+        let declared = self.declared_by(run).await?;
+        let open = declared
+            .iter()
+            .filter(|parameter| missing.contains(&parameter.name));
+        let open: Vec<&Parameter> = open.collect();
+        // A failure is logged; the run is shown without proposals.
+        Ok(self.proposed(caller, &open, &mut Vec::new()).await)
     }
 
     /// A run of the caller's tenant as it stood after an event of its journal: the same fold, of so many

@@ -3,7 +3,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::parameter::Parameter;
-use charter_domain::parameters;
+use charter_domain::parameters::Collected;
 use charter_domain::run::StepState;
 use serde_json::{Value, json};
 
@@ -85,13 +85,19 @@ impl Engine {
                     .await?;
                 let is_missing = |parameter: &&Parameter| state.missing.contains(&parameter.name);
                 let missing: Vec<_> = declared.iter().filter(is_missing).collect();
-                Some(json!({"run_id": run.summary.run_id, "parameters": missing}))
+                Some(json!({
+                    "run_id": run.summary.run_id,
+                    "parameters": missing,
+                    "unclear": state.unclear,
+                    "proposals": run.proposals,
+                }))
             }
             "awaiting_confirmation" => Some(json!({
                 "run_id": run.summary.run_id,
                 "confirm": {"digest": state.plan_digest, "typed": state.typed},
                 "plan": state.steps,
                 "parameters": state.parameters,
+                "sources": state.sources,
             })),
             "awaiting_approval" => {
                 let approvals = run.approvals.iter().map(
@@ -106,20 +112,34 @@ impl Engine {
 
     /// What a request lacked that failed for want of parameters.
     fn asks_of_request(&self, attempt: &Attempt) -> Result<Value, EngineError> {
-        let known = attempt.asked.request.parameters();
-        let known = known.cloned().unwrap_or_default();
+        let request = &attempt.asked.request;
         let declared = self.declared_for(attempt)?;
-        let given =
-            parameters::from_request(&declared, &known, attempt.asked.request.input.as_str());
-        let lacks = |parameter: &&Parameter| {
-            parameter.required
-                && parameter.default.is_none()
-                && given
-                    .get(parameter.name.as_ref())
-                    .is_none_or(Value::is_null)
+        let details = match &attempt.answered {
+            Some(Answered::Failure(failure)) => failure.technical_details.as_ref(),
+            Some(Answered::Response(_)) | None => None,
         };
-        let missing: Vec<_> = declared.iter().filter(lacks).collect();
-        Ok(json!({"parameters": missing}))
+        let detail = |name: &str| details.and_then(|details| details.get(name));
+        let missing: Vec<&Parameter> = match detail("missing").and_then(Value::as_array) {
+            Some(names) => {
+                let is_named = |name: &str| names.iter().any(|one| one.as_str() == Some(name));
+                let is_missing = |parameter: &&Parameter| {
+                    is_named(parameter.name.as_str()) || is_named(parameter.called())
+                };
+                declared.iter().filter(is_missing).collect()
+            }
+            None => {
+                let given = request.parameters().cloned().unwrap_or_default();
+                let known = Collected::given(&declared, &given);
+                known.read(request.input.as_str(), request.timestamp).open()
+            }
+        };
+        let mut asks = json!({"parameters": missing});
+        for name in ["known", "proposals"] {
+            if let Some(value) = detail(name) {
+                asks[name] = value.clone();
+            }
+        }
+        Ok(asks)
     }
 }
 
@@ -143,6 +163,9 @@ fn words_of_run(run: &RunShown) -> String {
     let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
     if !missing.is_empty() {
         words += &format!(" It needs {}.", missing.join(", "));
+        for why in run.state.unclear.values() {
+            words += &format!(" Not used: {why}.");
+        }
     } else if run.state.confirm && run.summary.status == "awaiting_confirmation" {
         words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
     }

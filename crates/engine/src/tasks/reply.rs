@@ -6,7 +6,7 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use charter_contract::text::Text;
-use charter_domain::parameters;
+use charter_domain::parameters::{self, Collected, Reply};
 use serde_json::{Map, Value, json};
 
 use super::begin::checked;
@@ -103,19 +103,26 @@ impl Engine {
                 .map(drop);
         }
         let (declared, known) = self.parameters_of(&caller.tenant, id).await?;
-        let values = if run.state.missing.is_empty() {
-            given(message)?
+        let given = given(message)?;
+        let reply = if run.state.missing.is_empty() {
+            Reply {
+                values: given,
+                ..Reply::default()
+            }
         } else {
-            parameters::from_reply(&declared, &known, &given(message)?, &message.text)
+            parameters::from_reply(&declared, &known, &given, &message.text, self.now())
         };
-        if values.is_empty() {
+        if reply.values.is_empty() {
             let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
             return Err(invalid(match missing.as_slice() {
                 [] => "the task waits for its plan to be confirmed by its digest".to_owned(),
-                missing => format!("the message gives none of {}", missing.join(", ")),
+                missing => gives_none_of(&missing.join(", "), &reply),
             }));
         }
-        self.give_parameters(caller, id, &values).await.map(drop)
+        let Reply {
+            values, sources, ..
+        } = &reply;
+        self.give_from(caller, id, values, sources).await.map(drop)
     }
 
     /// Asks again with what the reply gives, of the same skill or playbook.
@@ -134,23 +141,25 @@ impl Engine {
         let before = &last.asked.request;
         let known = before.parameters().cloned().unwrap_or_default();
         let declared = self.declared_for(last)?;
-        // What the first words mention is known as well; what does not fit is asked for anew.
-        let known = parameters::from_request(&declared, &known, before.input.as_str());
-        let known: Map<String, Value> = known
-            .into_iter()
+        // The values that the first words state are known as well; one that does not fit is asked for anew.
+        let stated =
+            Collected::given(&declared, &known).read(before.input.as_str(), before.timestamp);
+        let known: Map<String, Value> = stated
+            .values()
+            .iter()
             .filter(|(name, value)| {
-                let one = Map::from_iter([(name.clone(), value.clone())]);
+                let one = Map::from_iter([((*name).clone(), (*value).clone())]);
                 parameters::bind_so_far(&declared, &one).is_ok()
             })
+            .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let values = parameters::from_reply(&declared, &known, &given(message)?, &message.text);
-        if values.is_empty() {
-            return Err(invalid(
-                "the message gives nothing that the task asks for".to_owned(),
-            ));
+        let given = given(message)?;
+        let reply = parameters::from_reply(&declared, &known, &given, &message.text, self.now());
+        if reply.values.is_empty() {
+            return Err(invalid(gives_none_of("what the task asks for", &reply)));
         }
         let mut all = known;
-        all.extend(values);
+        all.extend(reply.values);
         let mut extra = wishes(before);
         extra.insert(PARAMETERS.to_owned(), Value::Object(all));
         match routed(last)? {
@@ -194,6 +203,15 @@ impl Engine {
         };
         Asked::new(caller, request)
     }
+}
+
+/// A message that gives no value, with the words that name one and do not give it.
+fn gives_none_of(wanted: &str, reply: &Reply) -> String {
+    let mut message = format!("the message gives none of {wanted}");
+    for unclear in &reply.unclear {
+        message += &format!("; {unclear}");
+    }
+    message
 }
 
 fn invalid(message: String) -> EngineError {

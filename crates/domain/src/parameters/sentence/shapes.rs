@@ -92,7 +92,9 @@ impl Shape {
             Self::Code(parts) => {
                 let prefix = match parts.first() {
                     Some(Part::Letters(prefix) | Part::Prefixed(prefix)) => prefix.to_lowercase(),
-                    Some(Part::AnyLetters(_) | Part::Digits(_) | Part::Mixed { .. } | Part::Sign(_))
+                    Some(
+                        Part::AnyLetters(_) | Part::Digits(_) | Part::Mixed { .. } | Part::Sign(_),
+                    )
                     | None => return false,
                 };
                 let rest = lower.strip_prefix(&prefix).unwrap_or_default();

@@ -154,7 +154,8 @@ async fn lacks(
     let Some(skill) = skill else {
         return Ok(None);
     };
-    let found = call.engine().resolve_skill(&call.caller, &skill)?;
+    let skill = SkillId::parse(&skill).map_err(|_| EngineError::not_found("skill", &skill))?;
+    let declared = call.engine().skill_parameters(&call.caller, &skill)?;
     let names = error
         .details
         .as_ref()
@@ -164,12 +165,11 @@ async fn lacks(
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let skill = found.document();
-    let missing = skill.parameters.iter();
+    let missing = declared.into_iter();
     let missing = missing.filter(|parameter| names.contains(&parameter.name.as_ref()));
     Ok(Some(Question::Skill {
-        skill: skill.skill_id.clone(),
-        missing: missing.cloned().collect(),
+        missing: missing.collect(),
+        skill,
     }))
 }
 
@@ -191,9 +191,9 @@ fn declined(skill: &SkillId) -> EngineError {
 impl Input {
     /// Goes on with one skill and more values.
     fn take(&mut self, call: &Call, skill: &SkillId, values: Map<String, Value>) {
-        let declared = call.engine().resolve_skill(&call.caller, skill.as_ref());
+        let declared = call.engine().skill_parameters(&call.caller, skill);
         let values = match &declared {
-            Ok(found) => typed_values(&found.document().parameters, values),
+            Ok(declared) => typed_values(declared, values),
             Err(_) => values,
         };
         self.parameters.extend(values);
