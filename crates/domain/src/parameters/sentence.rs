@@ -44,7 +44,7 @@ use self::scope::Scope;
 use self::seen::Found;
 use self::settle::{list_of, one_of, share};
 use self::text::Sentence;
-use self::words::{is_function_word, looks_like_code, may_be_value};
+use self::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
 use super::check;
 
 pub use self::seen::Misread;
@@ -190,6 +190,9 @@ fn truths(parameter: &Parameter) -> Vec<(String, bool)> {
 /// Words before something that a question is about.
 const PREPOSITIONS: [&str; 8] = ["in", "for", "of", "with", "from", "at", "on", "to"];
 
+/// Words that a question in short begins with: "and", "what about".
+const FIRST_WORDS: usize = 2;
+
 fn unread(
     declared: &[Parameter],
     forms: &[Form],
@@ -209,15 +212,22 @@ fn unread(
             ""
         };
         let closes = sentence.breaks(at + 1) || is_function_word(sentence.lower(at + 1));
-        let led = PREPOSITIONS.contains(&before) && closes && may_be_value(lower);
-        if !led && !looks_like_code(word) {
+        let code = looks_like_code(word);
+        // "And Frankfurt?", "what about eu-1?"
+        let follows = at <= FIRST_WORDS && matches!(before, "and" | "about");
+        let named = follows && (code || is_capitalised(word));
+        let led = closes && ((PREPOSITIONS.contains(&before) && may_be_value(lower)) || named);
+        if !led && !code {
             continue;
         }
         let place = matches!(before, "in" | "at" | "from");
         let meant = |place: bool| {
             let forms = declared.iter().zip(forms);
-            let meant = forms
-                .filter(move |(_, form)| form.may_be_meant(word) && (!place || form.is_place()));
+            let could_be = move |form: &Form| match led {
+                true => form.may_be_meant(word) && (!place || form.is_place()),
+                false => form.resembles(word) && (!place || form.is_place()),
+            };
+            let meant = forms.filter(move |(_, form)| could_be(form));
             meant
                 .map(|(parameter, _)| parameter.name.clone())
                 .collect::<Vec<Label>>()

@@ -152,6 +152,23 @@ impl Form {
         }
     }
 
+    /// Whether a word that looks like a code could be meant as a value of this form: it resembles the example, if there is
+    /// one.
+    pub(super) fn resembles(&self, word: &str) -> bool {
+        match self {
+            Self::Pattern(_, Some(shape)) | Self::Shaped(shape) => shape.is_nearly(word),
+            Self::List(element) => element.resembles(word),
+            Self::Choice(_)
+            | Self::Pattern(_, None)
+            | Self::Free(_)
+            | Self::Measure(_)
+            | Self::Date(_)
+            | Self::Period(_)
+            | Self::Truth
+            | Self::Map => self.may_be_meant(word),
+        }
+    }
+
     /// The group of forms that share words: "last month" gives its first day to one parameter and its last to another.
     pub(super) fn group(&self) -> usize {
         match self {
@@ -165,6 +182,22 @@ impl Form {
             | Self::Truth
             | Self::List(_)
             | Self::Map => 0,
+        }
+    }
+
+    /// Whether an ordinary word in front of the parameter's name is its value.
+    pub(super) fn may_follow_its_value(&self) -> bool {
+        match self {
+            Self::Free(free) => free.may_precede_name(),
+            Self::List(element) => element.may_follow_its_value(),
+            Self::Choice(_)
+            | Self::Pattern(..)
+            | Self::Date(_)
+            | Self::Period(_)
+            | Self::Shaped(_)
+            | Self::Measure(_)
+            | Self::Truth
+            | Self::Map => true,
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Free {
     described: Vec<String>,
     /// What its name says that it names.
     names: Naming,
+    /// Whether the declaration shows a value.
+    is_shown: bool,
 }
 
 /// What a text names.
@@ -104,7 +106,14 @@ impl Free {
                 .map(str::to_owned)
                 .collect(),
             names: naming,
+            is_shown: !shown.is_empty(),
         }
+    }
+
+    /// Whether an ordinary word in front of the name may be the value: "the payments service". Where no value is known it
+    /// may as well be a kind of the thing: "the coffee machine".
+    pub(super) fn may_precede_name(&self) -> bool {
+        self.is_shown
     }
 
     pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {

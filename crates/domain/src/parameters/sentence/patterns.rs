@@ -5,6 +5,7 @@ use regex::Regex;
 
 use super::seen::Misread;
 use super::text::Sentence;
+use super::words::looks_like_code;
 use crate::parameters::ParameterFault;
 
 /// Longest word that can be an ordinary one, in bytes.
@@ -55,8 +56,15 @@ impl Pattern {
         self.part.is_match(text)
     }
 
-    /// A word that fits as a whole; a code may be written in capitals or without them.
+    /// A word that fits as a whole; a code may be written in capitals or without them, and after a number sign.
     pub(super) fn fit(&self, word: &str) -> Option<String> {
+        self.fit_exactly(word).or_else(|| {
+            let code = word.strip_prefix('#')?;
+            self.fit_exactly(code).filter(|_| looks_like_code(code))
+        })
+    }
+
+    fn fit_exactly(&self, word: &str) -> Option<String> {
         if self.whole.is_match(word) {
             return Some(word.to_owned());
         }

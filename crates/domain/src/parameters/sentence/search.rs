@@ -216,6 +216,7 @@ fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut Fou
         let quoted = sentence
             .quotation(start)
             .is_some_and(|(_, words)| start + words == mention.first);
+        let led = led && form.may_follow_its_value();
         let strength = match (quoted, led) {
             (true, _) => Strength::Written,
             (false, true) => Strength::Linked,

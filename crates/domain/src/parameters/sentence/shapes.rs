@@ -57,8 +57,14 @@ impl Shape {
         Some(Self::Code(parts.collect()))
     }
 
-    /// A text of this shape as it is to be used; letters that the example has as capitals become capitals.
+    /// A text of this shape as it is to be used; letters that the example has as capitals become capitals. A number sign
+    /// that the example does not have only announces the code: "order #A-1002".
     pub(super) fn fit(&self, text: &str) -> Option<String> {
+        self.fit_exactly(text)
+            .or_else(|| self.fit_exactly(text.strip_prefix('#')?))
+    }
+
+    fn fit_exactly(&self, text: &str) -> Option<String> {
         match self {
             Self::Kind(wanted) => {
                 let text = if matches!(wanted, Kind::Region | Kind::Zone) {

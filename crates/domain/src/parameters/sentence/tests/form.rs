@@ -221,6 +221,14 @@ fn words_that_may_be_values_are_told() {
     assert_eq!(told("and in somewhere?"), one("somewhere", "region"));
     assert_eq!(told("and for riverside?"), one("riverside", "region,team"));
     assert_eq!(told("and x-99?"), one("x-99", "region,team,count"));
+    assert_eq!(told("and Riverside?"), one("Riverside", "region,team"));
+    assert_eq!(told("what about Riverside"), one("Riverside", "region,team"));
+    // A code in the middle is meant for what it resembles.
+    assert_eq!(
+        told("list those of ticket x-99 again"),
+        one("x-99", "team,count")
+    );
+    assert_eq!(told("buckets and databases?"), vec![]);
     assert_eq!(told("and in eu-west-2?"), vec![]);
     assert_eq!(told("and for the buckets?"), vec![]);
     assert_eq!(told("again please"), vec![]);
@@ -274,4 +282,36 @@ proptest! {
         let (values, _) = told(&reading);
         prop_assert_eq!(values.get("profile"), Some(&Value::String(value)));
     }
+}
+
+/// "Order #A-1003" is the order A-1003, unless orders are written with the sign.
+#[test]
+fn a_number_sign_announces_a_code() {
+    let declared = json!([{"name": "order", "type": "string", "example": "A-1002"}]);
+    let order = json!({"order": "A-1003"});
+    states(&declared, &[("refund order #A-1003 in full", order)]);
+    let declared = json!([{"name": "ticket", "type": "string", "example": "#4711"}]);
+    let ticket = json!({"ticket": "#4712"});
+    states(&declared, &[("close #4712", ticket)]);
+    assert_eq!(found("^[0-9]{4}$", "close #4712"), Some("4712".to_owned()));
+}
+
+/// "The tea kettle" is a kind of kettle as likely as one of that name; an example says that words name it.
+#[test]
+fn a_word_before_a_name_of_which_no_value_is_known_is_no_value() {
+    let unknown = json!([{"name": "kettle", "type": "string", "description": "which one"}]);
+    states(
+        &unknown,
+        &[
+            ("clean the tea kettle", json!({})),
+            ("clean the \"tea\" kettle", json!({"kettle": "tea"})),
+            ("clean the kettle called tea", json!({"kettle": "tea"})),
+            ("clean the K-7 kettle", json!({"kettle": "K-7"})),
+        ],
+    );
+    let shown = json!([{"name": "kettle", "type": "string", "example": "kitchen"}]);
+    states(
+        &shown,
+        &[("clean the lobby kettle", json!({"kettle": "lobby"}))],
+    );
 }
