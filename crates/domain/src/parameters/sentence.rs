@@ -124,7 +124,7 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
     }
     share(&mut found, &names, &forms, sentence.len());
     let mut reading = Reading {
-        unread: unread(declared, &forms, &sentence, &found),
+        unread: unread(declared, &forms, &sentence, &found, &mentions),
         ..Reading::default()
     };
     for (((parameter, found), form), mentions) in
@@ -198,8 +198,12 @@ fn unread(
     forms: &[Form],
     sentence: &Sentence<'_>,
     found: &[Found],
+    mentions: &[Vec<Mention>],
 ) -> Vec<Unread> {
-    let mut taken: HashSet<usize> = HashSet::new();
+    let mentioned = mentions.iter().flatten();
+    let mut taken: HashSet<usize> = mentioned
+        .flat_map(|mention| mention.first..mention.first + mention.words)
+        .collect();
     for one in found.iter().flat_map(|found| &found.candidates) {
         taken.extend(one.first..one.first + one.words);
     }

@@ -2,6 +2,8 @@
 //! comes from.
 
 mod draft;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
@@ -229,7 +231,7 @@ impl Engine {
             }
         };
         let texts = found.iter().filter_map(|found| {
-            let entry = found.shown.entry.as_ref()?;
+            let entry = found.shown.memory.as_ref()?;
             Some(MemoryText {
                 id: &found.shown.memory_id,
                 title: entry.title.as_str(),
@@ -238,41 +240,5 @@ impl Engine {
             })
         });
         proposed_values(open, &texts.collect::<Vec<_>>())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_shown_with_its_source() {
-        let values = json!({"region": "eu-3", "days": 7, "shelf": "a"});
-        let values: Map<String, Value> = serde_json::from_value(values).unwrap();
-        let sources = BTreeMap::from([
-            (
-                "region".to_owned(),
-                ValueSource::Sentence {
-                    words: "in eu-3".to_owned(),
-                },
-            ),
-            ("days".to_owned(), ValueSource::Default),
-        ]);
-        let shown = ParameterShown::of(&values, &sources);
-        let words: Vec<String> = shown.iter().map(ParameterShown::in_words).collect();
-        assert_eq!(
-            words,
-            [
-                "days = 7 (the default)",
-                "region = \"eu-3\" (from the words \"in eu-3\")",
-                "shelf = \"a\" (given)",
-            ]
-        );
-        assert_eq!(
-            json!(shown.get(1)),
-            json!({"name": "region", "value": "eu-3", "from": "sentence", "words": "in eu-3"})
-        );
-        let plain: Vec<bool> = shown.iter().map(ParameterShown::is_plain).collect();
-        assert_eq!(plain, [true, false, true]);
     }
 }

@@ -229,6 +229,7 @@ fn words_that_may_be_values_are_told() {
         one("x-99", "team,count")
     );
     assert_eq!(told("buckets and databases?"), vec![]);
+    assert_eq!(told("with region=eu-west-2"), vec![]);
     assert_eq!(told("and in eu-west-2?"), vec![]);
     assert_eq!(told("and for the buckets?"), vec![]);
     assert_eq!(told("again please"), vec![]);
