@@ -115,7 +115,7 @@ pub use packages::{
 pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
-pub use requests::{Follows, Progress, ProgressEvent, RequestEvent, RequestShown};
+pub use requests::{Follows, ParameterShown, Progress, ProgressEvent, RequestEvent, RequestShown};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
 pub use runs::{

@@ -37,6 +37,7 @@ pub(crate) use classify::Classified;
 pub use follow::RequestEvent;
 pub use follow_up::Follows;
 pub(crate) use in_hand::InHand;
+pub use parameters::ParameterShown;
 pub use progress::{Progress, ProgressEvent};
 pub(crate) use words::analysis_run_id;
 

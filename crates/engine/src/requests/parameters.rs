@@ -54,7 +54,7 @@ pub(super) struct Gathered {
 
 /// A parameter's value with its source, as an answer shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct ParameterShown {
+pub struct ParameterShown {
     /// Its name.
     name: String,
     /// Its value.
@@ -66,10 +66,8 @@ pub(crate) struct ParameterShown {
 
 impl ParameterShown {
     /// The parameters of a run, in the order of their names. A value whose source the journal does not name was given.
-    pub(crate) fn of(
-        values: &Map<String, Value>,
-        sources: &BTreeMap<String, ValueSource>,
-    ) -> Vec<Self> {
+    #[must_use]
+    pub fn of(values: &Map<String, Value>, sources: &BTreeMap<String, ValueSource>) -> Vec<Self> {
         let mut shown: Vec<Self> = values
             .iter()
             .map(|(name, value)| Self {
@@ -96,12 +94,14 @@ impl ParameterShown {
     }
 
     /// Whether the caller gave it, or it is the default: it needs no explanation.
-    pub(crate) fn is_plain(&self) -> bool {
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
         matches!(self.source, ValueSource::Given | ValueSource::Default)
     }
 
     /// For people: `region = "eu-west-1" (from the words "in eu-west-1")`.
-    pub(crate) fn in_words(&self) -> String {
+    #[must_use]
+    pub fn in_words(&self) -> String {
         let Self { name, value, .. } = self;
         let source = match &self.source {
             ValueSource::Given => "given".to_owned(),

@@ -148,7 +148,6 @@ fn response(
     )
     .execution_time_ms(u64::try_from(took / 1_000).unwrap_or_default());
     let mut builder = described(builder, classified, shown)?
-        .metadata("parameters", json!(shown.state.parameters))
         .metadata("dry_run", json!(shown.state.dry_run))
         .metadata("changes", json!(changes))
         .metadata("undone", json!(undone))

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::standing::{Answered, Outline};
 use super::thread::{Attempt, Thread};
 use super::{Task, TaskKey, TaskState};
+use crate::requests::ParameterShown;
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError};
 
@@ -168,6 +169,11 @@ fn words_of_run(run: &RunShown) -> String {
         }
     } else if run.state.confirm && run.summary.status == "awaiting_confirmation" {
         words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
+        let values = ParameterShown::of(&run.state.parameters, &run.state.sources);
+        let values: Vec<String> = values.iter().map(ParameterShown::in_words).collect();
+        if !values.is_empty() {
+            words += &format!(" Parameters: {}.", values.join("; "));
+        }
     }
     if let Some(typed) = run.state.typed.as_ref().filter(|_| run.state.confirm) {
         words += &format!(" The value of {typed} has to be typed with it.");

@@ -20,7 +20,7 @@ pub(super) use forms::typed_values;
 pub(super) use waits::{Waits, waits_of};
 
 use super::call::Call;
-use forms::{APPROVE, CONFIRM, REASON, TYPED, approval, confirmation, fields, plan_of};
+use forms::{APPROVE, CONFIRM, REASON, TYPED, approval, confirmation, explained, fields, plan_of};
 
 /// What is said to the answer of a question that was another tool's.
 pub(super) fn foreign() -> EngineError {
@@ -116,6 +116,7 @@ impl Question {
         Ok(match run.summary.status.as_str() {
             "awaiting_parameters" => {
                 let missing = call.engine().missing_parameters(&call.caller, &id).await?;
+                let missing = explained(missing, run);
                 Some(Self::Give { run: id, missing })
             }
             "awaiting_confirmation" => Some(Self::Confirm {

@@ -3,7 +3,7 @@
 use charter_contract::ids::Label;
 use charter_contract::json::{Profile, decode_text};
 use charter_contract::parameter::{Parameter, ParameterType};
-use charter_engine::RunShown;
+use charter_engine::{ParameterShown, RunShown};
 use serde_json::{Map, Value, json};
 
 pub(super) const CONFIRM: &str = "confirm";
@@ -109,5 +109,30 @@ pub(super) fn plan_of(run: &RunShown) -> String {
     let mut lines: Vec<String> = lines.collect();
     let with = Value::Object(run.state.parameters.clone());
     lines.insert(0, format!("{} with {with}", run.summary.title));
+    let values = ParameterShown::of(&run.state.parameters, &run.state.sources);
+    let taken = values.iter().filter(|shown| !shown.is_plain());
+    lines.extend(taken.map(|shown| format!("- {}", shown.in_words())));
     lines.join("\n")
+}
+
+/// The missing parameters of a run, with what is known about each.
+pub(super) fn explained(missing: Vec<Parameter>, run: &RunShown) -> Vec<Parameter> {
+    let explained = missing.into_iter().map(|parameter| {
+        let unclear = run.state.unclear.get(parameter.name.as_str());
+        let proposals = run.proposals.iter();
+        let proposals = proposals.filter(|proposed| proposed.parameter == parameter.name);
+        let proposals = proposals.map(|proposed| {
+            let (title, value) = (&proposed.title, &proposed.value);
+            format!("the memory \"{title}\" proposes {value}")
+        });
+        let notes: Vec<String> = unclear.cloned().into_iter().chain(proposals).collect();
+        match notes.as_slice() {
+            [] => parameter,
+            notes => Parameter {
+                description: format!("{} ({})", parameter.description, notes.join("; ")),
+                ..parameter
+            },
+        }
+    });
+    explained.collect()
 }

@@ -222,7 +222,10 @@ fn words_that_may_be_values_are_told() {
     assert_eq!(told("and for riverside?"), one("riverside", "region,team"));
     assert_eq!(told("and x-99?"), one("x-99", "region,team,count"));
     assert_eq!(told("and Riverside?"), one("Riverside", "region,team"));
-    assert_eq!(told("what about Riverside"), one("Riverside", "region,team"));
+    assert_eq!(
+        told("what about Riverside"),
+        one("Riverside", "region,team")
+    );
     // A code in the middle is meant for what it resembles.
     assert_eq!(
         told("list those of ticket x-99 again"),
