@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::expression::{Condition, Roots};
 
+pub(crate) use compile::contradicted;
 pub use compile::{
     CallableTools, Unreversible, analysis_step, from_analysis, from_call, from_pipeline, from_plan,
     from_playbook, from_skill, from_tree, rolling_back, single_call, wired, with_analysis,
 };
-pub(crate) use compile::contradicted;
 pub use growth::{Growth, LateClaim};
 pub use source::Source;
 pub use step::{Action, AfterFailure, Arguments, Branch, Edge, Entry, Join, On, Retry, Step};

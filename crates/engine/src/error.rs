@@ -84,7 +84,10 @@ impl EngineError {
     #[must_use]
     pub(crate) fn parameters(of: &str, faults: &[ParameterFault]) -> Self {
         let missing = |fault: &ParameterFault| {
-            matches!(fault, ParameterFault::Missing { .. } | ParameterFault::Unclear(_))
+            matches!(
+                fault,
+                ParameterFault::Missing { .. } | ParameterFault::Unclear(_)
+            )
         };
         let code = if faults.iter().any(missing) {
             ErrorCode::MissingParameters

@@ -203,7 +203,8 @@ impl Engine {
         caller: &Caller,
         skill: &SkillId,
     ) -> Result<Vec<Parameter>, EngineError> {
-        self.planned_skill(caller, skill).map(|planned| planned.parameters)
+        self.planned_skill(caller, skill)
+            .map(|planned| planned.parameters)
     }
 
     /// Compiles the plan of a skill that the caller sees and that its tier reaches.

@@ -31,8 +31,8 @@ pub use rollback::{Unreversible, rolling_back};
 pub use skill::from_skill;
 pub use tools::CallableTools;
 pub use tree::from_tree;
-pub use wired::wired;
 pub(crate) use wired::contradicted;
+pub use wired::wired;
 
 /// The steps whose output parameters refer to.
 fn referred(

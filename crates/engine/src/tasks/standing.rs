@@ -157,9 +157,7 @@ impl Engine {
                 let found = self.runnable_playbook(caller, &playbook)?;
                 found.document().declared_parameters()
             }
-            Some(Routed::Skill(skill)) => {
-                self.skill_parameters(caller, &skill)?
-            }
+            Some(Routed::Skill(skill)) => self.skill_parameters(caller, &skill)?,
             None => Vec::new(),
         })
     }
