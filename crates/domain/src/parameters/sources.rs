@@ -4,7 +4,7 @@
 //! Words that name a value and do not give it keep every other source out: the parameter is asked for. Must not know how
 //! sessions, memories or models are reached.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::agentic::request::RequestMetadata;
 use charter_contract::ids::{Label, MemoryId, RequestId};
@@ -61,6 +61,8 @@ pub struct Collected<'d> {
     declared: &'d [Parameter],
     values: Map<String, Value>,
     sources: BTreeMap<String, ValueSource>,
+    /// Parameters that the caller gives as `null`: they are not asked for because of words that give no value.
+    declined: BTreeSet<Label>,
     unclear: Vec<Unclear>,
     unread: Vec<Unread>,
 }
@@ -87,9 +89,13 @@ impl<'d> Collected<'d> {
             .iter()
             .filter(|parameter| parameter.given_in(&values).is_some());
         let sources = sources.map(|parameter| (parameter.name.to_string(), ValueSource::Given));
+        let is_null =
+            |parameter: &&Parameter| parameter.given_in(given).is_some_and(Value::is_null);
+        let declined = declared.iter().filter(is_null);
         Self {
             declared,
             sources: sources.collect(),
+            declined: declined.map(|parameter| parameter.name.clone()).collect(),
             values,
             unclear: Vec::new(),
             unread: Vec::new(),
@@ -105,7 +111,7 @@ impl<'d> Collected<'d> {
             self.add(&name, stated.value, ValueSource::Sentence { words });
         }
         for unclear in reading.unclear {
-            if self.lacks(&unclear.parameter) {
+            if self.asks_for(&unclear.parameter) {
                 self.unclear.push(Unclear {
                     words: shown(&unclear.words),
                     ..unclear
@@ -123,7 +129,7 @@ impl<'d> Collected<'d> {
         for unread in std::mem::take(&mut self.unread) {
             for name in unread.parameters {
                 let inherited = earlier.contains_key(name.as_str());
-                if inherited && self.lacks(&name) && !self.is_unclear(&name) {
+                if inherited && self.asks_for(&name) && !self.is_unclear(&name) {
                     self.unclear.push(Unclear {
                         parameter: name,
                         words: shown(&unread.word),
@@ -247,6 +253,11 @@ impl<'d> Collected<'d> {
         let mut declared = self.declared.iter();
         let parameter = declared.find(|parameter| parameter.name == *name);
         parameter.is_none_or(|parameter| parameter.given_in(&self.values).is_none())
+    }
+
+    /// Whether words that name a value and do not give it make the parameter one to ask for.
+    fn asks_for(&self, name: &Label) -> bool {
+        self.lacks(name) && !self.declined.contains(name)
     }
 
     fn is_unclear(&self, name: &Label) -> bool {
@@ -388,6 +399,11 @@ mod tests {
         assert_eq!(missing, ["limit", "shelf"]);
         let unclear = bound.unclear();
         assert_eq!(unclear.keys().collect::<Vec<_>>(), ["limit"]);
+        let declined = object(json!({"limit": null, "shelf": "a"}));
+        let bound = Collected::given(&declared, &declined).read("limit=many", now());
+        let bound = bound.settle().unwrap();
+        assert_eq!(bound.missing, []);
+        assert_eq!(Value::Object(bound.values), json!({"shelf": "a"}));
     }
 
     /// Neither the session nor the default stands in for a value that the words name and that was not understood.

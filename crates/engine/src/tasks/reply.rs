@@ -5,6 +5,7 @@ use std::sync::Arc;
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
+use charter_contract::parameter::Parameter;
 use charter_contract::text::Text;
 use charter_domain::parameters::{self, Collected, Reply};
 use serde_json::{Map, Value, json};
@@ -110,7 +111,10 @@ impl Engine {
                 ..Reply::default()
             }
         } else {
-            parameters::from_reply(&declared, &known, &given, &message.text, self.now())
+            let text = &message.text;
+            let mut reply = parameters::from_reply(&declared, &known, &given, text, self.now());
+            reply.values.extend(declined(&declared, &given));
+            reply
         };
         if reply.values.is_empty() {
             let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
@@ -154,7 +158,9 @@ impl Engine {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let given = given(message)?;
-        let reply = parameters::from_reply(&declared, &known, &given, &message.text, self.now());
+        let mut reply =
+            parameters::from_reply(&declared, &known, &given, &message.text, self.now());
+        reply.values.extend(declined(&declared, &given));
         if reply.values.is_empty() {
             return Err(invalid(gives_none_of("what the task asks for", &reply)));
         }
@@ -203,6 +209,17 @@ impl Engine {
         };
         Asked::new(caller, request)
     }
+}
+
+/// Optional parameters that a message declines to give, as `null`.
+fn declined(declared: &[Parameter], given: &Map<String, Value>) -> Map<String, Value> {
+    let optional = declared.iter().filter(|parameter| {
+        let is_null = parameter.given_in(given).is_some_and(Value::is_null);
+        is_null && !(parameter.required && parameter.default.is_none())
+    });
+    optional
+        .map(|parameter| (parameter.name.to_string(), Value::Null))
+        .collect()
 }
 
 /// A message that gives no value, with the words that name one and do not give it.
