@@ -11,7 +11,7 @@ mod rollback;
 mod skill;
 mod tools;
 mod tree;
-mod wired;
+mod wiring;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,8 +31,8 @@ pub use rollback::{Unreversible, rolling_back};
 pub use skill::from_skill;
 pub use tools::CallableTools;
 pub use tree::from_tree;
-pub(crate) use wired::contradicted;
-pub use wired::wired;
+pub(crate) use wiring::contradicted;
+pub use wiring::wired;
 
 /// The steps whose output parameters refer to.
 fn referred(
