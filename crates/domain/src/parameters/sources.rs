@@ -78,6 +78,8 @@ pub struct Bound {
     pub missing: Vec<Label>,
     /// Why, in the same order.
     pub faults: Vec<ParameterFault>,
+    /// Words of the text that may be meant for parameters that have the default or no value.
+    pub unread: Vec<String>,
 }
 
 impl<'d> Collected<'d> {
@@ -241,7 +243,14 @@ impl<'d> Collected<'d> {
                 faults.extend(fault);
             }
         }
+        let is_stated = |name: &Label| {
+            let source = sources.get(name.as_str());
+            source.is_some_and(|source| *source != ValueSource::Default)
+        };
+        let unread = self.unread.iter();
+        let unread = unread.filter(|unread| !unread.parameters.iter().all(is_stated));
         Ok(Bound {
+            unread: unread.map(|unread| shown(&unread.word)).collect(),
             values,
             sources,
             missing,
@@ -404,6 +413,27 @@ mod tests {
         let bound = bound.settle().unwrap();
         assert_eq!(bound.missing, []);
         assert_eq!(Value::Object(bound.values), json!({"shelf": "a"}));
+    }
+
+    /// A change of everything must not look like one of the things that were named.
+    #[test]
+    fn words_that_no_parameter_takes_are_told_where_one_has_the_default() {
+        let declared: Vec<Parameter> = serde_json::from_value(json!([
+            {"name": "shelves", "type": "array", "default": []},
+            {"name": "wing", "type": "string", "example": "w-2"},
+        ]))
+        .unwrap();
+        let unread = |given: Value, text: &str| {
+            let bound = Collected::given(&declared, &object(given)).read(text, now());
+            bound.settle().unwrap().unread
+        };
+        let text = "empty sh-0a9c in w-3";
+        assert_eq!(unread(json!({}), text), ["sh-0a9c"]);
+        assert_eq!(
+            unread(json!({"shelves": ["x"]}), text),
+            Vec::<String>::new()
+        );
+        assert_eq!(unread(json!({}), "empty all in w-3"), Vec::<String>::new());
     }
 
     /// Neither the session nor the default stands in for a value that the words name and that was not understood.

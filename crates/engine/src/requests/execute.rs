@@ -110,6 +110,10 @@ impl Engine {
             };
             let gathered = self.gather(asked, target, None).await?;
             notices = gathered.notices;
+            if !gathered.bound.unread.is_empty() {
+                let words = gathered.bound.unread.join("`, `");
+                notices.push(format!("no parameter takes `{words}`"));
+            }
             let dry_run = asked.wishes.dry_run;
             let (caller, bound) = (&asked.caller, gathered.bound);
             let made = self.playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;
