@@ -191,6 +191,8 @@ bounds! {
     SYNONYMS = 1_000, Count;
     /// The beginning of a request's text in which values of parameters are looked for.
     SENTENCE_BYTES = 16 * KIB, Bytes;
+    /// The same beginning times the parameters: with more than 64 parameters a shorter one is searched.
+    SENTENCE_WORK = MIB, Bytes;
     /// Placeholders in one text, or in one argument of a step.
     PLACEHOLDERS = 10_000, Count;
     /// The state before or after a change in the result of a request; a larger one is left out, with a warning.

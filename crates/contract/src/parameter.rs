@@ -191,7 +191,7 @@ fn check_values(parameter: &Parameter, pointer: &str, report: &mut Report) {
     }
 }
 
-/// Reports synonyms of what is no allowed value, and words that stand for two values.
+/// Reports synonyms of what is no allowed value, and words of two values.
 fn check_synonyms(parameter: &Parameter, pointer: &str, report: &mut Report) {
     let allowed = parameter.allowed.as_deref().unwrap_or_default();
     let named = |value: &Value| {

@@ -187,14 +187,14 @@ impl Engine {
 #[derive(Debug)]
 pub(crate) struct PlannedSkill {
     pub(crate) found: Found<Skill>,
-    /// What it takes: its own parameters, and those that its tools need beside them.
+    /// Its own parameters, and those that its tools need beside them.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) graph: StepGraph,
     pub(crate) pins: Vec<Pin>,
 }
 
 impl Engine {
-    /// What a skill takes: its own parameters, and those that its tools need beside them.
+    /// The parameters of a skill, and those that its tools need beside them.
     ///
     /// # Errors
     /// `not_found`; `invalid_document` for a plan that cannot be compiled.

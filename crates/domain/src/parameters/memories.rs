@@ -17,7 +17,7 @@ pub struct MemoryText<'m> {
     pub id: &'m MemoryId,
     /// Its title.
     pub title: &'m str,
-    /// What is remembered.
+    /// The content.
     pub content: &'m str,
     /// When it was written, which "the last week" in it is relative to.
     pub written_at: Timestamp,
@@ -38,7 +38,7 @@ pub struct ProposedValue {
     pub words: String,
 }
 
-/// What memories state for parameters that are missing, the memories in their order. A memory proposes a value for a
+/// The values that memories state for missing parameters, in the order of the memories. A memory proposes a value for a
 /// parameter that it calls by name; each value of a parameter is proposed once.
 #[must_use]
 pub fn proposed_values(missing: &[&Parameter], memories: &[MemoryText<'_>]) -> Vec<ProposedValue> {

@@ -1,4 +1,4 @@
-//! The values that a reply gives to somebody who was asked for parameters.
+//! The values that a reply gives when parameters were asked for.
 //!
 //! Must not know who asked, or over which interface.
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::sentence::read_whole;
 use super::{Unclear, ValueSource, bind_so_far, check, present, read};
 
-/// What a reply gives.
+/// The values of a reply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
     /// Values beside those that were known.
@@ -235,7 +235,7 @@ mod tests {
         }
     }
 
-    /// A value that the words name and that does not fit is told, and not taken.
+    /// A value that the words name and that does not fit is reported and not used.
     #[test]
     fn a_reply_that_names_a_value_that_does_not_fit_says_so() {
         let declared = declared();

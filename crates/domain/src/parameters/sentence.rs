@@ -4,7 +4,7 @@
 //! with units; true and false; days and lengths of time relative to the time of the request; lists. A value that does not
 //! fit the declaration is not used. Words that name a value and do not give it are reported, so that the caller can ask.
 //!
-//! One pass over the words for each parameter, within [`SENTENCE_BYTES`](charter_contract::bounds::SENTENCE_BYTES). The
+//! One pass over the words for each parameter, within [`SENTENCE_BYTES`] and [`SENTENCE_WORK`]. The
 //! same text at the same time comes to the same. Must not know the question's answer, or the interface that it came over.
 
 mod choices;
@@ -33,6 +33,7 @@ mod words;
 
 use std::collections::{BTreeMap, HashSet};
 
+use charter_contract::bounds::{SENTENCE_BYTES, SENTENCE_WORK};
 use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
@@ -43,7 +44,7 @@ use self::names::{Mention, Names, leave_longest};
 use self::scope::Scope;
 use self::seen::Found;
 use self::settle::{list_of, one_of, share};
-use self::text::Sentence;
+use self::text::{Sentence, prefix};
 use self::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
 use super::check;
 
@@ -81,7 +82,7 @@ pub struct Unread {
     pub parameters: Vec<Label>,
 }
 
-/// What a sentence states for declared parameters.
+/// The values that a sentence states for declared parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The values, by parameter.
@@ -101,7 +102,8 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
         .flat_map(Names::single_words)
         .cloned()
         .collect();
-    let sentence = Sentence::new(text, &single);
+    let searched = SENTENCE_BYTES.min(SENTENCE_WORK / declared.len().max(1));
+    let sentence = Sentence::new(prefix(text, searched), &single);
     let scope = Scope::of(&sentence);
     let mut found: Vec<Found> = Vec::with_capacity(declared.len());
     let mut forms: Vec<Form> = Vec::with_capacity(declared.len());
@@ -158,7 +160,7 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
     reading
 }
 
-/// The value that a text is as a whole, for somebody who was asked for this parameter alone.
+/// The value that a text is as a whole, where this parameter alone was asked for.
 pub(super) fn read_whole(parameter: &Parameter, text: &str, now: Timestamp) -> Option<Value> {
     let sentence = Sentence::new(text, &HashSet::new());
     let names = Names::of_all(std::slice::from_ref(parameter));

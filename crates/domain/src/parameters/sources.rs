@@ -83,7 +83,7 @@ pub struct Bound {
 }
 
 impl<'d> Collected<'d> {
-    /// What the caller gives. `null` counts as not given; what is not declared is kept, for [`Collected::settle`] to refuse.
+    /// The values that the caller gives. `null` counts as not given. Undeclared values are kept for [`Collected::settle`] to refuse.
     #[must_use]
     pub fn given(declared: &'d [Parameter], given: &Map<String, Value>) -> Self {
         let values = present(declared, given);
@@ -230,7 +230,7 @@ impl<'d> Collected<'d> {
             let fault = needed.then(|| lacking.next()).flatten();
             let mut unclear = self.unclear.iter();
             if let Some(unclear) = unclear.find(|unclear| unclear.parameter == *name) {
-                // A default does not stand in for what was asked for.
+                // A default does not replace a value that the words name.
                 values.remove(name.as_str());
                 missing.push(name.clone());
                 faults.push(ParameterFault::Unclear(unclear.clone()));
@@ -436,7 +436,7 @@ mod tests {
         assert_eq!(unread(json!({}), "empty all in w-3"), Vec::<String>::new());
     }
 
-    /// Neither the session nor the default stands in for a value that the words name and that was not understood.
+    /// Neither the session nor the default replaces a value that the words name and that was not understood.
     #[test]
     fn words_that_were_not_understood_keep_other_sources_out() {
         let declared = declared();

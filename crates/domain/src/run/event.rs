@@ -277,7 +277,7 @@ pub enum RunEvent {
         parameters: Map<String, Value>,
         /// Mandatory ones that are still missing.
         missing: Vec<Label>,
-        /// Where all values come from; absent in journals that do not say.
+        /// Where all values come from; absent in journals of earlier versions.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         sources: BTreeMap<String, ValueSource>,
     },

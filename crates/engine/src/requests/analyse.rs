@@ -47,7 +47,7 @@ pub(crate) struct Analysed {
     pub(crate) evidence: Vec<EvidenceId>,
     pub(crate) warnings: Vec<String>,
     pub(crate) calls: Vec<Call>,
-    /// What its run was started with.
+    /// The parameters of its run.
     pub(crate) parameters: Vec<ParameterShown>,
     /// What the run answers for.
     pub(crate) tags: RequestTags,

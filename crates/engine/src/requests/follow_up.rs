@@ -47,7 +47,7 @@ pub struct Follows {
 }
 
 impl Classified {
-    /// What a skill has from the request that this one follows.
+    /// The values of a skill from the request that this one follows.
     pub(super) fn earlier_values(&self, skill: &SkillId) -> Option<EarlierValues<'_>> {
         let follows = self.verdict.follows.as_ref()?;
         let values = self.follow_up.as_ref()?.parameters.get(skill)?;

@@ -24,18 +24,18 @@ const MEMORIES: usize = 10;
 /// Longest text that memories are searched by, in bytes.
 const MEMORY_QUERY: usize = 4 << 10;
 
-/// What a request asks for: one skill or playbook.
+/// The skill or playbook that a request asks for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ParameterTarget<'a> {
     /// Its id.
     pub(super) id: &'a str,
-    /// What it is for, in the document's words.
+    /// Its purpose, in the document's words.
     pub(super) description: &'a str,
-    /// What it declares.
+    /// Its declared parameters.
     pub(super) declared: &'a [Parameter],
 }
 
-/// What an earlier request of the session had.
+/// The values of an earlier request of the session.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EarlierValues<'a> {
     pub(super) request: &'a RequestId,
@@ -48,7 +48,7 @@ pub(super) struct Gathered {
     pub(super) bound: Bound,
     /// Values that memories state for missing parameters.
     pub(super) proposals: Vec<ProposedValue>,
-    /// What kept a source from being asked.
+    /// Failures of sources.
     pub(super) notices: Vec<String>,
 }
 
@@ -202,7 +202,7 @@ impl Engine {
         })
     }
 
-    /// What the memories that the caller sees state for open parameters. Without memories a request is answered as well.
+    /// The values that memories of the caller and the tenant state for open parameters. A failure is a notice.
     pub(crate) async fn proposed(
         &self,
         caller: &Caller,

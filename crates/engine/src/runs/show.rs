@@ -212,7 +212,7 @@ impl Engine {
         Ok((shown, memory))
     }
 
-    /// What memories state for the parameters that a run waits for.
+    /// The values that memories state for the parameters that a run waits for.
     async fn proposed_for(
         &self,
         caller: &Caller,

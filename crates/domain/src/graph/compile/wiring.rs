@@ -86,7 +86,7 @@ fn can_be_referred_to(parameter: &Parameter) -> bool {
     !parameter.name.as_str().contains(['.', '{', '}', '['])
 }
 
-/// Whether a value of one parameter may be one of another, as far as their types tell.
+/// Whether a value of one parameter may be one of another, by their types.
 fn passes(from: &Parameter, to: &Parameter) -> bool {
     let taken = |kind| to.kind == kind || to.other_types.contains(&kind);
     taken(from.kind) || from.other_types.iter().copied().any(taken)

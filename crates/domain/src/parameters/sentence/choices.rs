@@ -58,7 +58,7 @@ impl Choices {
         }
     }
 
-    /// The allowed value that stands at a place.
+    /// The allowed value at a place.
     pub(super) fn see(&self, sentence: &Sentence<'_>, at: usize, strength: Strength) -> Seen {
         for way in &self.ways {
             if let Some(words) = way.at(sentence, at)

@@ -32,11 +32,11 @@ enum Role {
     From,
     /// Up to then.
     Until,
-    /// Then, in the past or in the future where the name tells.
+    /// Then, in the past or in the future, by the name.
     At(Toward),
 }
 
-/// What the words before a time say.
+/// The relation that the words before a time state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cue {
     From,
@@ -123,7 +123,7 @@ impl Dates {
         }
     }
 
-    /// The time that stands at a place, if it is the end that the parameter is.
+    /// The time at a place, if it is the end that the parameter is.
     pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
         let cue = cue(reader.sentence, at);
         let toward = match (self.role, cue) {
@@ -225,7 +225,7 @@ fn is_time(parameter: &Parameter, names: &Names) -> bool {
         && (names.has_part(&OF_TIME) || (matches!(last, "at" | "on") && told))
 }
 
-/// What the words before a time make of it.
+/// The effect of the words before a time.
 fn cue(sentence: &Sentence<'_>, at: usize) -> Option<Cue> {
     let mut at = at;
     while sentence.joins(at) && matches!(sentence.lower(at - 1), "the" | "end" | "of" | "beginning")
@@ -315,7 +315,7 @@ impl Periods {
             .find_map(|(form, text)| matches(pattern, text).then_some(form))
     }
 
-    /// The length of time that stands at a place.
+    /// The length of time at a place.
     pub(super) fn see(self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
         let sentence = reader.sentence;
         let word = sentence.written(at);

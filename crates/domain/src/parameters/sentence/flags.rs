@@ -7,7 +7,7 @@ use super::seen::{Found, Seen, Strength};
 use super::text::Sentence;
 use super::words::{is_attribute, singular};
 
-/// First parts of names that say nothing about the thing: `include_archived`.
+/// First parts of names without the thing: `include_archived`.
 const AFFIRMING: [&str; 12] = [
     "is",
     "has",
@@ -73,7 +73,7 @@ const DRY_RUN: [&[&str]; 6] = [
     &["simulated"],
 ];
 
-/// What a sentence has for a parameter that is true or false. `declared` are words that the document declares for either.
+/// The values of a sentence for a parameter that is true or false. `declared` are words that the document declares for either.
 pub(super) fn find(reader: Reader<'_, '_>, declared: &[(String, bool)]) -> Found {
     let mut found = Found::default();
     let sentence = reader.sentence;
@@ -113,7 +113,7 @@ struct Flag {
     whole: Vec<String>,
     /// The thing that it is about.
     thing: Vec<String>,
-    /// What the parameter is where the thing is wanted.
+    /// The value where the thing is wanted.
     wanted: bool,
     /// Whether the thing's name alone means that it is wanted.
     alone: bool,
@@ -140,15 +140,15 @@ impl Flag {
         }
     }
 
-    /// What the words at a place say of it: how many they are, the value, how surely.
+    /// The words at a place about it: how many they are, the value, how surely.
     fn at(&self, sentence: &Sentence<'_>, at: usize) -> Option<(usize, bool, Strength)> {
-        if let Some(words) = stands(sentence, at, &self.whole)
+        if let Some(words) = is_at(sentence, at, &self.whole)
             && let Some((more, value)) = written(sentence, at + words)
         {
             return Some((words + more, value, Strength::Written));
         }
         let manner = self.manner(sentence, at);
-        let words = stands(sentence, at, &self.thing)
+        let words = is_at(sentence, at, &self.thing)
             .or(manner)
             .or_else(|| self.dry(sentence, at))?;
         if let Some((more, value)) = written(sentence, at + words) {
@@ -206,7 +206,7 @@ impl Flag {
     }
 }
 
-/// Words that say how something is done, so that they are no thing that a sentence could be about.
+/// Words for how something is done. A sentence is not about them.
 fn is_manner(word: &str) -> bool {
     const MANNERS: [&str; 18] = [
         "force",
@@ -231,8 +231,8 @@ fn is_manner(word: &str) -> bool {
     MANNERS.contains(&word)
 }
 
-/// Whether some parts of a name stand at a place, apart, joined by signs, or as one word.
-fn stands(sentence: &Sentence<'_>, at: usize, parts: &[String]) -> Option<usize> {
+/// Whether some parts of a name are at a place, apart, joined by signs, or as one word.
+fn is_at(sentence: &Sentence<'_>, at: usize, parts: &[String]) -> Option<usize> {
     let word = sentence.lower(at);
     if word.is_empty() || parts.is_empty() {
         return None;

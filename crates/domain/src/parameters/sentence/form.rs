@@ -1,4 +1,4 @@
-//! The form of a parameter's values: what its declaration shows of them, and what stands at a place of a sentence in this
+//! The form of a parameter's values: what its declaration shows of them, and the value at a place of a sentence in this
 //! form.
 
 use charter_contract::parameter::{Parameter, ParameterType};
@@ -21,7 +21,7 @@ use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_val
 /// Groups of forms. Those of the first one have each word alone.
 pub(super) const GROUPS: usize = 5;
 
-/// What a sentence is read with for one parameter.
+/// The inputs of reading one parameter from a sentence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a, 't> {
     pub(super) sentence: &'a Sentence<'t>,
@@ -124,7 +124,7 @@ impl Form {
         }
     }
 
-    /// What stands at a place, where the words around it make it a value this surely.
+    /// The value at a place, where the words around it make it one this surely.
     pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
         match self {
             Self::Choice(choices) => choices.see(reader.sentence, at, strength),
@@ -311,7 +311,7 @@ fn unfit(
     }
 }
 
-/// Whether the name of a place stands here: "in Frankfurt".
+/// Whether the name of a place is here: "in Frankfurt".
 fn is_named_place(sentence: &Sentence<'_>, at: usize) -> bool {
     let led = sentence.preceded(at, &[&["in"]]);
     let alone = !sentence.joins(at + 1) || is_function_word(sentence.lower(at + 1));

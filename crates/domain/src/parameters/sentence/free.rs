@@ -1,4 +1,4 @@
-//! Texts of which nothing is known but what they are called, and what their names say that they name.
+//! Texts of which only the parameter's name is known, and the kind of thing that this name names.
 
 use charter_contract::parameter::Parameter;
 
@@ -14,13 +14,13 @@ use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_val
 pub(super) struct Free {
     /// Words of its description, which do not name a value.
     described: Vec<String>,
-    /// What its name says that it names.
+    /// The kind of thing that its name names.
     names: Naming,
     /// Whether the declaration shows a value.
     is_shown: bool,
 }
 
-/// What a text names.
+/// The kind of thing that a text names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Naming {
     /// A place: "in Berlin".

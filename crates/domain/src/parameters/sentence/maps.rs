@@ -9,7 +9,7 @@ use super::seen::{Found, Misread, Seen, Strength};
 /// Longest text that is read as one map, in bytes.
 const LONGEST: usize = 4_096;
 
-/// What a sentence has for a parameter that is a map.
+/// The values of a sentence for a parameter that is a map.
 pub(super) fn find(reader: Reader<'_, '_>) -> Found {
     let mut found = Found::default();
     let sentence = reader.sentence;

@@ -7,7 +7,7 @@ use super::seen::{Misread, Seen, Strength};
 use super::text::Sentence;
 use super::units::{Span, Unit};
 
-/// What a number parameter counts.
+/// The unit and the use of a number parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measure {
     whole: bool,
@@ -17,7 +17,7 @@ pub(super) struct Measure {
     role: Role,
 }
 
-/// What a number is for, as the parameter's name has it.
+/// The use of a number, by the parameter's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// The least of something: `min_age_days`.
@@ -72,7 +72,7 @@ impl Measure {
         }
     }
 
-    /// The number that stands at a place.
+    /// The number at a place.
     pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
         let sentence = reader.sentence;
         let Some(found) = quantity(sentence, at) else {

@@ -1,4 +1,4 @@
-//! The words by which a sentence may call a parameter, and what its name says about its values.
+//! The words by which a sentence may call a parameter, and what its name implies about its values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,12 +8,12 @@ use super::text::Sentence;
 use super::units::Unit;
 use super::words::singular;
 
-/// Last parts of names that say what kind of name or number a value is: `order_id`, `customer_name`.
+/// Last parts of names for the kind of name or number that a value is: `order_id`, `customer_name`.
 const KINDS_OF_NAME: [&str; 12] = [
     "id", "ids", "name", "names", "code", "codes", "key", "no", "number", "ref", "value", "list",
 ];
 
-/// First parts of names that say which one of several is meant, or how it bounds.
+/// First parts of names for which one of several is meant, or how it bounds.
 const QUALIFIERS: [&str; 4] = ["the", "target", "new", "aws"];
 
 /// First parts of names of bounds. The noun alone does not call a bound: "a size of 5" is not its `max_size`.
@@ -22,7 +22,7 @@ const BOUNDS: [&str; 4] = ["min", "max", "minimum", "maximum"];
 /// Words that a colon after them does not end: "arn:aws:s3".
 const SCHEMES: [&str; 6] = ["arn", "urn", "http", "https", "mailto", "ftp"];
 
-/// What a parameter is called.
+/// The names of a parameter.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     /// The parts of its name in lower case: `min_age_days` has three.
@@ -45,7 +45,7 @@ pub(super) struct Mention {
 }
 
 impl Names {
-    /// What each of some parameters is called. A short form that two of them share calls neither.
+    /// The names of each of some parameters. A short form that two of them share calls neither.
     pub(super) fn of_all(declared: &[Parameter]) -> Vec<Self> {
         let mut all: Vec<Self> = declared.iter().map(Self::of).collect();
         let mut counts: HashMap<Vec<String>, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Patterns of text parameters, and whether one tells values from the words of a sentence.
+//! Patterns of text parameters, and whether one separates values from the words of a sentence.
 
 use charter_contract::parameter::Parameter;
 use regex::Regex;
@@ -46,7 +46,7 @@ impl Pattern {
         })
     }
 
-    /// Whether it tells values from words.
+    /// Whether it separates values from words.
     pub(super) fn separates(&self) -> bool {
         self.separates
     }

@@ -10,7 +10,7 @@ use super::words::month;
 pub(super) struct Quantity {
     /// The number.
     pub(super) number: Decimal,
-    /// Its unit, where one stands at it.
+    /// Its unit, where it has one.
     pub(super) unit: Option<Unit>,
     /// How many words number and unit have.
     pub(super) words: usize,
@@ -18,11 +18,11 @@ pub(super) struct Quantity {
     pub(super) ambiguous: bool,
     /// Whether it is but an article: "a week".
     pub(super) article: bool,
-    /// What the words before it compare it to.
+    /// The comparison by the words before it.
     pub(super) limit: Option<Limit>,
 }
 
-/// What a number is compared to.
+/// The comparison that a number is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
     /// The least: "at least 5", "older than 30 days".
@@ -276,7 +276,7 @@ fn is_part_of_date(sentence: &Sentence<'_>, at: usize) -> bool {
     digits && (is_month(at + 1) || (at > 0 && is_month(at - 1) && sentence.lower(at - 1) != "may"))
 }
 
-/// What the words before a number compare it to.
+/// The comparison by the words before a number.
 fn limit(sentence: &Sentence<'_>, at: usize) -> Option<Limit> {
     let mut at = at;
     while sentence.joins(at)

@@ -1,4 +1,4 @@
-//! What a sentence takes back: what it leaves out ("all but A-1"), and where it corrects itself ("sorry, I mean B-2").
+//! Parts that a sentence takes back: those that it leaves out ("all but A-1"), and where it corrects itself ("sorry, I mean B-2").
 
 use super::text::Sentence;
 use super::words::{is_function_word, looks_like_code};
@@ -74,7 +74,7 @@ const ENDS: [&str; 14] = [
 /// How many words an exclusion reaches without coming to a value.
 const REACH: usize = 8;
 
-/// What of a sentence is meant.
+/// The parts of a sentence that are meant.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     excluded: Vec<bool>,

@@ -1,4 +1,4 @@
-//! Looks for one parameter's values in a sentence: where its name stands, and where a word shows by itself what it is.
+//! Looks for one parameter's values in a sentence: where its name is, and where a word shows by itself what it is.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::seen::{Found, Misread, Seen, Strength};
 use super::text::Sentence;
 use super::words::{is_function_word, is_verb};
 
-/// Most words that stand before a name and give its value: "a 30 day retention".
+/// Most words before a name that give its value: "a 30 day retention".
 const BEFORE: usize = 4;
 
 /// Words that make what is named after them the thing to use.
@@ -35,7 +35,7 @@ const SETS: [&str; 8] = [
 /// Kinds of names between a thing and its name: "order number A-1002".
 const KINDS_OF_NAME: [&str; 6] = ["number", "no", "id", "name", "code", "nr"];
 
-/// What a sentence has for a parameter.
+/// The values of a sentence for a parameter.
 pub(super) fn find(form: &Form, reader: Reader<'_, '_>, truths: &[(String, bool)]) -> Found {
     match form {
         Form::Truth => flags::find(reader, truths),
@@ -78,7 +78,7 @@ fn single(form: &Form, reader: Reader<'_, '_>) -> Found {
     found
 }
 
-/// What stands right after a correction is the value anew, in short: "12 euros, sorry, make that 14".
+/// The words right after a correction are the new value: "12 euros, sorry, make that 14".
 fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut Found) {
     let known: HashSet<usize> = found.candidates.iter().map(|one| one.first).collect();
     let Some(first) = known.iter().min().copied() else {
@@ -93,7 +93,7 @@ fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut Found) {
     }
 }
 
-/// One of two parameters that are the ends of a way takes what stands after its preposition.
+/// One of two parameters that are the ends of a way takes the words after its preposition.
 fn directed(reader: Reader<'_, '_>, at: usize, strength: Strength) -> Strength {
     let from = reader.names.has_part(&["source", "from", "origin", "old"]);
     let to = reader
@@ -106,7 +106,7 @@ fn directed(reader: Reader<'_, '_>, at: usize, strength: Strength) -> Strength {
     }
 }
 
-/// Where the value of a name is that stands before it, and how sure that is.
+/// The place of the value after a name, and how sure that is.
 pub(super) fn after(sentence: &Sentence<'_>, mention: Mention) -> Option<(usize, Strength)> {
     let mut at = mention.first + mention.words;
     if sentence.joins(at) && KINDS_OF_NAME.contains(&sentence.lower(at)) {

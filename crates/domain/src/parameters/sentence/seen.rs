@@ -1,4 +1,4 @@
-//! What may stand at a place of a sentence: a value, or words that name one and do not give it.
+//! The contents of a place of a sentence: a value, or words that name one and do not give it.
 
 use serde_json::Value;
 
@@ -11,15 +11,15 @@ pub(super) enum Strength {
     Shaped,
     /// It is one of the allowed values, or fits a pattern that words do not.
     Fitting,
-    /// It stands right beside the parameter's name: "order A-1002".
+    /// It is right beside the parameter's name: "order A-1002".
     Beside,
-    /// The words around the name say that it is the value: "with profile prod".
+    /// The words around the name make it the value: "with profile prod".
     Linked,
     /// It is written as the value: `profile=prod`, `profile: "prod"`.
     Written,
 }
 
-/// What stands at a place.
+/// The contents of a place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Seen {
     /// A value in so many words.
@@ -95,7 +95,7 @@ pub(super) struct Doubt {
     pub(super) strength: Strength,
 }
 
-/// What a sentence has for one parameter.
+/// The values of a sentence for one parameter.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Found {
     pub(super) candidates: Vec<Candidate>,
@@ -103,7 +103,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Notes what stands at a place.
+    /// Notes the contents of a place.
     pub(super) fn note(&mut self, first: usize, seen: Seen, strength: Strength) {
         match seen {
             Seen::Value(value, words) => self.candidates.push(Candidate {

@@ -12,7 +12,7 @@ use super::search::distinct;
 use super::seen::{Candidate, Doubt, Found, Misread, Strength};
 use crate::parameters::check;
 
-/// What a parameter comes to: a value with the words that give it, from the first and how many, or nothing.
+/// The outcome for a parameter: a value with the words that give it, from the first and how many, or nothing.
 pub(super) type Settled = Result<Option<(Value, usize, usize)>, Doubt>;
 
 /// Leaves each word to the parameter that it gives a value most surely. Of two that have it as surely, the one with the
@@ -39,7 +39,7 @@ pub(super) fn share(found: &mut [Found], names: &[Names], forms: &[Form], words:
     for (owner, found) in found.iter_mut().enumerate() {
         let own = group(owner);
         let parts = names.get(owner).map_or(0, |names| names.parts.len());
-        // What other parameters have of some words, of those groups that do not share with this one.
+        // The strongest claims on some words, in the groups that compete with this one.
         let others = |first: usize, words: usize| {
             let held = claims.get(first..first + words).into_iter().flatten();
             let rival = held.flat_map(move |held| {
@@ -163,7 +163,7 @@ pub(super) fn list_of(parameter: &Parameter, found: Found, scope: &Scope) -> Set
     }
 }
 
-/// The values that stand after the last correction, where some stand before it.
+/// The values after the last correction, where there are some before it.
 fn corrected(candidates: Vec<Candidate>, scope: &Scope) -> Vec<Candidate> {
     let Some(first) = candidates.iter().map(|one| one.first).min() else {
         return candidates;

@@ -1,4 +1,4 @@
-//! What an example shows of the values that are like it: a known kind, such as an address of a machine, or the shape of a
+//! The form that an example shows of values like it: a known kind, such as an address of a machine, or the shape of a
 //! code, such as `A-1002`.
 //!
 //! An example that could be any word shows nothing.
@@ -27,7 +27,7 @@ pub(super) enum Part {
     Mixed {
         /// Whether the example's letters are hexadecimal digits.
         hex: bool,
-        /// How many there are, where nothing else tells the code from a number.
+        /// How many there are, where nothing else separates the code from a number.
         length: Option<usize>,
     },
     /// These letters, then digits.

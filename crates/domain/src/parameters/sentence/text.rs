@@ -22,7 +22,7 @@ pub(super) struct Word<'t> {
     pub(super) text: &'t str,
     /// The same in lower case.
     pub(super) lower: String,
-    /// What lies between the word before and this one.
+    /// The text between the word before and this one.
     pub(super) before: &'t str,
     /// Where it begins, in bytes.
     pub(super) start: usize,
@@ -104,7 +104,7 @@ impl<'t> Sentence<'t> {
         self.words.get(at).map_or("", |word| word.text)
     }
 
-    /// What lies before a word, or after the last one.
+    /// The text before a word, or after the last one.
     pub(super) fn gap(&self, at: usize) -> &'t str {
         self.words.get(at).map_or(self.after, |word| word.before)
     }
@@ -130,13 +130,13 @@ impl<'t> Sentence<'t> {
                 .contains(['.', '!', '?', '\n', ':', ';', '。', '！', '？'])
     }
 
-    /// Whether these words stand at a place, with space alone between them.
+    /// Whether these words are at a place, with space alone between them.
     pub(super) fn has(&self, at: usize, phrase: &[&str]) -> bool {
         let mut words = phrase.iter().enumerate();
         words.all(|(nth, word)| self.lower(at + nth) == *word && (nth == 0 || self.joins(at + nth)))
     }
 
-    /// The first of some phrases that stands at a place, by its number of words.
+    /// The first of some phrases that is at a place, by its number of words.
     pub(super) fn one_of(&self, at: usize, phrases: &[&[&str]]) -> Option<usize> {
         let found = phrases.iter().find(|phrase| self.has(at, phrase));
         found.map(|phrase| phrase.len())
@@ -199,7 +199,7 @@ impl<'t> Sentence<'t> {
     }
 }
 
-fn prefix(text: &str, limit: usize) -> &str {
+pub(super) fn prefix(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -317,7 +317,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     (!word.is_empty()).then(|| start..start + word.len())
 }
 
-/// What lies between quotes, in bytes.
+/// The text between quotes, in bytes.
 fn quotations(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;

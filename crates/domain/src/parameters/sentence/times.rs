@@ -12,7 +12,7 @@ use super::text::Sentence;
 use super::units::{Span as Length, Unit};
 use super::words::{month, weekday};
 
-/// What a few words name on the calendar.
+/// The time that a few words name on the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     /// From one day to another, both included; the same day for a single one.
@@ -23,7 +23,7 @@ pub(super) enum When {
     Since(Instant),
 }
 
-/// What came of reading a time.
+/// The outcome of reading a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     /// A time in so many words.

@@ -2,7 +2,7 @@
 
 use super::numbers::Decimal;
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Time.

@@ -17,7 +17,7 @@ const FUNCTION: &str = "a an the this that these those some any each every all b
     here there now today tomorrow yesterday again already always ever still soon later currently instead rather etc \
     i'm i'd i'll i've you're we're it's that's don't doesn't didn't can't cannot won't isn't aren't wasn't";
 
-/// Adjectives and other words that stand before any noun and name nothing: "the same service", "the affected service".
+/// Adjectives and other words before any noun that name nothing: "the same service", "the affected service".
 const ATTRIBUTES: &str = "new old newer older newest oldest first second third last next previous current former latest \
     default main primary secondary whole entire full empty big bigger biggest large larger largest small smaller \
     smallest high higher highest low lower lowest good better best bad worse worst right wrong correct proper actual \
@@ -94,7 +94,7 @@ pub(super) fn is_function_word(lower: &str) -> bool {
     FUNCTIONS.contains(lower)
 }
 
-/// Whether a word in front of a noun says nothing that could be the noun's name.
+/// Whether a word in front of a noun cannot be the noun's name.
 pub(super) fn is_attribute(lower: &str) -> bool {
     let participle = lower.ends_with("ed") && !lower.contains(|c: char| !c.is_alphabetic());
     participle || ATTRIBUTE_SET.contains(lower)

@@ -1,6 +1,6 @@
 //! Forms of declarations, limits, and texts of any kind.
 
-use charter_contract::bounds::SENTENCE_BYTES;
+use charter_contract::bounds::{SENTENCE_BYTES, SENTENCE_WORK};
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{NOW, asks, reading, states, told};
 use crate::parameters::sentence::read;
 
-/// What a text states for one parameter with a pattern.
+/// The value that a text states for one parameter with a pattern.
 fn found(pattern: &str, text: &str) -> Option<String> {
     let declared = json!([{"name": "it", "type": "string", "pattern": pattern}]);
     let (values, _) = told(&reading(&declared, text));
@@ -194,7 +194,22 @@ fn what_lies_beyond_the_limit_of_a_sentence_is_not_read() {
     assert_eq!(far, json!({}));
 }
 
-/// A word that looks like a value and is none of any parameter is told, with those that it could be meant for.
+/// Many parameters are searched for in less text, so that a request is read in bounded time.
+#[test]
+fn the_more_parameters_the_shorter_the_text_that_is_read() {
+    let count = 4 * SENTENCE_WORK / SENTENCE_BYTES;
+    let others = (1..count).map(|at| json!({"name": format!("flag_{at}"), "type": "boolean"}));
+    let order = json!({"name": "order", "type": "string", "example": "A-1002"});
+    let declared: Value = others.chain([order]).collect();
+    let padded = |bytes: usize| format!("{}A-1003", "x ".repeat(bytes / 2));
+    let limit = SENTENCE_WORK / count;
+    let (near, _) = told(&reading(&declared, &padded(limit - 100)));
+    assert_eq!(near, json!({"order": "A-1003"}));
+    let (far, _) = told(&reading(&declared, &padded(limit)));
+    assert_eq!(far, json!({}));
+}
+
+/// A word that looks like a value and is none of any parameter is reported, with those that it could be meant for.
 #[test]
 fn words_that_may_be_values_are_told() {
     let declared = json!([
@@ -300,7 +315,7 @@ fn a_number_sign_announces_a_code() {
     assert_eq!(found("^[0-9]{4}$", "close #4712"), Some("4712".to_owned()));
 }
 
-/// "The tea kettle" is a kind of kettle as likely as one of that name; an example says that words name it.
+/// "The tea kettle" is a kind of kettle as likely as one of that name; an example shows that words name it.
 #[test]
 fn a_word_before_a_name_of_which_no_value_is_known_is_no_value() {
     let unknown = json!([{"name": "kettle", "type": "string", "description": "which one"}]);
