@@ -44,12 +44,15 @@ pub(super) enum Kind {
     Number,
 }
 
+/// Whether a text is of a kind.
+type Test = fn(&str) -> bool;
+
 /// The kind of a text, if it is one.
 pub(super) fn kind(text: &str) -> Option<Kind> {
     if text.is_empty() || text.len() > LONGEST || text.contains(char::is_whitespace) {
         return None;
     }
-    let tests: [(Kind, fn(&str) -> bool); 17] = [
+    let tests: [(Kind, Test); 17] = [
         (Kind::Link, |text| text.contains("://")),
         (Kind::Arn, |text| {
             text.starts_with("arn:") && text.matches(':').count() >= 5

@@ -298,7 +298,7 @@ fn trimmed(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     {
         return None;
     }
-    let after = chunk.trim_start_matches(|c| matches!(c, '*' | '\'' | '’' | '&' | '+' | ','));
+    let after = chunk.trim_start_matches(['*', '\'', '’', '&', '+', ',']);
     let after = match after.trim_start_matches(['-', '.']) {
         bare if bare.len() == after.len() => after,
         // A sign of a number, or a path from here.

@@ -17,6 +17,7 @@ fn declared() -> Value {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn a_sentence_about_a_cloud_states_its_regions_profiles_and_ids() {
     states(
         &declared(),

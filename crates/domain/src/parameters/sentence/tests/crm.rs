@@ -23,6 +23,7 @@ fn declared() -> Value {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn a_sentence_about_customers_states_stages_people_and_budgets() {
     states(
         &declared(),

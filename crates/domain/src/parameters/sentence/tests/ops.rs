@@ -25,6 +25,7 @@ fn declared() -> Value {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn a_sentence_about_services_states_what_to_do_with_which() {
     states(
         &declared(),

@@ -20,6 +20,7 @@ fn declared() -> Value {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn a_sentence_about_orders_states_numbers_and_amounts() {
     states(
         &declared(),

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{asks, states};
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of cases")]
 fn days_are_counted_from_the_day_of_the_request() {
     let declared = json!([
         {"name": "since", "type": "string", "example": "2026-01-31"},
