@@ -34,6 +34,9 @@ pub(crate) struct Ask {
     /// The session that this continues.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Use what a memory states for a missing parameter.
+    #[arg(long)]
+    use_memory: bool,
 }
 
 pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyhow::Result<u8> {
@@ -71,6 +74,9 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
     }
     if command.dry_run {
         metadata["dry_run"] = json!(true);
+    }
+    if command.use_memory {
+        metadata["use_memory"] = json!(true);
     }
     if let Some(persona) = &command.persona {
         metadata["persona"] = json!(persona);

@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 256 << 10;
 
 /// What a data part may give: the fields of a request's `metadata` that choose and fill what is run, or an
 /// order of a mission.
-const WISHES: [&str; 8] = [
+const WISHES: [&str; 9] = [
     "parameters",
     "skill_id",
     "playbook_id",
@@ -26,6 +26,7 @@ const WISHES: [&str; 8] = [
     "dry_run",
     "persona",
     "tier",
+    "use_memory",
     "mission",
 ];
 

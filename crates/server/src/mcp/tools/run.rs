@@ -38,6 +38,9 @@ pub(in crate::mcp) struct Input {
     /// Show what a change would do, and change nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Use what a memory states for a missing parameter.
+    #[serde(default)]
+    use_memory: bool,
     /// The session that this continues.
     session_id: Option<String>,
 }
@@ -215,6 +218,7 @@ impl Input {
             ("skill_id", self.skill_id.as_ref().map(|id| json!(id))),
             ("playbook_id", self.playbook_id.as_ref().map(|id| json!(id))),
             ("dry_run", self.dry_run.then_some(Value::Bool(true))),
+            ("use_memory", self.use_memory.then_some(Value::Bool(true))),
         ];
         let wishes = wishes
             .into_iter()
