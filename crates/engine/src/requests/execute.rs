@@ -107,6 +107,7 @@ impl Engine {
                 id: playbook.as_ref(),
                 description: document.document().name.as_str(),
                 declared: &declared,
+                text: asked.request.input.as_str(),
             };
             let gathered = self.gather(asked, target, None).await?;
             notices = gathered.notices;
@@ -163,6 +164,7 @@ impl Engine {
             id: skill.as_ref(),
             description: planned.found.document().description.as_str(),
             declared: &planned.parameters,
+            text: asked.request.input.as_str(),
         };
         let gathered = self.gather(asked, target, earlier).await?;
         let bound = gathered.complete(skill.as_ref())?;

@@ -33,6 +33,8 @@ pub(super) struct ParameterTarget<'a> {
     pub(super) description: &'a str,
     /// Its declared parameters.
     pub(super) declared: &'a [Parameter],
+    /// The text that states values.
+    pub(super) text: &'a str,
 }
 
 /// The values of an earlier request of the session.
@@ -164,9 +166,8 @@ impl Engine {
         target: ParameterTarget<'_>,
         earlier: Option<EarlierValues<'_>>,
     ) -> Result<Gathered, EngineError> {
-        let text = asked.request.input.as_str();
         let mut collected = Collected::given(target.declared, &asked.wishes.parameters)
-            .read(text, asked.request.timestamp);
+            .read(target.text, asked.request.timestamp);
         if let Some(earlier) = earlier {
             collected = collected.inherit(earlier.request, earlier.values);
         }

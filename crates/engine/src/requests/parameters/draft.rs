@@ -94,7 +94,7 @@ fn request(
     let Value::Object(schema) = parameters_to_schema(&definitions(&wanted)) else {
         return None;
     };
-    let text = asked.request.input.as_str();
+    let text = target.text;
     let metadata = asked.request.metadata.as_ref();
     Some(ModelRequest {
         route,
