@@ -532,6 +532,11 @@ class DecisionTreeInput(Wire):
     """
     required: bool = False
     """Whether a caller must give it. In a playbook the list it stands in decides."""
+    synonyms: dict[str, list[str]] | None = None
+    """
+    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
+    not (this project).
+    """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
     wire_name: str | None = None
@@ -1070,7 +1075,7 @@ class ExecutorCallImplementation(Wire):
     method: Literal["DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"] | str | None = None
     query: dict[str, Any] | None = None
     """Query parameters."""
-    type: Literal["http", "script"] | str
+    type: Literal["handler", "http", "script"] | str
     url: str | None = None
     """The link."""
 
@@ -1084,6 +1089,8 @@ class ExecutorCall(Wire):
     """Host patterns of the tool's own list."""
     environment: list[str] | None = None
     """Names of the variables that the tool asks for; the executor decides which it grants."""
+    grants: Literal["asked", "own"] | None = None
+    """Who decides what the call is granted; `asked` when absent."""
     idempotency_key: str
     """The same for every attempt of one effect."""
     implementation: ExecutorCallImplementation
@@ -1469,6 +1476,10 @@ class LeaseRequest(Wire):
 
     executor: str
     """Its name, for messages."""
+    handlers: list[str] = []
+    """The tools without an implementation that it has handlers for; at most 1000."""
+    only_handlers: bool = False
+    """Whether it takes calls of its handlers alone: it runs no scripts and HTTP exchanges of packages."""
     wait_ms: int = 0
     """How long it waits when there is no call, in milliseconds; at most 30 s."""
 
@@ -2318,6 +2329,19 @@ class OfCatalogue(Wire):
     """Its version."""
 
 
+class OfRequest(Wire):
+    """What an event says of a request."""
+
+    request_id: str
+    """The request."""
+    response_id: str
+    """The response that says what that run came to."""
+    run_id: str
+    """The run that changed something for it."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """How the run ended."""
+
+
 class OfRun(Wire):
     """What an event says of a run."""
 
@@ -2513,6 +2537,11 @@ class PipelineDefinitionInput(Wire):
     """
     required: bool = False
     """Whether a caller must give it. In a playbook the list it stands in decides."""
+    synonyms: dict[str, list[str]] | None = None
+    """
+    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
+    not (this project).
+    """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
     wire_name: str | None = None
@@ -2639,6 +2668,11 @@ class PlaybookMandatoryParameter(Wire):
     """
     required: bool = False
     """Whether a caller must give it. In a playbook the list it stands in decides."""
+    synonyms: dict[str, list[str]] | None = None
+    """
+    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
+    not (this project).
+    """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
     wire_name: str | None = None
@@ -2677,6 +2711,11 @@ class PlaybookOptionalParameter(Wire):
     """
     required: bool = False
     """Whether a caller must give it. In a playbook the list it stands in decides."""
+    synonyms: dict[str, list[str]] | None = None
+    """
+    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
+    not (this project).
+    """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
     wire_name: str | None = None
@@ -2854,7 +2893,7 @@ class PolicyTestContextRun(Wire):
     """Who approved exactly this call."""
     calls: dict[str, int] | None = None
     """Calls that the run began so far, by tool id."""
-    kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call"] = (
+    kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call", "analysis"] = (
         "skill"
     )
     """What is executed; `skill` when absent."""
@@ -2973,6 +3012,10 @@ class ProgressEvent(Wire):
 
     evidence: int | None = None
     """How many evidence records."""
+    evidence_ids: list[str] | None = None
+    """The evidence that it rests on."""
+    finding_ids: list[str] | None = None
+    """The findings that it rests on."""
     findings: int | None = None
     """How many findings."""
     message: str | None = None
@@ -2987,9 +3030,11 @@ class ProgressEvent(Wire):
     """The skill."""
     skills: list[str] | None = None
     """What will be run."""
-    stage: Literal["analysed", "routed", "skill_started", "step_ended", "step_started"] | str
+    stage: Literal["analysed", "routed", "sentence", "skill_started", "step_ended", "step_started"] | str
     step: str | None = None
     """The step."""
+    text: str | None = None
+    """The sentence."""
     tool: str | None = None
     """The tool."""
     verdict: str | None = None
@@ -3117,6 +3162,21 @@ class PromptTemplateInForce(Wire):
     package_version: str
 
 
+class ProposedValue(Wire):
+    """A value that a memory states for a missing parameter."""
+
+    memory_id: str
+    """The memory."""
+    parameter: str
+    """The parameter."""
+    title: str
+    """Its title."""
+    value: Any
+    """The value, which fits the declaration."""
+    words: str
+    """The words that state the value."""
+
+
 class PublishedSkill(Wire):
     """One published skill."""
 
@@ -3206,6 +3266,10 @@ class Request(Wire):
     """When it was asked."""
     request_id: str
     """Its id."""
+    result: Any
+    """What that run came to, once it has ended: an answer with an id of its own."""
+    run_id: str | None
+    """The run whose end is the result, of a request that changes something."""
     updated_at: AwareDatetime
     """When it last changed."""
     verdict: Any
@@ -3455,17 +3519,6 @@ class RunEvidence(Wire):
     """What is wrong with it."""
 
 
-class RunOpening(Wire):
-    """What a run needs before its first step."""
-
-    confirm: bool
-    """Whether a person has to see the plan and agree to it."""
-    missing: list[str] | None = None
-    """The mandatory parameters that have no value yet."""
-    typed: str | None = None
-    """The parameter whose value has to be typed to confirm (`destructive`)."""
-
-
 class RunParameters(Wire):
     """Values for a run's parameters."""
 
@@ -3600,11 +3653,22 @@ class SkillAnalysisFinding(Wire):
     """Its name within the skill."""
 
 
+class SkillAnalysisModel(Wire):
+    """The model that puts the results into words."""
+
+    may: list[Literal["summary", "impact", "ranking", "answer"]]
+    """What it may contribute."""
+    route: str
+    """The route that leads to it. Without such a route the answer is made without a model."""
+
+
 class SkillAnalysis(Wire):
     """Exact rules from step outputs to findings (this project)."""
 
-    findings: list[SkillAnalysisFinding]
-    """The rules, in order."""
+    findings: list[SkillAnalysisFinding] = Field([], validate_default=True)
+    """The rules, in order. A skill without rules shows what its tools answered."""
+    model: SkillAnalysisModel | None = None
+    """The model that puts the results into words."""
     summary: str | None = None
     """A template of the summary over the findings."""
 
@@ -3680,6 +3744,11 @@ class SkillParameter(Wire):
     """
     required: bool = False
     """Whether a caller must give it. In a playbook the list it stands in decides."""
+    synonyms: dict[str, list[str]] | None = None
+    """
+    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
+    not (this project).
+    """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
     wire_name: str | None = None
@@ -3810,7 +3879,7 @@ class SkipSource(Wire):
 
     id: Any
     """It depends on the form."""
-    kind: Literal["decision_tree", "execution_plan", "mission", "pipeline"] | str
+    kind: Literal["analysis", "decision_tree", "execution_plan", "mission", "pipeline"] | str
 
 
 class StepBranch(Wire):
@@ -4050,7 +4119,7 @@ class ToolImplementation(Wire):
     )
     tool: str | None = None
     """The tool, as its server names it."""
-    type: Literal["builtin", "http", "mcp", "script", "stage"] | str
+    type: Literal["analysis", "builtin", "http", "mcp", "script", "stage"] | str
     url: str | None = None
     """The link, with placeholders."""
 
@@ -4084,6 +4153,11 @@ class ToolParameter(Wire):
     """
     required: bool = False
     """Whether a caller must give it. In a playbook the list it stands in decides."""
+    synonyms: dict[str, list[str]] | None = None
+    """
+    Other words for allowed values, by value; of a boolean, by `true` and `false`. A sentence may use them, a caller may
+    not (this project).
+    """
     type: Literal["string", "number", "integer", "boolean", "array", "object"]
     """Type of its value."""
     wire_name: str | None = None
@@ -4293,6 +4367,33 @@ class ToolResult(Wire):
 
 class ToolsInForce(RootModel[list[ToolInForce]]):
     root: list[ToolInForce]
+
+
+class ValueSource(Wire):
+    """Where a value comes from."""
+
+    field: str | None = None
+    """The field, as a path in the request's metadata."""
+    from_: (
+        Literal[
+            "default",
+            "given",
+            "memory",
+            "model",
+            "request_context",
+            "sentence",
+            "session",
+        ]
+        | str
+    ) = Field(..., alias="from")
+    memory_id: str | None = None
+    """The memory."""
+    model: str | None = None
+    """The model, as `provider/model`."""
+    request_id: str | None = None
+    """That request."""
+    words: str | None = None
+    """Those words."""
 
 
 class Violation(Wire):
@@ -5145,6 +5246,21 @@ class RuleFinding(Wire):
     """Why."""
 
 
+class RunOpening(Wire):
+    """What a run needs before its first step."""
+
+    confirm: bool
+    """Whether a person has to see the plan and agree to it."""
+    missing: list[str] | None = None
+    """The mandatory parameters that have no value yet."""
+    sources: dict[str, ValueSource] | None = None
+    """Where the values of its parameters come from, by name."""
+    typed: str | None = None
+    """The parameter whose value has to be typed to confirm (`destructive`)."""
+    unclear: dict[str, str] | None = None
+    """Why words of the request give no value of a missing parameter, by name."""
+
+
 class RunOutcome(Wire):
     """How a run ended."""
 
@@ -5331,7 +5447,7 @@ class CallExplained(Wire):
     """
     dry_run: bool
     """Whether nothing is to be changed."""
-    kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call"] | str
+    kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call", "analysis"] | str
     """What kind of run the call would belong to."""
     parameters: dict[str, Any]
     """The arguments, defaults filled in."""
@@ -5668,6 +5784,8 @@ class JournalEvent(Wire):
         None
     )
     """Where the result came from."""
+    sources: dict[str, ValueSource] | None = None
+    """Where all values come from; absent in journals of earlier versions."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None
@@ -5765,6 +5883,8 @@ class MissionEvent(Wire):
         None
     )
     """Where the result came from."""
+    sources: dict[str, ValueSource] | None = None
+    """Where all values come from; absent in journals of earlier versions."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None
@@ -5785,6 +5905,8 @@ class MissionEventPage(Wire):
 class Run(Wire):
     """A run with its journal."""
 
+    approach_hints: list[str] | None = None
+    """Advice of the playbook that it executes for who judges its plan."""
     approvals: list[Approval]
     """Approvals that it waits for."""
     confirm: bool
@@ -5809,8 +5931,12 @@ class Run(Wire):
     """Values of its parameters."""
     plan_digest: str
     """What an agreement to run it is bound to."""
+    proposals: list[ProposedValue] | None = None
+    """Values that memories of the caller and the tenant state for missing parameters."""
     run_id: str
     """Its id."""
+    sources: dict[str, ValueSource]
+    """Where each value comes from, by parameter; absent for a value that the caller gave."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """
     Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
@@ -5822,6 +5948,10 @@ class Run(Wire):
     """What started it."""
     typed: str | None
     """The parameter whose value has to be typed to confirm."""
+    unclear: dict[str, str] | None = None
+    """Why words of the request give no value of a missing parameter, by parameter."""
+    unproven: list[str] | None = None
+    """Tools whose results left no evidence, because no page shows them (B000-19); known when the run has ended."""
     updated_at: AwareDatetime
     """When it last changed."""
     version: int
@@ -5851,12 +5981,16 @@ class RunAt(Wire):
     """The run."""
     sequence: int
     """The event's position, from 1."""
+    sources: dict[str, ValueSource]
+    """Where each value comes from, by parameter; absent for a value that the caller gave."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """Where the run stood then."""
     steps: list[Step]
     """Its steps in listed order, reversals last."""
     typed: str | None
     """The parameter whose value has to be typed to confirm."""
+    unclear: dict[str, str] | None = None
+    """Why words of the request give no value of a missing parameter, by parameter."""
 
 
 class RunEvent(Wire):
@@ -5935,6 +6069,8 @@ class RunEvent(Wire):
         None
     )
     """Where the result came from."""
+    sources: dict[str, ValueSource] | None = None
+    """Where all values come from; absent in journals of earlier versions."""
     step: str | None = None
     """The step."""
     tags: RequestTags | None = None

@@ -164,7 +164,7 @@ fn b000_7_an_unknown_domain_is_refused() {
 fn more_guardrails_than_one_call_is_asked_about_are_refused() {
     let guardrail = |n: usize| {
         let text = format!(
-            "guardrail_id: demo.g{n}\nscope: global\napplies_to: ['*']\nrule: r\n\
+            "guardrail_id: demo.g{n}\nscope: global\napplies_to: ['*']\nrule: r\nwhen: 'true'\n\
              enforcement: soft_warn\nmessage: m\n"
         );
         (format!("guardrails/g{n}.yaml"), text)

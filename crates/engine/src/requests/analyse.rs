@@ -23,13 +23,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::Asked;
+use super::parameters::ParameterShown;
 use super::words::outlines;
 use crate::analysis::Drafting;
-use super::parameters::ParameterShown;
 use crate::confined::fill_in_here;
 use crate::evidence::Proof;
 use crate::runs::{HistoryEvent, Pinned};
-use crate::{Engine, EngineError, Tier};
+use crate::{Engine, EngineError};
 
 /// Ways in which a template fails that an answer lists; each finding may have one of its own.
 const TEMPLATE_WARNINGS: usize = 20;

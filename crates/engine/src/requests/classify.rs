@@ -10,7 +10,7 @@ use charter_contract::ids::{
 };
 use charter_domain::candidate::Wanted;
 use charter_domain::catalogue::{Found, View};
-use charter_domain::parameters;
+use charter_domain::parameters::Collected;
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
@@ -278,11 +278,13 @@ impl Engine {
                 tags.execution_location = Some(location_of(&view, &tools));
                 tags.tool_ids = Some(tools);
                 tags.param_set = Some(match &playbook {
-                    Some(found) => parameters::from_request(
-                        &found.document().declared_parameters(),
-                        &asked.wishes.parameters,
-                        asked.request.input.as_str(),
-                    ),
+                    Some(found) => {
+                        let declared = found.document().declared_parameters();
+                        let (input, asked_at) =
+                            (asked.request.input.as_str(), asked.request.timestamp);
+                        let given = Collected::given(&declared, &asked.wishes.parameters);
+                        given.read(input, asked_at).values().clone()
+                    }
                     None => asked.wishes.parameters.clone(),
                 });
                 tags.playbook_id = classified.playbook.clone();

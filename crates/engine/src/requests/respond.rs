@@ -17,8 +17,8 @@ use super::Asked;
 use super::analyse::{Analysed, Call};
 use super::answer::SkillResult;
 use super::classify::Classified;
-use super::words::{ModelAnalysis, Reading};
 use super::parameters::ParameterShown;
+use super::words::{ModelAnalysis, Reading};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::tool::analysis_tool_id;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId};
@@ -163,7 +164,10 @@ impl Engine {
         if let Some(drafted) = drafted.filter(|_| !skill.has_rules()) {
             findings.extend(drafted.findings.iter().cloned());
         }
-        warnings.extend(self.render(tenant, tags, skill, findings, None, drafted).await?);
+        warnings.extend(
+            self.render(tenant, tags, skill, findings, None, drafted)
+                .await?,
+        );
         let parameters = ParameterShown::values(&analysed.parameters);
         analysed.summary = self
             .summarise(tenant, skill, &parameters, findings, warnings)
@@ -231,6 +235,7 @@ impl Engine {
             askers: caller.makers.clone(),
             owner: caller.user.clone(),
             role: caller.role,
+            tags: self.tags_for(asked, Flow::ReadBroad)?,
             title: format!("analysis of {}", asked.id()),
             graph,
             parameters: Map::new(),

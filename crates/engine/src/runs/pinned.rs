@@ -125,7 +125,7 @@ impl Engine {
         let tags = self.tags_of_run(run)?;
         let guardrails = match analysed.as_slice() {
             [] => self.bearing(tenant, &subject, &tools, &tags),
-            analysed => self.guardrails_on_skills(tenant, analysed),
+            analysed => self.guardrails_on_skills(tenant, analysed, &tags),
         };
         let safety =
             playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
@@ -230,15 +230,20 @@ impl Engine {
             .map(|tool| tool.entry.document.domain.as_ref())
             .collect();
         let each = domains.into_iter();
-        each_once(
-            each.flat_map(|domain| self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain, tags)),
-        )
+        each_once(each.flat_map(|domain| {
+            self.guardrails_on(tenant, &format!("{domain}.{plan}"), domain, tags)
+        }))
     }
 
     /// The guardrails in force that bear on any of these skills: they bear on what is made of their results together.
-    fn guardrails_on_skills(&self, tenant: &TenantId, skills: &[Skill]) -> Vec<Resolved> {
+    fn guardrails_on_skills(
+        &self,
+        tenant: &TenantId,
+        skills: &[Skill],
+        tags: &RequestTags,
+    ) -> Vec<Resolved> {
         each_once(skills.iter().flat_map(|skill| {
-            self.guardrails_on(tenant, skill.skill_id.as_ref(), skill.domain.as_ref())
+            self.guardrails_on(tenant, skill.skill_id.as_ref(), skill.domain.as_ref(), tags)
         }))
     }
 

@@ -51,7 +51,8 @@ async fn heard(
     lab(&mut options).delivery = delivery;
     let models = ModelProviders::new(options).unwrap();
     let heard = Heard::default();
-    let answer = models.complete_aloud(&request(), &CancellationToken::new(), &heard);
+    let (request, never) = (request(), CancellationToken::new());
+    let answer = models.complete_aloud(&request, &never, &heard);
     assert_eq!(answer.await.unwrap().draft, draft());
     heard
 }

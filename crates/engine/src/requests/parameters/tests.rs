@@ -111,7 +111,8 @@ impl Rig {
             evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
         };
         let engine = Engine::start(ports, Settings::default()).await.unwrap();
-        let registered = engine.register_package(&person("ann"), package(), Mode::Apply);
+        let ann = person("ann");
+        let registered = engine.register_package(&ann, package(), Mode::Apply);
         registered.await.unwrap();
         Self {
             engine,
@@ -126,9 +127,8 @@ impl Rig {
             "input": text, "metadata": metadata,
         }))
         .unwrap();
-        let answer = self
-            .engine
-            .answer(&person("ann"), request, Progress::silent());
+        let ann = person("ann");
+        let answer = self.engine.answer(&ann, request, Progress::silent());
         answer.await
     }
 
@@ -138,7 +138,8 @@ impl Rig {
             "metadata": {"source": "user_statement", "importance": 5},
         }}))
         .unwrap();
-        let remembered = self.engine.remember(&person("ann"), memory);
+        let ann = person("ann");
+        let remembered = self.engine.remember(&ann, memory);
         remembered.await.unwrap();
     }
 }

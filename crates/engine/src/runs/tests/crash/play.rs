@@ -275,13 +275,13 @@ impl Play {
             until_the_next_look().await;
         }
         let mut result: Value = serde_json::from_str(&result).unwrap();
-        let metadata = &mut result["metadata"];
-        for change in metadata["changes"].as_array_mut().unwrap() {
+        for change in result["metadata"]["changes"].as_array_mut().unwrap() {
             // Their ids follow from the run's, which every play draws for itself.
             change["evidence_ids"] = json!(change["evidence_ids"].as_array().unwrap().len());
         }
         let messages = self.engine.store().messages(0, 1_000).await.unwrap();
         let announced = messages.iter().map(|message| &message.message.topic);
+        let metadata = &result["metadata"];
         json!({
             "id": result["id"], "status": metadata["status"], "changes": metadata["changes"],
             "undone": metadata["undone"], "missing_evidence": metadata["missing_evidence"],
