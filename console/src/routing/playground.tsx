@@ -23,8 +23,8 @@ const route = getRouteApi("/routing");
 
 /** What each verdict means. */
 const MEANS: Record<RoutedVerdict["kind"], { tone: Tone; what: string }> = {
-  narrow: { tone: "good", what: "One candidate is the answer: it is run." },
-  broad: { tone: "warn", what: "Several may be the answer: the best few are run, and their findings put together." },
+  narrow: { tone: "good", what: "One candidate is the answer: a skill is run, a playbook shows its plan and waits." },
+  broad: { tone: "warn", what: "Several may be the answer: the best few are run, or one question is asked back." },
   miss: { tone: "bad", what: "Nothing registered fits: nothing is run, and the nearest agents are looked at." },
 };
 
@@ -58,9 +58,9 @@ export function Playground() {
         />
         <NativeSelect
           aria-label="What is looked among"
-          value={purpose ?? "actions"}
+          value={purpose ?? "request"}
           data={[
-            { value: "actions", label: "Skills and playbooks" },
+            { value: "request", label: "What the intent asks for" },
             { value: "skills", label: "Skills only" },
             { value: "playbooks", label: "Playbooks only" },
             { value: "agents", label: "Agents" },
@@ -68,7 +68,7 @@ export function Playground() {
           onChange={(event) => {
             const word = event.currentTarget.value as NonNullable<typeof purpose>;
             void navigate({
-              search: (last) => ({ ...last, purpose: word === "actions" ? undefined : word }),
+              search: (last) => ({ ...last, purpose: word === "request" ? undefined : word }),
               replace: true,
             });
           }}
@@ -76,8 +76,8 @@ export function Playground() {
       </div>
       {q === undefined ? (
         <EmptyState title="Ask something" command='charter route "are any buckets public?"'>
-          Each skill and playbook is compared with the question by its words and, where there is an embedding model, by
-          its meaning. Three thresholds then say whether one of them is the answer, several may be, or none is.
+          First the intent is read: a question, a change, a rule, or nothing that is looked after here. Skills, or
+          playbooks for a change, are compared with it by words and, where there is an embedding model, by meaning. Three thresholds then say whether one of them is the answer, several may be, or none is.
         </EmptyState>
       ) : (
         <Loaded query={verdict}>
@@ -126,6 +126,7 @@ function Shown({ verdict, chosen, onChoose }: ShownProps) {
           <div className="section-body">
             <Facts
               rows={[
+                ["Intent", verdict.intent ? `${verdict.intent}: ${verdict.intent_reason ?? ""}` : "not asked for"],
                 ["Compared by", verdict.model === null ? "words only" : `words and meaning, ${verdict.model}`],
                 ["Candidates", `${verdict.candidates.length} at or above the floor, ${verdict.dropped.length} below it`],
               ]}

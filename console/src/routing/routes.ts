@@ -9,7 +9,7 @@ export const routes = [
     path: "/routing",
     validateSearch: readSearch((raw) => ({
       q: textOf(raw, "q"),
-      purpose: wordOf(raw, "purpose", ["actions", "skills", "playbooks", "agents"]),
+      purpose: wordOf(raw, "purpose", ["request", "skills", "playbooks", "agents"]),
       floor: numberOf(raw, "floor", 0, 1),
       narrow: numberOf(raw, "narrow", 0, 1),
       margin: numberOf(raw, "margin", 0, 1),

@@ -321,6 +321,14 @@ bounds! {
     MCP_SESSIONS = 1_000, Count;
     /// Tool calls of the Model Context Protocol at the same time, of all callers.
     MCP_CALLS = 512, Count;
+    /// A text of which the form is read for its intent; of a longer one the beginning and the end are.
+    INTENT_BYTES = 8 * KIB, Bytes;
+    /// Shapes of identifiers that a catalogue's parameters declare and that are recognised in a text, by pattern and by example each.
+    IDENTIFIER_SHAPES = 1_000, Count;
+    /// Options of a question that asks back what is meant.
+    CLARIFICATION_OPTIONS = 5, Count;
+    /// Time that a question waits for the rate limit of a tool.
+    RATE_LIMIT_WAIT_MS = 30_000, Milliseconds;
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::vocabulary::{Role, Tier};
-use crate::ids::UnknownValue;
+use crate::ids::{Label, UnknownValue};
 use crate::link_graph::SkillGrants;
 
 string_enum! {
@@ -176,6 +176,10 @@ pub struct Rights {
     /// Which parts of the interface it opens.
     #[schemars(with = "Vec<String>")]
     pub scopes: AccessScopes,
+    /// The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
+    /// those that list none (000 §2.11); all when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Label>,
 }
 
 impl Rights {
@@ -200,6 +204,7 @@ impl Rights {
             ("catalogue", self.catalogue <= held.catalogue),
             ("agent_skills", skills),
             ("scopes", held.scopes.includes(&self.scopes)),
+            ("profile", held.profile.is_none() || held.profile == self.profile),
         ];
         let beyond = within.into_iter().find(|(_, within)| !within);
         beyond.map(|(field, _)| field)
@@ -247,6 +252,11 @@ mod tests {
             (json!({"scopes": ["*"]}), Some("scopes")),
         ] {
             assert_eq!(rights(&asked).exceeds(&held), beyond, "{asked}");
+        }
+        let narrowed = rights(&json!({"profile": "audit"}));
+        assert_eq!(narrowed.exceeds(&held), None);
+        for asked in [json!({}), json!({"profile": "other"})] {
+            assert_eq!(rights(&asked).exceeds(&narrowed), Some("profile"), "{asked}");
         }
         let all = rights(&json!({"scopes": ["*"], "agent_skills": ["*"]}));
         assert_eq!((held.exceeds(&all), all.exceeds(&all)), (None, None));

@@ -6,7 +6,7 @@
 //! - [`catalogue`]: what packages register, tags and evidence (seed 000);
 //!   [`link_graph`]: nodes of the skill link graph (seed 001); [`mission`]: the ten
 //!   artifacts (seed 002); [`agentic`]: the contracts at the edge (seed 003);
-//!   [`package`], [`finding`], [`executor`] and [`identity`] are this project's own; [`package_file`] is how a
+//!   [`package`], [`finding`], [`executor`], [`identity`] and [`intent`] are this project's own; [`package_file`] is how a
 //!   package's PDFs are written in it.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
 //!   with every violation said; [`schema`]: all contracts by name; [`foreign_schema`]: JSON Schemas that documents
@@ -44,6 +44,7 @@ pub mod frontmatter;
 pub mod http_header;
 pub mod identity;
 pub mod ids;
+pub mod intent;
 pub mod json;
 pub mod lines;
 pub mod link_graph;

@@ -7,6 +7,7 @@
 //! nothing of tiers: who may walk is the engine's business.
 
 mod coverage;
+mod named;
 mod paths;
 mod related;
 mod remedies;
@@ -23,6 +24,7 @@ pub use crate::catalogue::Direction;
 use crate::catalogue::{Found, View, Won};
 
 pub use coverage::{Action, ControlCoverage, Coverage, ResourceCoverage, Standing};
+pub use named::{is_named, text_of};
 pub use paths::{Path, Paths, Target, Wanted};
 pub use remedies::OpenRisk;
 
@@ -131,6 +133,13 @@ impl<'v> ExpertGraph<'v> {
     pub fn node(&self, id: &GraphNodeId) -> Option<Found<GraphNode>> {
         let found = self.view.node(id.as_ref());
         found.filter(|found| found.document().status == Status::Active)
+    }
+
+    /// All active nodes, by type and id.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<Found<GraphNode>> {
+        let types = NodeType::ALL.iter();
+        types.flat_map(|of_type| self.nodes_of(*of_type)).collect()
     }
 
     /// The active nodes of a type, in order of their ids.

@@ -158,6 +158,8 @@ pub enum ModelStage {
     AnalysisAgent,
     /// The gateway, for values that a request leaves open.
     Parameters,
+    /// The gateway, which reads what a request asks for.
+    Gateway,
     /// An operator who wants to know whether the route works.
     Probe,
 }
@@ -171,6 +173,7 @@ impl ModelStage {
             Self::CodeAgent => "code_agent",
             Self::AnalysisAgent => "analysis_agent",
             Self::Parameters => "parameters",
+            Self::Gateway => "gateway",
             Self::Probe => "probe",
         }
     }

@@ -6,10 +6,12 @@ pub use charter_contract::catalogue::vocabulary::{Role, Tier};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::Rights;
 pub use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole};
-use charter_contract::ids::{KeyId, TenantId, UserId};
+use charter_contract::ids::{KeyId, Label, TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
 use charter_contract::scope::Scope;
+use charter_domain::catalogue::View;
 use charter_domain::person::Person;
+use charter_domain::profile;
 use charter_domain::tier::Served;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,6 +56,8 @@ pub struct Caller {
     pub agent_skills: SkillGrants,
     /// Which parts of the interface its credential opens.
     pub scopes: AccessScopes,
+    /// The profile that narrows the agents whose skills it is served.
+    pub profile: Option<Label>,
     /// The credential.
     pub credential: CredentialId,
     /// The users who made the credential, or the key that made it, and so on.
@@ -72,6 +76,7 @@ impl Caller {
             catalogue: rights.catalogue,
             agent_skills: rights.agent_skills,
             scopes: rights.scopes,
+            profile: rights.profile,
             credential: CredentialId::Local,
             makers: BTreeSet::new(),
         }
@@ -124,6 +129,7 @@ impl Caller {
             catalogue: CatalogueRole::Admin,
             agent_skills: SkillGrants::All,
             scopes: AccessScopes::All,
+            profile: None,
             credential: CredentialId::Local,
             makers: BTreeSet::new(),
         })
@@ -138,6 +144,7 @@ impl Caller {
             catalogue: self.catalogue,
             agent_skills: self.agent_skills.clone(),
             scopes: self.scopes.clone(),
+            profile: self.profile.clone(),
         }
     }
 
@@ -179,6 +186,24 @@ impl Caller {
             return Ok(());
         }
         Err(EngineError::new(ErrorCode::PermissionDenied, rule))
+    }
+
+    /// Refuses a skill or playbook whose agent is not usable in the caller's profile; `what` is its kind.
+    pub(crate) fn must_be_usable(
+        &self,
+        view: &View,
+        what: &str,
+        id: &str,
+    ) -> Result<(), EngineError> {
+        match &self.profile {
+            Some(profile) if !profile::serves(view, id, profile) => {
+                let message = format!(
+                    "the {what} `{id}` belongs to an agent that is not usable in the profile `{profile}` of this key"
+                );
+                Err(EngineError::new(ErrorCode::PermissionDenied, message))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Refuses a document that is not served on the caller's tier; `what` is its kind.
@@ -224,6 +249,9 @@ pub struct CallerShown {
     /// Which parts of the interface its credential opens; `["*"]` is all.
     #[schemars(with = "Vec<String>")]
     pub scopes: AccessScopes,
+    /// The profile that narrows the agents whose skills it is served; all when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Label>,
     /// What its tenant may ask, and how much of it is taken.
     pub quota: QuotaShown,
 }
@@ -240,6 +268,7 @@ impl Engine {
             catalogue,
             agent_skills,
             scopes,
+            profile,
         } = caller.rights();
         Ok(CallerShown {
             tenant: caller.tenant.clone(),
@@ -249,6 +278,7 @@ impl Engine {
             catalogue,
             agent_skills,
             scopes,
+            profile,
             quota: self.quota_of(&caller.tenant).await?,
         })
     }

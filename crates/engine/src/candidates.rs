@@ -117,8 +117,8 @@ impl Engine {
         Err(no_match(&view, asked, classified, &refusals))
     }
 
-    /// What a request that nothing answers asks for: a change where the nearest tool of the nearest
-    /// agent makes one, as the nearest document being a playbook means it elsewhere.
+    /// What a request asks for that wants something generated: a change where the nearest tool of the nearest agent
+    /// makes one.
     pub(crate) async fn wanted_of(
         &self,
         caller: &Caller,

@@ -14,6 +14,7 @@ use charter_contract::catalogue::vocabulary::Tier;
 use charter_contract::ids::TenantId;
 use charter_domain::catalogue::{Snapshot, View};
 use charter_domain::dependencies::Dependents;
+use charter_domain::identifiers::Identifiers;
 use charter_domain::policy::PolicySet;
 use charter_domain::tier;
 use charter_search::{Layer, Layers, RouteSettings, Scope};
@@ -21,8 +22,7 @@ use charter_store::catalogue::CatalogueRevision;
 
 use crate::lenses::Shelf;
 
-use index::entry_id;
-pub(crate) use index::{IndexSet, actions, parse_entry_id, text_hash, texts_of};
+pub(crate) use index::{IndexSet, actions, entry_id, parse_entry_id, text_hash, texts_of};
 pub(crate) use load::parse_document;
 
 /// One revision of the catalogue, ready to serve.
@@ -76,6 +76,13 @@ impl Live {
         stacks.on(tier, || self.view(tenant))
     }
 
+    /// How the identifiers look that a tenant's skills and playbooks take.
+    pub(crate) fn identifiers(&self, tenant: &TenantId) -> Arc<Identifiers> {
+        let stacks = self.tenants.get(tenant).unwrap_or(&self.global);
+        let read = || Arc::new(identifiers(&self.view(tenant)));
+        Arc::clone(stacks.identifiers.get_or_init(read))
+    }
+
     /// Who needs what in a tenant's layer, and in the global one. Read on the first question about this
     /// revision of each.
     pub(crate) fn dependents(&self, tenant: &TenantId) -> [Arc<Dependents>; 2] {
@@ -89,6 +96,22 @@ impl Live {
     pub(crate) fn global_indexes(&self) -> Option<&IndexSet> {
         self.scopes.get(&None).map(|state| &state.indexes)
     }
+}
+
+/// The shapes that parameters of active skills and playbooks declare.
+pub(crate) fn identifiers(view: &View) -> Identifiers {
+    let skills: Vec<_> = view.skills().collect();
+    let playbooks: Vec<_> = view.playbooks().collect();
+    let of_skills = skills.iter().map(|found| {
+        let skill = found.document();
+        (&skill.domain, skill.parameters.as_slice())
+    });
+    let of_playbooks = playbooks.iter().flat_map(|found| {
+        let playbook = found.document();
+        let lists = [&playbook.mandatory_parameters, &playbook.optional_parameters];
+        lists.map(|parameters| (&playbook.domain, parameters.as_slice()))
+    });
+    Identifiers::of(of_skills.chain(of_playbooks))
 }
 
 /// The compiled policies of those that have documents of their own, and of everybody else.
@@ -113,6 +136,8 @@ impl Policies {
 #[derive(Debug, Default)]
 struct TierStacks {
     whole: Arc<Stacked>,
+    /// Read on the first question about this revision.
+    identifiers: OnceLock<Arc<Identifiers>>,
     /// Made on the first question about this revision.
     by_tier: OnceLock<BTreeMap<Tier, Arc<Stacked>>>,
 }
@@ -121,6 +146,7 @@ impl TierStacks {
     fn new(whole: Stacked) -> Self {
         Self {
             whole: Arc::new(whole),
+            identifiers: OnceLock::new(),
             by_tier: OnceLock::new(),
         }
     }
@@ -179,7 +205,7 @@ impl Stacked {
     }
 
     /// The same without these entries, in every layer.
-    fn without(&self, entries: &[String]) -> Self {
+    pub(crate) fn without(&self, entries: &[String]) -> Self {
         let hiding = |layers: &Layers| {
             let entries = entries.iter().map(String::as_str);
             layers.clone().hiding(entries)

@@ -10,12 +10,12 @@ use charter_domain::catalogue::Origin;
 use charter_domain::clock::Clock;
 use charter_effects::webhook::Webhooks;
 use charter_effects::{Imports, Models, PackageFiles, Sources, ToolCall, ToolRunner};
-use charter_search::embed::Embedder;
+use charter_search::embed::{Embedder, Vector};
 use charter_store::SharedStore;
 use charter_store::catalogue::ContentHash;
 use charter_store::skill_index::SkillIndex;
 use quick_cache::sync::Cache;
-use tokio::sync::{Mutex, Notify, watch};
+use tokio::sync::{Mutex, Notify, OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -31,7 +31,7 @@ use crate::executors::{self, ByTarget, ClientCalls};
 use crate::fair_slots::{FairSlots, Slot};
 use crate::imports::PastImports;
 use crate::keys::KeysMade;
-use crate::lenses::LensWork;
+use crate::lenses::{LensWork, SentenceVectors};
 use crate::memory::MemoryIndexes;
 use crate::moments::Moments;
 use crate::outputs::{self, Admitting};
@@ -109,6 +109,10 @@ pub struct Engine {
     executors: Arc<ClientCalls>,
     settings: Settings,
     live: ArcSwap<Live>,
+    /// Vectors of everyday topics, made when they are first compared with.
+    topics: OnceCell<Vec<Vector>>,
+    /// Vectors of sentences of passages, by their text.
+    sentences: SentenceVectors,
     skills: SkillIndexes,
     mirror: Mirror,
     archive_digests: Cache<[u8; 32], ContentHash>,
@@ -193,6 +197,8 @@ impl Engine {
             others: Others::default(),
             orders: Orders::default(),
             live: ArcSwap::default(),
+            topics: OnceCell::new(),
+            sentences: SentenceVectors::default(),
             skills: SkillIndexes::default(),
             mirror: Mirror::default(),
             archive_digests: Cache::new(KEPT_ARCHIVE_DIGESTS),
@@ -234,6 +240,16 @@ impl Engine {
     #[must_use]
     pub fn live(&self) -> Arc<Live> {
         self.live.load_full()
+    }
+
+    /// Vectors of everyday topics, once they were made.
+    pub(crate) fn topics(&self) -> &OnceCell<Vec<Vector>> {
+        &self.topics
+    }
+
+    /// Vectors of sentences that were compared with questions.
+    pub(crate) fn sentences(&self) -> &SentenceVectors {
+        &self.sentences
     }
 
     /// The skills of the link graph that are served now.

@@ -61,6 +61,7 @@ impl Engine {
                 .agent_skills
                 .unwrap_or_else(|| SkillGrants::of(order.role)),
             scopes: scopes(caller, order.holder, order.scopes)?,
+            profile: order.profile.or_else(|| caller.profile.clone()),
         };
         let (secret, key) = self.fresh_key(KeyRecord {
             key_id: KeyId::from_uuid(self.new_uuid()),

@@ -11,6 +11,7 @@ mod fetch;
 mod index;
 mod refresh;
 mod search;
+mod sentences;
 mod shelf;
 mod work;
 
@@ -35,6 +36,7 @@ pub use cut::Position;
 pub use index::{FileLeftOut, LensIndexed, LensOutcome};
 pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;
+pub(crate) use sentences::SentenceVectors;
 pub(crate) use shelf::{LensKey, Shelf};
 pub(crate) use work::LensWork;
 pub use work::{LastWork, Stage, WorkResult};

@@ -19,6 +19,7 @@ mod engine;
 mod error;
 mod events;
 mod evidence;
+mod everyday;
 mod evidence_log;
 mod executors;
 mod expert_graph;
@@ -26,6 +27,7 @@ mod fair_slots;
 mod grants;
 mod imports;
 mod keys;
+mod knowledge;
 mod lenses;
 mod memory;
 mod missions;
@@ -115,9 +117,13 @@ pub use packages::{
 pub use plans::SentPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
-pub use requests::{Follows, ParameterShown, Progress, ProgressEvent, RequestEvent, RequestShown};
+pub use requests::{
+    Course, Follows, Foreseen, ParameterShown, Progress, ProgressEvent, RequestEvent, RequestShown,
+};
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
-pub use routing::{Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown};
+pub use routing::{
+    GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown,
+};
 pub use runs::{
     Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, OrderKey, Replayed, RunAt,
     RunEventListing, RunEventShown, RunEvidence, RunExplained, RunListing, RunQuery, RunShown,

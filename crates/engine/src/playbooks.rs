@@ -85,6 +85,7 @@ impl Engine {
             found.ok_or_else(|| unseen_active(&view, DocumentKind::Playbook, playbook.as_ref()))?;
         let served = playbook_served(&view, found.document());
         caller.must_reach(served, "playbook", playbook.as_ref())?;
+        caller.must_be_usable(&view, "playbook", playbook.as_ref())?;
         Ok(found)
     }
 

@@ -125,6 +125,7 @@ impl Asked {
             user: self.caller.user.clone(),
             role: self.caller.role,
             tier: self.caller.tier,
+            profile: self.caller.profile.clone(),
             request: self.request.clone(),
             makers: self.caller.makers.clone(),
         };
@@ -146,6 +147,7 @@ impl Asked {
             agent_skills: crate::SkillGrants::default(),
             catalogue: crate::CatalogueRole::of(recorded.role),
             scopes: crate::AccessScopes::All,
+            profile: recorded.profile,
             credential: crate::CredentialId::Local,
             makers: recorded.makers,
         };
@@ -159,6 +161,8 @@ struct Recorded {
     role: crate::Role,
     #[serde(default)]
     tier: crate::Tier,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<charter_contract::ids::Label>,
     request: AgentRequest,
     /// Who made the key by which it was asked.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

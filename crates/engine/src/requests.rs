@@ -4,19 +4,28 @@
 //! is recorded once and found again when the request is taken up after a crash: the verdict, the
 //! runs (whose ids follow from the request's), the evidence (whose ids follow from the runs'). So
 //! answering again goes on where it stopped, and a repeated request gets the recorded answer.
+//!
+//! A request is classified by what it asks for (`classify`), which decides what is done (`course`): skills are run, a
+//! change is opened or only offered, a rule is explained, one question is asked back, or it is said what can be asked.
 
 mod analyse;
 mod answer;
+mod ask_back;
 mod cancel;
 mod change;
 mod classify;
 mod consult;
+mod course;
+mod decline;
 mod execute;
 mod follow;
+mod explain;
 mod follow_up;
+mod foresee;
 mod guard;
 mod in_hand;
 mod parameters;
+mod offer;
 mod progress;
 mod propose;
 mod respond;
@@ -32,10 +41,13 @@ use crate::{Caller, EngineError, LensFilter, Tier};
 
 pub(crate) use analyse::{Examined, values};
 pub use answer::RequestShown;
+pub(crate) use ask_back::{CLARIFICATION, Clarification};
 pub(crate) use cancel::runs_of;
 pub(crate) use classify::Classified;
 pub use follow::RequestEvent;
+pub use course::Course;
 pub use follow_up::Follows;
+pub use foresee::Foreseen;
 pub(crate) use in_hand::InHand;
 pub use parameters::ParameterShown;
 pub use progress::{Progress, ProgressEvent};
@@ -55,6 +67,8 @@ pub(crate) struct Wishes {
     pub(crate) skill_id: Option<charter_contract::ids::SkillId>,
     /// Whether a change is only to be shown, not made.
     pub(crate) dry_run: bool,
+    /// Whether a change waits to be confirmed, also where its document does not ask for that.
+    pub(crate) confirm: bool,
     /// The playbook, when the client knows it.
     pub(crate) playbook_id: Option<charter_contract::ids::PlaybookId>,
     /// The tier to answer on.

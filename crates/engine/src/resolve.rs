@@ -225,6 +225,7 @@ impl Engine {
         let found = view.skill(id);
         let found = found.ok_or_else(|| unseen(&view, DocumentKind::Skill, id))?;
         caller.must_reach(skill_served(&view, found.document()), "skill", id)?;
+        caller.must_be_usable(&view, "skill", id)?;
         Ok(found.into())
     }
 
@@ -241,6 +242,7 @@ impl Engine {
         let found = view.playbook(id);
         let found = found.ok_or_else(|| unseen(&view, DocumentKind::Playbook, id))?;
         caller.must_reach(playbook_served(&view, found.document()), "playbook", id)?;
+        caller.must_be_usable(&view, "playbook", id)?;
         Ok(found.into())
     }
 

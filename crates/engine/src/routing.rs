@@ -1,7 +1,17 @@
 //! Routing: which registered thing a request is for, with the grounds (B000-1 to B000-5).
+//!
+//! A request is read for its intent first; then skills are ranked for a question (phase 2C) and playbooks for a change
+//! (phase 2W), each kind by itself ([`by_intent`]).
+
+mod by_intent;
+mod gateway;
+
+use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::intent::Intent;
+use charter_domain::profile;
 use charter_search::{
     Allowed, Candidate, EmbeddedQuery, QueryError, RouteQuery, RouteSettings, Scope, Thresholds,
     VerdictKind, decide, search,
@@ -9,7 +19,10 @@ use charter_search::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Stacked, parse_entry_id};
+use crate::catalogue::{Live, Stacked, entry_id, parse_entry_id};
+pub(crate) use by_intent::{Hints, Routed};
+pub use gateway::GatewayReading;
+
 use crate::requests::Follows;
 use crate::{Caller, Engine, EngineError};
 
@@ -17,14 +30,38 @@ use crate::{Caller, Engine, EngineError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// Skills and playbooks: whatever can answer or act.
-    Actions,
+    /// What its intent asks for: skills for a question, playbooks for a change.
+    #[serde(alias = "actions")]
+    Request,
     /// Skills alone (phase 2C).
     Skills,
     /// Playbooks alone (phase 2W).
     Playbooks,
     /// Agents, for grounding after a miss.
     Agents,
+}
+
+/// A kind of document that is ranked by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ranking {
+    /// Phase 2C.
+    Skills,
+    /// Phase 2W.
+    Playbooks,
+    /// After a miss.
+    Agents,
+}
+
+impl Purpose {
+    /// The one ranking that it asks for; `None` where the intent says which.
+    fn ranking(self) -> Option<Ranking> {
+        match self {
+            Self::Request => None,
+            Self::Skills => Some(Ranking::Skills),
+            Self::Playbooks => Some(Ranking::Playbooks),
+            Self::Agents => Some(Ranking::Agents),
+        }
+    }
 }
 
 /// One candidate, with what explains its place.
@@ -67,16 +104,30 @@ pub struct RoutedVerdict {
     /// The turn of the session that it rests on, where the text leans on one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Follows>,
+    /// What the request asks for, decided before anything was ranked; absent where only a ranking was asked for, and in
+    /// verdicts of before it was decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Intent>,
+    /// Why it is taken to ask for that, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent_reason: Option<String>,
+    /// The words that were compared, where they are not all of the query: without greetings, and with identifiers
+    /// replaced by what they name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// What the model of the route `gateway` made of the request, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayReading>,
 }
 
 impl RoutedVerdict {
-    /// The verdict of a request that names its skill.
-    pub(crate) fn named(query: &str, skill: &str) -> Self {
-        Self::unrouted(query, &format!("the request names `{skill}`"))
+    /// The verdict of a request that names its skill or playbook.
+    pub(crate) fn named(query: &str, intent: Intent, document: &str) -> Self {
+        Self::unrouted(query, intent, &format!("the request names `{document}`"))
     }
 
     /// The verdict of a request that says itself where it goes.
-    pub(crate) fn unrouted(query: &str, reason: &str) -> Self {
+    pub(crate) fn unrouted(query: &str, intent: Intent, reason: &str) -> Self {
         Self {
             query: query.to_owned(),
             kind: VerdictKind::Narrow,
@@ -85,6 +136,10 @@ impl RoutedVerdict {
             model: None,
             reason: reason.to_owned(),
             follows: None,
+            intent: Some(intent),
+            intent_reason: Some(reason.to_owned()),
+            subject: None,
+            gateway: None,
         }
     }
 
@@ -173,9 +228,18 @@ impl Engine {
             thresholds: tried.over(in_force)?,
             ..live.settings
         };
-        let query = self.embedded(text).await?;
-        let stacked = live.stacked(&caller.tenant, caller.tier);
-        let (verdict, dropped) = weigh(&stacked, &settings, purpose, text, &query, top_k)?;
+        let (verdict, dropped) = match purpose.ranking() {
+            None => {
+                let hints = Hints::default();
+                let routed = self.route_over_all(caller, &live, &settings, text, &hints, top_k);
+                let routed = routed.await?;
+                (routed.verdict, routed.dropped)
+            }
+            Some(ranking) => {
+                let query = self.embedded(text).await?;
+                weigh(&reached(&live, caller), &settings, ranking, text, &query, top_k)?
+            }
+        };
         Ok(VerdictShown {
             verdict,
             in_force,
@@ -194,16 +258,15 @@ impl Engine {
         text: &str,
         top_k: usize,
     ) -> Result<RoutedVerdict, EngineError> {
+        let Some(ranking) = purpose.ranking() else {
+            let routed = self.route_by_intent(caller, text, &Hints::default(), top_k);
+            return Ok(routed.await?.verdict);
+        };
         let live = self.live();
         let query = self.embedded(text).await?;
-        route_over(
-            &live.stacked(&caller.tenant, caller.tier),
-            &live.settings,
-            purpose,
-            text,
-            &query,
-            top_k,
-        )
+        let stacked = reached(&live, caller);
+        let weighed = weigh(&stacked, &live.settings, ranking, text, &query, top_k);
+        weighed.map(|(verdict, _)| verdict)
     }
 
     /// A query ready to be searched: embedded, or words alone without an embedder.
@@ -221,24 +284,25 @@ impl Engine {
     }
 }
 
-/// Routes an embedded query over given indexes.
-pub(crate) fn route_over(
-    stacked: &Stacked,
-    settings: &RouteSettings,
-    purpose: Purpose,
-    text: &str,
-    query: &EmbeddedQuery,
-    top_k: usize,
-) -> Result<RoutedVerdict, EngineError> {
-    let weighed = weigh(stacked, settings, purpose, text, query, top_k);
-    weighed.map(|(verdict, _)| verdict)
+/// What a caller's requests are routed over: what its tier and its profile reach.
+fn reached(live: &Live, caller: &Caller) -> Arc<Stacked> {
+    let stacked = live.stacked(&caller.tenant, caller.tier);
+    let Some(profile) = &caller.profile else {
+        return stacked;
+    };
+    let outside = profile::outside(&live.view(&caller.tenant), profile);
+    if outside.is_empty() {
+        return stacked;
+    }
+    let hidden: Vec<String> = outside.iter().map(|(kind, id)| entry_id(*kind, id)).collect();
+    Arc::new(stacked.without(&hidden))
 }
 
 /// The verdict, and what is below the floor.
 fn weigh(
     stacked: &Stacked,
     settings: &RouteSettings,
-    purpose: Purpose,
+    ranking: Ranking,
     text: &str,
     query: &EmbeddedQuery,
     top_k: usize,
@@ -250,11 +314,10 @@ fn weigh(
         of_kind(DocumentKind::Skill),
         of_kind(DocumentKind::Playbook),
     );
-    let (layers, allowed) = match purpose {
-        Purpose::Actions => (&stacked.actions, Allowed::Everything),
-        Purpose::Skills => (&stacked.actions, Allowed::Where(&skills)),
-        Purpose::Playbooks => (&stacked.actions, Allowed::Where(&playbooks)),
-        Purpose::Agents => (&stacked.agents, Allowed::Everything),
+    let (layers, allowed) = match ranking {
+        Ranking::Skills => (&stacked.actions, Allowed::Where(&skills)),
+        Ranking::Playbooks => (&stacked.actions, Allowed::Where(&playbooks)),
+        Ranking::Agents => (&stacked.agents, Allowed::Everything),
     };
     let found = search(layers, query, allowed, settings, top_k).map_err(refused)?;
     let model = query.model().map(ToString::to_string);
@@ -268,6 +331,10 @@ fn weigh(
         model: verdict.model,
         reason: verdict.reason,
         follows: None,
+        intent: None,
+        intent_reason: None,
+        subject: None,
+        gateway: None,
     };
     Ok((verdict, dropped))
 }

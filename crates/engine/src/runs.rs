@@ -222,6 +222,7 @@ impl Engine {
             .ok_or_else(|| unseen(&view, DocumentKind::Skill, skill.as_ref()))?;
         let served = skill_served(&view, found.document());
         caller.must_reach(served, "skill", skill.as_ref())?;
+        caller.must_be_usable(&view, "skill", skill.as_ref())?;
         let wired = graph::wired(found.document(), &view);
         let graph = graph::from_skill(&wired).map_err(|error| {
             let message = format!("the plan of `{skill}`: {error}");

@@ -3,10 +3,14 @@
 //! [`EvalSet`] is read from JSON lines, [`Trial`] embeds it once, and can then be evaluated under
 //! any settings. Must not have a ranking of its own, apart from the one it compares with.
 
+mod intent;
 mod metrics;
 mod read;
 mod trial;
 
+pub use intent::{
+    Begun, IntentFigures, IntentReport, LabelledSentence, SentenceMissed, SentenceOutcome,
+};
 pub use metrics::{EvalReport, Figures, VerdictFigures};
 pub use read::{EvalEntry, EvalSet, LabelledQuery, MAX_LINE_BYTES, ReadError};
 pub use trial::{EvalError, EvalOptions, Observation, Offer, Trial};

@@ -7,13 +7,15 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::dense::DenseRows;
+use crate::dense::{DenseQuery, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{LexicalBuilder, LexicalIndex};
 use crate::text::{RouteText, VectorRole};
 
 /// Most entries of one index.
 pub const MAX_ENTRIES: usize = 1 << 20;
+/// Vectors of descriptions and examples that an index keeps one by one; one with more compares centroids alone.
+pub const MAX_EXAMPLE_ROWS: usize = 1 << 16;
 
 /// An entry to index.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,7 +107,38 @@ pub struct RouteIndex {
     with_examples: Vec<bool>,
     lexical: LexicalIndex,
     dense: DenseRows,
+    utterances: Utterances,
     model: Option<EmbeddingModel>,
+}
+
+/// The vectors of descriptions and examples of the entries that have examples, one by one.
+#[derive(Debug, Default)]
+pub(crate) struct Utterances {
+    rows: DenseRows,
+    /// For each entry, where its rows end; they begin where the rows of the entry before end. Empty where none are kept.
+    ends: Vec<u32>,
+}
+
+impl Utterances {
+    /// The cosine of a query with the nearest of an entry's own texts; `None` where they are not kept.
+    pub(crate) fn nearest(
+        &self,
+        entry: usize,
+        query: &DenseQuery,
+        parts: &[DenseQuery],
+        part_weight: f32,
+    ) -> Option<f32> {
+        let end = *self.ends.get(entry)?;
+        let start = entry.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let rows: Vec<u32> = (start..end).collect();
+        let cosines = self.rows.scan_chosen(&rows, query, parts, part_weight);
+        cosines.into_iter().reduce(f32::max)
+    }
+
+    /// Whether any are kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
 }
 
 impl RouteIndex {
@@ -132,6 +165,7 @@ impl RouteIndex {
         }
         let lexical = index_words(&entries, settings);
         let dense = stack_vectors(&entries, model.as_ref(), settings)?;
+        let utterances = stack_utterances(&entries, model.as_ref())?;
         let with_examples = entries
             .iter()
             .map(|entry| !entry.text.examples.is_empty())
@@ -143,6 +177,7 @@ impl RouteIndex {
             with_examples,
             lexical,
             dense,
+            utterances,
             model,
         })
     }
@@ -175,7 +210,12 @@ impl RouteIndex {
     /// Bytes held on the heap, about.
     pub fn heap_bytes(&self) -> usize {
         let ids: usize = self.ids.iter().map(|id| 2 * id.capacity() + 60).sum();
-        ids + self.with_examples.len() + self.lexical.heap_bytes() + self.dense.heap_bytes()
+        let utterances =
+            self.utterances.rows.heap_bytes() + self.utterances.ends.capacity() * size_of::<u32>();
+        ids + self.with_examples.len()
+            + self.lexical.heap_bytes()
+            + self.dense.heap_bytes()
+            + utterances
     }
 
     pub(crate) fn ids(&self) -> &[String] {
@@ -192,6 +232,10 @@ impl RouteIndex {
 
     pub(crate) fn dense(&self) -> &DenseRows {
         &self.dense
+    }
+
+    pub(crate) fn utterances(&self) -> &Utterances {
+        &self.utterances
     }
 }
 
@@ -250,6 +294,52 @@ fn stack_vectors(
         })?;
     }
     Ok(rows)
+}
+
+/// Description and examples of each entry with examples, row by row; nothing where there are too many.
+fn stack_utterances(
+    entries: &[RouteEntry],
+    model: Option<&EmbeddingModel>,
+) -> Result<Utterances, BuildError> {
+    let said = |entry: &RouteEntry| {
+        let of = |(role, _): &&(VectorRole, Vector)| {
+            matches!(role, VectorRole::Description | VectorRole::Example)
+        };
+        let exemplified = entry
+            .vectors
+            .iter()
+            .any(|(role, _)| *role == VectorRole::Example);
+        if exemplified {
+            entry.vectors.iter().filter(of).count()
+        } else {
+            0
+        }
+    };
+    let count: usize = entries.iter().map(said).sum();
+    let Some(model) = model.filter(|_| (1..=MAX_EXAMPLE_ROWS).contains(&count)) else {
+        return Ok(Utterances::default());
+    };
+    let mut utterances = Utterances {
+        rows: DenseRows::new(model.dims, count),
+        ends: Vec::with_capacity(entries.len()),
+    };
+    let mut end = 0_u32;
+    for entry in entries {
+        if said(entry) > 0 {
+            for (role, vector) in &entry.vectors {
+                if matches!(role, VectorRole::Description | VectorRole::Example) {
+                    let pushed = utterances.rows.push(Some(vector));
+                    pushed.map_err(|source| BuildError::Vector {
+                        id: entry.id.clone(),
+                        source,
+                    })?;
+                    end += 1;
+                }
+            }
+        }
+        utterances.ends.push(end);
+    }
+    Ok(utterances)
 }
 
 /// One vector for an entry: description, summary and parameters mixed, then the centroid with the

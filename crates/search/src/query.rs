@@ -118,6 +118,7 @@ impl RouteQuery {
         match vectors {
             [whole, sentences @ ..] if vectors.len() == expected => Ok(EmbeddedQuery {
                 terms: self.terms,
+                everyday: None,
                 dense: Some(EmbeddedTexts {
                     model: model.clone(),
                     vectors: vectors.to_vec(),
@@ -137,6 +138,7 @@ impl RouteQuery {
         EmbeddedQuery {
             terms: self.terms,
             dense: None,
+            everyday: None,
         }
     }
 }
@@ -146,6 +148,8 @@ impl RouteQuery {
 pub struct EmbeddedQuery {
     pub(crate) terms: AnalysedQuery,
     pub(crate) dense: Option<EmbeddedTexts>,
+    /// The cosine with the nearest everyday topic, where it was compared with any.
+    pub(crate) everyday: Option<f32>,
 }
 
 impl EmbeddedQuery {
@@ -162,6 +166,7 @@ impl EmbeddedQuery {
         }
         Ok(EmbeddedQuery {
             terms: AnalysedQuery::default(),
+            everyday: None,
             dense: Some(EmbeddedTexts {
                 model: model.clone(),
                 vectors: vec![vector.clone()],
@@ -169,6 +174,26 @@ impl EmbeddedQuery {
                 sentences: Vec::new(),
             }),
         })
+    }
+
+    /// The query, compared with topics that have nothing to do with any catalogue: what is near one of them is less
+    /// likely to be about an entry that is no nearer. Topics of another model, and a query without vectors, compare
+    /// with nothing.
+    #[must_use]
+    pub fn against_topics(mut self, topics: &[Vector]) -> Self {
+        let Some(whole) = self.vector() else {
+            return self;
+        };
+        let same = topics.iter().filter(|topic| topic.dims() == whole.dims());
+        let nearest = same.map(|topic| topic.dot(whole)).reduce(f32::max);
+        self.everyday = nearest;
+        self
+    }
+
+    /// The cosine with the nearest everyday topic; 0 where it was compared with none.
+    #[must_use]
+    pub fn everyday(&self) -> f32 {
+        self.everyday.unwrap_or(0.0)
     }
 
     /// The model that embedded it; `None` for lexical routing.

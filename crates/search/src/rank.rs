@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::dense::mix;
 use crate::layers::{Allowed, Layer, Layers, Scope};
 use crate::lexical::{self, LexicalScores, SearchedLayer};
 use crate::query::{EmbeddedQuery, QueryError};
@@ -14,6 +15,13 @@ use crate::settings::{Fusion, RouteSettings, ScoreFeatures};
 
 /// Most candidates of one search.
 pub const MAX_TOP_K: usize = 1000;
+/// Entries at the head of a ranking whose examples are compared one by one.
+const COMPARED_BY_EXAMPLE: usize = 64;
+/// The part of a query's cosine with its nearest everyday topic that the score takes off.
+const EVERYDAY_SHARE: f32 = 0.5;
+/// The cosine that a query has with its nearest everyday topic on average; the score stays as it is there. Fitted on
+/// questions with and without an answer.
+const EVERYDAY_MEAN: f32 = 0.22;
 
 /// One hit, with what explains its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +39,8 @@ pub struct Candidate {
     pub lexical: f32,
     /// BM25 as a share of what the query could reach, 0 to 1.
     pub coverage: f32,
-    /// Cosine with the query, its best sentence mixed in; `None` where only words were compared.
+    /// Cosine with the query, its best sentence and the nearest example mixed in; `None` where only words were
+    /// compared.
     pub cosine: Option<f32>,
 }
 
@@ -67,6 +76,8 @@ pub(crate) struct EntryScores {
     cosines: Option<Vec<Vec<f32>>>,
     /// Ranking value; meaningless where invisible.
     pub(crate) fused: Vec<Vec<f32>>,
+    /// What everyday topics add to the cosine that the score is made of. It moves no entry.
+    everyday: f32,
 }
 
 impl EntryScores {
@@ -96,12 +107,61 @@ impl EntryScores {
             None => 1.0,
         };
         let fused = fuse(&lexical.scores, &words, cosines.as_deref(), &visible, share);
-        Ok(EntryScores {
+        let mut scores = EntryScores {
             visible,
             lexical,
             cosines,
             fused,
-        })
+            everyday: query
+                .everyday
+                .map_or(0.0, |nearest| EVERYDAY_SHARE * (EVERYDAY_MEAN - nearest)),
+        };
+        if scores.raise_by_examples(layers, query, fusion) {
+            let EntryScores {
+                visible,
+                lexical,
+                cosines,
+                ..
+            } = &scores;
+            scores.fused = fuse(&lexical.scores, &words, cosines.as_deref(), visible, share);
+        }
+        Ok(scores)
+    }
+
+    /// Mixes the nearest example into the cosines at the head of the ranking; whether any changed.
+    fn raise_by_examples(
+        &mut self,
+        layers: &Layers,
+        query: &EmbeddedQuery,
+        fusion: &Fusion,
+    ) -> bool {
+        let layers_list = layers.as_slice();
+        let kept = layers_list
+            .iter()
+            .any(|layer| !layer.index.utterances().is_empty());
+        let Some(texts) = query.dense.as_ref().filter(|_| kept) else {
+            return false;
+        };
+        let head = self.ranked(layers, &self.fused, COMPARED_BY_EXAMPLE);
+        let Some(cosines) = self.cosines.as_mut() else {
+            return false;
+        };
+        let mut changed = false;
+        for (layer, entry) in head {
+            let utterances = layers_list[layer].index.utterances();
+            let nearest = utterances.nearest(
+                entry,
+                &texts.whole,
+                &texts.sentences,
+                fusion.sentence_weight,
+            );
+            let Some(nearest) = nearest else { continue };
+            let own = &mut cosines[layer][entry];
+            let mixed = mix(*own, nearest, fusion.example_share);
+            changed |= mixed > *own;
+            *own = own.max(mixed);
+        }
+        changed
     }
 
     /// Ranking by words alone, for comparisons.
@@ -187,7 +247,7 @@ impl EntryScores {
         let (layer, entry) = *ranked.first()?;
         let cosine = self.cosines.as_ref().map(|cosines| cosines[layer][entry]);
         Some(ScoreFeatures {
-            cosine: cosine.unwrap_or(0.0),
+            cosine: cosine.map_or(0.0, |cosine| cosine + self.everyday),
             coverage: self.lexical.coverage[layer][entry],
         })
     }

@@ -24,6 +24,9 @@ pub struct Fusion {
     pub proximity_weight: f32,
     /// Share of the best sentence in the cosine of a long query; the rest is the whole query's.
     pub sentence_weight: f32,
+    /// Share of the nearest example in the cosine of an entry that has examples, where that raises it; the rest is that
+    /// of their centroid. A centroid of unlike examples is near to none of them.
+    pub example_share: f32,
 }
 
 impl Default for Fusion {
@@ -35,6 +38,7 @@ impl Default for Fusion {
             example_discount: 0.35,
             proximity_weight: 1.0,
             sentence_weight: 0.5,
+            example_share: 0.5,
         }
     }
 }

@@ -42,10 +42,10 @@ pub struct Verdict {
 
 /// Decides over `candidates`, best first as a search gives them.
 ///
-/// Those below the floor are dropped. None left: miss. One left, or the best at or above the narrow
-/// threshold and leading by at least the margin: narrow. Else broad. A tenant's hit at or above the
-/// narrow threshold comes before all global hits, and only other hits of the tenant count against
-/// its lead.
+/// Those below the floor are dropped. None left: miss. The best at or above the narrow threshold and, where
+/// others are left, leading by at least the margin: narrow. Else broad, also a single one (ruling 29). A
+/// tenant's hit at or above the narrow threshold comes before all global hits, and only other hits of the
+/// tenant count against its lead.
 pub fn decide(
     candidates: Vec<Candidate>,
     thresholds: &Thresholds,
@@ -107,15 +107,19 @@ fn weigh(
         );
     };
     let Candidate { id, score, .. } = best;
+    if *score < *narrow {
+        let best = if kept.len() == 1 {
+            "the only one"
+        } else {
+            "the best"
+        };
+        let reason = format!("{best}, `{id}` ({score:.3}), is below the narrow threshold {narrow}");
+        return (VerdictKind::Broad, reason);
+    }
     if kept.len() == 1 {
         let reason =
             format!("`{id}` ({score:.3}) is the only candidate at or above the floor {floor}");
         return (VerdictKind::Narrow, reason);
-    }
-    if *score < *narrow {
-        let reason =
-            format!("the best, `{id}` ({score:.3}), is below the narrow threshold {narrow}");
-        return (VerdictKind::Broad, reason);
     }
     let rival = kept[1..].iter().find(|rival| match precedence {
         Precedence::ByScore => true,
@@ -192,16 +196,31 @@ mod tests {
         );
         assert_eq!(
             verdict(&[("a", Global, 0.25, 1.0)]),
-            outcome(VerdictKind::Narrow, &["a"])
+            outcome(VerdictKind::Broad, &["a"])
         );
         assert_eq!(
-            verdict(&[("a", Global, 0.5, 1.0), ("b", Global, BELOW_FLOOR, 0.9)]),
+            verdict(&[("a", Global, 0.75, 1.0), ("b", Global, BELOW_FLOOR, 0.9)]),
             outcome(VerdictKind::Narrow, &["a"])
         );
         assert_eq!(
             verdict(&[("a", Global, 0.5, 1.0), ("b", Global, 0.25, 0.9)]),
             outcome(VerdictKind::Broad, &["a", "b"])
         );
+    }
+
+    #[test]
+    fn ruling_29_a_single_candidate_below_the_narrow_threshold_is_broad() {
+        use Scope::{Global, Tenant};
+        for scope in [Global, Tenant] {
+            assert_eq!(
+                verdict(&[("a", scope, BELOW_NARROW, 1.0)]),
+                outcome(VerdictKind::Broad, &["a"])
+            );
+            assert_eq!(
+                verdict(&[("a", scope, 0.75, 1.0)]),
+                outcome(VerdictKind::Narrow, &["a"])
+            );
+        }
     }
 
     #[test]

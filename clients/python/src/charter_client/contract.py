@@ -3030,7 +3030,7 @@ class ProgressEvent(Wire):
     """The skill."""
     skills: list[str] | None = None
     """What will be run."""
-    stage: Literal["analysed", "routed", "sentence", "skill_started", "step_ended", "step_started"] | str
+    stage: Literal["analysed", "routed", "sentence", "skill_started", "step_ended", "step_started", "step_waits"] | str
     step: str | None = None
     """The step."""
     text: str | None = None
@@ -3039,6 +3039,8 @@ class ProgressEvent(Wire):
     """The tool."""
     verdict: str | None = None
     """`narrow`, `broad` or `miss`."""
+    wait_ms: int | None = None
+    """For how long, in milliseconds."""
 
 
 class PromptPackageConstraints(Wire):

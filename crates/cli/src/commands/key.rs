@@ -1,7 +1,7 @@
 //! `charter key …`
 
 use charter_contract::identity::KeyHolder;
-use charter_contract::ids::{TenantId, UserId};
+use charter_contract::ids::{Label, TenantId, UserId};
 use charter_engine::{AccessScope, CatalogueRole, Role, Tier};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -85,6 +85,9 @@ struct Create {
     /// `approvals:write`. May be repeated.
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<AccessScope>,
+    /// A profile that narrows the agents whose skills it is served, to those usable in it; yours by default.
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<Label>,
     /// For how many seconds it lets in; for ever by default.
     #[arg(long, value_name = "SECONDS")]
     expires_in_s: Option<u64>,
@@ -93,7 +96,8 @@ struct Create {
 impl Create {
     fn order(&self) -> Value {
         let mut order = json!({"name": self.name, "role": self.role, "tier": self.tier,
-            "user": self.user, "catalogue": self.catalogue, "expires_in_s": self.expires_in_s});
+            "user": self.user, "catalogue": self.catalogue, "profile": self.profile,
+            "expires_in_s": self.expires_in_s});
         if !self.agent_skills.is_empty() {
             order["agent_skills"] = json!(self.agent_skills);
         }

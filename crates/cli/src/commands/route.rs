@@ -1,8 +1,10 @@
 //! `charter route …`
 
-use std::path::PathBuf;
+mod intent;
 
-use anyhow::Context;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
 use charter_engine::Caller;
 use charter_search::calibrate;
 use charter_search::eval::{EvalOptions, EvalSet, Offer, Trial};
@@ -23,7 +25,7 @@ use crate::terminal;
 pub(crate) struct Route {
     /// What to route.
     query: Option<String>,
-    /// `actions` (skills and playbooks), `skills`, `playbooks` or `agents`.
+    /// `request` (what the intent of the query asks for), `skills`, `playbooks` or `agents`.
     #[arg(long)]
     purpose: Option<String>,
     /// How many candidates.
@@ -44,10 +46,32 @@ pub(crate) struct Route {
 
 #[derive(Debug, Subcommand)]
 enum RouteCommand {
-    /// Measure routing on labelled queries.
-    Eval(Labelled),
+    /// Measure routing on labelled queries, or the reading of intent on labelled sentences.
+    Eval(Eval),
     /// Fit weights and thresholds to labelled queries and keep them with the index.
-    Calibrate(Labelled),
+    Calibrate(Calibrate),
+}
+
+#[derive(Debug, Args)]
+struct Eval {
+    /// Sentences {text, intent, also, relevant: [id], may_start_change, tags}, as JSON lines: what each would come to over
+    /// the registered catalogue is measured, and nothing is begun.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["queries", "catalogue", "out_of_scope", "parts"])]
+    intent: Option<PathBuf>,
+    /// Queries {query, relevant: [id], part}.
+    #[arg(long, value_name = "FILE", required_unless_present = "intent")]
+    queries: Option<PathBuf>,
+    #[command(flatten)]
+    labelled: Labelled,
+}
+
+#[derive(Debug, Args)]
+struct Calibrate {
+    /// Queries {query, relevant: [id], part}.
+    #[arg(long, value_name = "FILE")]
+    queries: PathBuf,
+    #[command(flatten)]
+    labelled: Labelled,
 }
 
 /// Labelled queries over a catalogue, as JSON lines, plain or gzipped.
@@ -56,9 +80,6 @@ struct Labelled {
     /// Entries {id, name, description, params, body, examples}; the registered catalogue when absent.
     #[arg(long, value_name = "FILE")]
     catalogue: Option<PathBuf>,
-    /// Queries {query, relevant: [id], part}.
-    #[arg(long, value_name = "FILE")]
-    queries: PathBuf,
     /// Queries that nothing answers.
     #[arg(long, value_name = "FILE")]
     out_of_scope: Option<PathBuf>,
@@ -75,8 +96,14 @@ struct Labelled {
 
 pub(crate) async fn run(command: &Route, config: &Config, format: Format) -> anyhow::Result<u8> {
     match &command.command {
-        Some(RouteCommand::Eval(labelled)) => eval(labelled, config, format).await,
-        Some(RouteCommand::Calibrate(labelled)) => fit(labelled, config, format).await,
+        Some(RouteCommand::Eval(of)) => match (&of.intent, &of.queries) {
+            (Some(sentences), _) => intent::eval(sentences, config, format).await,
+            (None, Some(queries)) => eval(queries, &of.labelled, config, format).await,
+            (None, None) => {
+                bail!("name the labelled queries with --queries, or sentences with --intent")
+            }
+        },
+        Some(RouteCommand::Calibrate(of)) => fit(&of.queries, &of.labelled, config, format).await,
         None => route(command, config, format).await,
     }
 }
@@ -104,7 +131,8 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
         let text = |field: &str| verdict[field].as_str().unwrap_or("words only").to_owned();
         let limits = &verdict["thresholds"];
         format!(
-            "{}: {}\n\n{candidates}\n\nfloor {:.3}, narrow {:.3}, margin {:.3}, model {}",
+            "{}{}: {}\n\n{candidates}\n\nfloor {:.3}, narrow {:.3}, margin {:.3}, model {}",
+            intent_of(verdict),
             text("kind"),
             text("reason"),
             limits["floor"].as_f64().unwrap_or_default(),
@@ -116,14 +144,24 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
     Ok(EXIT_OK)
 }
 
-async fn eval(labelled: &Labelled, config: &Config, format: Format) -> anyhow::Result<u8> {
+/// What a query was taken to ask for, where that was decided.
+fn intent_of(verdict: &Value) -> String {
+    let text = |field: &str| verdict[field].as_str();
+    match (text("intent"), text("intent_reason")) {
+        (Some(intent), Some(reason)) => format!("{intent}: {reason}\n"),
+        _ => String::new(),
+    }
+}
+
+async fn eval(
+    queries: &Path,
+    labelled: &Labelled,
+    config: &Config,
+    format: Format,
+) -> anyhow::Result<u8> {
     let (settings, trial) = match &labelled.catalogue {
         Some(catalogue) => {
-            let set = EvalSet::read(
-                catalogue,
-                &labelled.queries,
-                labelled.out_of_scope.as_deref(),
-            )?;
+            let set = EvalSet::read(catalogue, queries, labelled.out_of_scope.as_deref())?;
             (Default::default(), prepare(set, labelled, config).await?)
         }
         None => {
@@ -131,7 +169,7 @@ async fn eval(labelled: &Labelled, config: &Config, format: Format) -> anyhow::R
             let entries = running.engine.routed_entries(&Caller::local()?);
             let settings = running.engine.live().settings;
             running.stop().await?;
-            let set = EvalSet::over(entries, &labelled.queries, labelled.out_of_scope.as_deref())?;
+            let set = EvalSet::over(entries, queries, labelled.out_of_scope.as_deref())?;
             (settings, prepare(set, labelled, config).await?)
         }
     };
@@ -140,17 +178,18 @@ async fn eval(labelled: &Labelled, config: &Config, format: Format) -> anyhow::R
     Ok(EXIT_OK)
 }
 
-async fn fit(labelled: &Labelled, config: &Config, format: Format) -> anyhow::Result<u8> {
+async fn fit(
+    queries: &Path,
+    labelled: &Labelled,
+    config: &Config,
+    format: Format,
+) -> anyhow::Result<u8> {
     let running = boot::start(config).await?;
     let set = match &labelled.catalogue {
-        Some(catalogue) => EvalSet::read(
-            catalogue,
-            &labelled.queries,
-            labelled.out_of_scope.as_deref(),
-        )?,
+        Some(catalogue) => EvalSet::read(catalogue, queries, labelled.out_of_scope.as_deref())?,
         None => {
             let entries = running.engine.routed_entries(&Caller::local()?);
-            EvalSet::over(entries, &labelled.queries, labelled.out_of_scope.as_deref())?
+            EvalSet::over(entries, queries, labelled.out_of_scope.as_deref())?
         }
     };
     let trial = prepare(set, labelled, config).await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use charter_contract::identity::Rights;
-use charter_contract::ids::{TenantId, UserId};
+use charter_contract::ids::{Label, TenantId, UserId};
 use charter_effects::TokenAlgorithm;
 use charter_engine::{AccessScopes, CatalogueRole, Role, SkillGrants, Tier};
 use schemars::JsonSchema;
@@ -65,6 +65,11 @@ pub(crate) struct GrantedConfig {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(crate) scopes: AccessScopes,
+    /// The profile that narrows the agents whose skills it is served, as they list it in `usable_in_profiles`; all where
+    /// it is not set.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub(crate) profile: Option<Label>,
 }
 
 impl GrantedConfig {
@@ -79,6 +84,7 @@ impl GrantedConfig {
                 .unwrap_or_else(|| CatalogueRole::of(self.role)),
             agent_skills: agent_skills.unwrap_or_else(|| SkillGrants::of(self.role)),
             scopes: self.scopes.clone(),
+            profile: self.profile.clone(),
         }
     }
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::a2a::client::{Client, message, reply};
-use crate::home::{Home, eventually};
+use crate::home::{Home, eventually, ids};
+use crate::intent::different_things;
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, global_backups};
 use crate::playbooks::{KEYS, decide, purge};
 use crate::service::Service;
@@ -303,6 +304,31 @@ fn with_data(task: &Value, data: Value) -> Value {
     let mut sent = reply(task, "");
     sent["message"]["parts"] = json!([{"data": data}]);
     sent
+}
+
+/// Where different things fit, a task asks which is meant, and a reply names it.
+#[test]
+fn b000_20_a_task_asks_which_of_several_things_is_meant() {
+    let server = Tenants::one();
+    server.api.register(&different_things());
+    let mut client = Client::start(&server.api, "JSONRPC");
+    let asked = task(&client.ok("send", &message("count the tape drives")));
+    assert_eq!(state(&asked), "TASK_STATE_INPUT_REQUIRED", "{asked:#}");
+    let options = &asks(&asked)["clarification"]["options"];
+    assert_eq!(ids(options, "id"), ["reliability.alpha", "security.beta"]);
+    let neither = reply(&asked, "neither of them");
+    assert_eq!(client.fails("send", &neither), "InvalidParamsError");
+    let done = task(&client.ok("send", &reply(&asked, "2")));
+    assert_eq!(
+        (&done["id"], state(&done)),
+        (&asked["id"], "TASK_STATE_COMPLETED"),
+        "{done:#}"
+    );
+    let answer = data(&done["artifacts"][0]["parts"]);
+    assert_eq!(
+        answer["metadata"]["verdict"]["reason"],
+        "the request names `security.beta`"
+    );
 }
 
 /// A skill that lacks a parameter asks for it; the reply goes on with the same task, which is found again

@@ -43,6 +43,7 @@ mod guardrails;
 mod guides;
 mod hostile;
 mod image;
+mod intent;
 mod isolation;
 mod keys;
 mod lenses;

@@ -246,6 +246,22 @@ fn cache_ttl_seconds_is_honoured() {
         .fails(429, "rate_limited");
 }
 
+/// A question waits for the rate limit of its tool; it fails only where its turn is far away.
+#[test]
+fn a_question_waits_for_the_rate_limit_of_its_tool() {
+    let server = Tenants::one();
+    let limited = backups().edit(
+        TOOL_FILE,
+        "execution_target: server",
+        "execution_target: server\nrate_limit: {requests_per_minute: 120, burst: 1}",
+    );
+    server.api.register(&limited);
+    for vault in ["a", "b", "c"] {
+        let asked = request_of(SKILL, json!({"vault": vault}));
+        server.api.ask(&asked).expect(200);
+    }
+}
+
 /// Steps get earlier outputs as data: quotes and newlines stay what they are (ruling 13).
 #[test]
 fn ruling_13_values_travel_between_steps_as_data() {

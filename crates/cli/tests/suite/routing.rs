@@ -162,7 +162,7 @@ fn b000_5_a_miss_searches_the_agents() {
         .api
         .get(&format!("/v1/requests/{}", asked["id"].as_str().unwrap()))
         .expect(200);
-    assert_eq!(shown["verdict"]["flow"], "code_gen_read");
+    assert_eq!(shown["verdict"]["flow"], "code_gen_write");
     assert_eq!(
         shown["verdict"]["agents"],
         json!(["domain.reliability.recovery"])

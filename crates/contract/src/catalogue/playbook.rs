@@ -83,6 +83,10 @@ pub struct Playbook {
     /// What a caller may give.
     #[serde(default)]
     pub optional_parameters: Vec<Parameter>,
+    /// A jq filter from the findings that meet its trigger conditions, as a list, to an object of its parameters (this
+    /// project). Without it the playbook is offered with no finding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters_from_findings: Option<Text>,
     /// How completed writes are reversed.
     #[serde(default)]
     pub rollback_steps: Vec<RollbackStep>,

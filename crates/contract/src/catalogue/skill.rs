@@ -226,6 +226,9 @@ pub struct FindingRule {
     /// What it looks for.
     #[serde(default)]
     pub description: String,
+    /// `trigger_conditions` of playbooks that its findings meet: these playbooks are offered with the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<Text>,
 }
 
 impl Skill {

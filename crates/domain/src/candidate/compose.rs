@@ -163,6 +163,7 @@ pub(super) fn playbook(brief: &Brief, plan: &Plan<'_>, told: Told) -> Result<Pla
         target_language: None,
         mandatory_parameters: mandatory,
         optional_parameters: optional,
+        parameters_from_findings: None,
         rollback_support: !rollback_steps.is_empty(),
         rollback_steps,
         approach_hints: Vec::new(),

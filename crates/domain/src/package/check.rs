@@ -6,6 +6,7 @@ mod guardrails;
 mod missions;
 mod policies;
 mod tiers;
+mod triggers;
 
 use std::collections::BTreeMap;
 
@@ -70,6 +71,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
         problems.extend(tiers::unreached(document, against.after));
+        problems.extend(triggers::unmet(document, against.after));
     }
     problems.extend(guardrails::crowded(package, against));
     let whole: [fn(&Package, &Against<'_>) -> Vec<Problem>; 4] =

@@ -12,6 +12,7 @@ pub(crate) fn caller(user: &str, role: Role) -> Caller {
         catalogue: CatalogueRole::of(role),
         agent_skills: SkillGrants::All,
         scopes: AccessScopes::All,
+        profile: None,
         credential: CredentialId::Local,
         makers: BTreeSet::new(),
     }

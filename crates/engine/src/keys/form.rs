@@ -1,7 +1,7 @@
 //! What is asked for and shown of keys.
 
 use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, KeyHolder, Rights};
-use charter_contract::ids::{KeyId, TenantId, UserId};
+use charter_contract::ids::{KeyId, Label, TenantId, UserId};
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
 use charter_store::key::KeyRecord;
@@ -41,6 +41,9 @@ pub struct KeyOrder {
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>", inner(regex(pattern = scope_pattern())))]
     pub scopes: Option<AccessScopes>,
+    /// The profile that narrows the agents whose skills it is served; that of its maker when absent.
+    #[serde(default)]
+    pub profile: Option<Label>,
     /// For how long it lets in, in seconds; for ever when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = LONGEST_LIFE_S))]

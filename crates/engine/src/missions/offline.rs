@@ -48,6 +48,7 @@ impl Models for Offline {
             | ModelStage::CodeAgent
             | ModelStage::AnalysisAgent
             | ModelStage::Parameters
+            | ModelStage::Gateway
             | ModelStage::Probe => None,
         };
         let refused = || {

@@ -62,6 +62,7 @@ impl StageWork {
                 catalogue: CatalogueRole::of(run.role()),
                 agent_skills: SkillGrants::default(),
                 scopes: AccessScopes::All,
+                profile: None,
                 credential: CredentialId::Local,
                 // The askers of the mission have asked for every run that a stage starts.
                 makers: run.askers(),

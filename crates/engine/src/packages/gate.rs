@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::admit::Admitted;
-use crate::catalogue::{IndexSet, Stacked, text_hash, texts_of};
-use crate::routing::{Purpose, RoutedVerdict, route_over};
+use crate::catalogue::{IndexSet, Stacked, identifiers, text_hash, texts_of};
+use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 
 /// Texts embedded by one call.
@@ -167,17 +167,13 @@ impl Engine {
         gated: &mut Gated,
     ) -> Result<(), EngineError> {
         let live = self.live();
+        let identifiers = identifiers(&admitted.after);
+        let candidates = self.settings().candidates;
         for test in &admitted.package.tests {
             let text = test.value.query.as_str();
-            let query = self.embedded(text).await?;
-            let verdict = route_over(
-                stacked,
-                &live.settings,
-                Purpose::Actions,
-                text,
-                &query,
-                self.settings().candidates,
-            )?;
+            let routed =
+                self.route_as_registered(&identifiers, stacked, &live.settings, text, candidates);
+            let verdict = routed.await?.verdict;
             let failure = failure(&test.value, &verdict, self.settings().broad_skills);
             gated.tests.push(tried(test, verdict, failure.is_none()));
             gated

@@ -12,6 +12,7 @@ fn rights(role: Role) -> Rights {
         catalogue: CatalogueRole::of(role),
         agent_skills: SkillGrants::of(role),
         scopes: AccessScopes::All,
+        profile: None,
     }
 }
 

@@ -21,11 +21,14 @@ use tracing::Instrument;
 
 use super::analyse::Analysed;
 use super::classify::{Classified, domain_of, supported};
+use super::course::Course;
 use super::execute::run_id;
+use super::explain::Explanation;
 use super::guard::About;
+use super::offer::{Offer, Offers};
 use super::progress::{Progress, ProgressEvent};
 use super::words::Reading;
-use super::{Asked, change, consult, propose, respond};
+use super::{Asked, ask_back, change, consult, decline, explain, offer, propose, respond};
 use crate::candidates::Proposal;
 use crate::recovery::is_repeat;
 use crate::runs::RunShown;
@@ -41,21 +44,31 @@ pub(super) struct SkillResult {
 
 /// What a request led to.
 enum Work {
-    /// Skills that were run to their end, in words.
-    Read(Box<Reading>),
+    /// Skills that were run to their end, in words, and what their findings lead to.
+    Read(Box<Reading>, Offers),
     /// A run that changes something, as far as it has come.
     Change(Box<RunShown>),
     /// A candidate, which was not run.
     Propose(Box<Proposal>),
     /// Passages of the reference library.
     Consult(LensAnswer),
+    /// What explains a rule.
+    Explain(Box<Explanation>),
+    /// Playbooks that are offered.
+    Offer(Vec<Offer>),
+    /// A question that is asked back.
+    AskBack,
+    /// What can be asked.
+    Decline,
 }
 
 impl Work {
     /// The subject of an answer without a call; `None` for work that calls tools, which the gate is asked about.
     fn about(&self, view: &View, classified: &Classified) -> Result<Option<About>, EngineError> {
         Ok(match self {
-            Self::Read(_) | Self::Change(_) => None,
+            Self::Read(..) | Self::Change(_) | Self::Offer(_) | Self::AskBack | Self::Decline => {
+                None
+            }
             Self::Propose(proposal) => {
                 let mut about = about_candidate(view, classified)?;
                 about.domains.extend(proposal.domain().cloned());
@@ -70,6 +83,11 @@ impl Work {
                     agent: None,
                 })
             }
+            Self::Explain(explanation) => Some(About {
+                flow: classified.flow,
+                domains: explanation.domains().clone(),
+                agent: None,
+            }),
         })
     }
 }
@@ -325,8 +343,13 @@ impl Engine {
         let about = work.about(&view, &classified)?;
         let mut awaits = None;
         let response = match work {
-            Work::Read(reading) => {
-                respond::response(self, asked, &classified, *reading, started.elapsed())
+            Work::Read(reading, offers) => {
+                let answer =
+                    respond::response(self, asked, &classified, *reading, started.elapsed());
+                answer.map(|mut answer| {
+                    offers.add_to(&mut answer);
+                    answer
+                })
             }
             Work::Change(run) => {
                 awaits = Some(run.summary.run_id.clone());
@@ -338,6 +361,14 @@ impl Engine {
             Work::Consult(found) => {
                 consult::response(self, asked, &classified, &found, started.elapsed())
             }
+            Work::Explain(explanation) => {
+                explain::response(self, asked, &classified, &explanation, started.elapsed())
+            }
+            Work::Offer(offers) => {
+                offer::response(self, asked, &classified, offers, started.elapsed())
+            }
+            Work::AskBack => ask_back::response(self, asked, &classified, started.elapsed()),
+            Work::Decline => decline::response(self, asked, &classified, started.elapsed()),
         }?;
         let response = match about {
             Some(about) => self.shaped(asked, &about, response).await?,
@@ -438,34 +469,52 @@ impl Engine {
             reason: classified.verdict.reason.clone(),
         });
         supported(&classified)?;
-        if classified.asks_library() {
-            let found = self.consult(asked).await?;
-            return Ok((classified, Work::Consult(found)));
-        }
-        if classified.wants_candidate() {
-            let view = self.live().view(&asked.caller.tenant);
-            // Before anything is made: a candidate stays.
-            self.must_answer(asked, &about_candidate(&view, &classified)?)?;
-            let proposal = self.propose(asked, &classified).await?;
-            return Ok((classified, Work::Propose(Box::new(proposal))));
-        }
-        if let Some(playbook) = &classified.playbook {
-            let run = self.run_playbook(asked, playbook, progress).await?;
-            return Ok((classified, Work::Change(Box::new(run))));
-        }
-        let classified_as = &classified;
+        let work = match classified.course() {
+            Course::Quote => Work::Consult(self.consult(asked).await?),
+            Course::Explain => Work::Explain(Box::new(self.explain(asked, &classified).await?)),
+            Course::Offer => Work::Offer(self.offers_of_text(asked, &classified)),
+            Course::AskBack => Work::AskBack,
+            Course::Decline => Work::Decline,
+            Course::Generate => {
+                let view = self.live().view(&asked.caller.tenant);
+                // Before anything is made: a candidate stays.
+                self.must_answer(asked, &about_candidate(&view, &classified)?)?;
+                Work::Propose(Box::new(self.propose(asked, &classified).await?))
+            }
+            Course::Open => {
+                let playbook = classified.playbook.as_ref().ok_or_else(|| {
+                    EngineError::internal("opening a change", "no playbook was chosen")
+                })?;
+                let run = self.run_playbook(asked, &classified, playbook, progress);
+                Work::Change(Box::new(run.await?))
+            }
+            Course::Run => {
+                let results = self.run_skills(asked, &classified, progress).await;
+                let offers = self.offers_of_findings(asked, &results).await?;
+                let reading = self.put_into_words(asked, results, progress).await?;
+                Work::Read(Box::new(reading), offers)
+            }
+        };
+        Ok((classified, work))
+    }
+
+    /// Runs the skills of a request, all at the same time.
+    async fn run_skills(
+        self: &Arc<Self>,
+        asked: &Asked,
+        classified: &Classified,
+        progress: &Progress,
+    ) -> Vec<SkillResult> {
         let running = classified.skills.iter().map(|skill| async move {
             let run_id = run_id(asked, skill.as_ref());
-            let outcome = self.run_skill(asked, classified_as, skill, &run_id, progress);
+            let outcome = self.run_skill(asked, classified, skill, &run_id, progress);
             SkillResult {
                 skill: skill.clone(),
                 outcome: outcome.await,
                 run_id,
             }
         });
-        let results = futures_util::future::join_all(running).await;
-        let reading = self.put_into_words(asked, results, progress).await?;
-        Ok((classified, Work::Read(Box::new(reading))))
+        futures_util::future::join_all(running).await
     }
 
     /// The recorded classification, or a new one: tags first, then the verdict.

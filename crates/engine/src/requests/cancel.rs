@@ -7,6 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, RunId};
 use charter_contract::json::decode_stored;
 
+use super::course::Course;
 use super::execute::run_id;
 use super::words::analysis_run_id;
 use super::{Asked, Classified};
@@ -108,6 +109,9 @@ impl Engine {
 
 /// The runs that a request leads to, whether they were created or not.
 pub(crate) fn runs_of(asked: &Asked, classified: &Classified) -> Vec<RunId> {
+    if !matches!(classified.course(), Course::Run | Course::Open) {
+        return Vec::new();
+    }
     match &classified.playbook {
         Some(playbook) => vec![run_id(asked, playbook.as_ref())],
         None => {

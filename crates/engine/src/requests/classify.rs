@@ -8,18 +8,20 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{
     AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId, ToolId,
 };
-use charter_domain::candidate::Wanted;
+use charter_contract::intent::Intent;
 use charter_domain::catalogue::{Found, View};
-use charter_domain::parameters::Collected;
+use charter_domain::intent::{self, Start};
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 
 use super::Asked;
+use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
 use super::follow_up::FollowUp;
 use crate::documents::unseen_active;
-use crate::routing::{Purpose, RoutedVerdict};
-use crate::{Caller, Engine, EngineError};
+use crate::knowledge::as_searched;
+use crate::routing::{Hints, Purpose, Routed, RoutedVerdict};
+use crate::{Caller, Engine, EngineError, LensFilter};
 
 /// Where a request was sent, as it is recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,159 +39,175 @@ pub(crate) struct Classified {
     pub(crate) follow_up: Option<FollowUp>,
     /// Active agents whose capabilities come near, on a miss only (B000-5).
     pub(crate) agents: Vec<AgentId>,
+    /// What is done; absent in what was recorded before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    course: Option<Course>,
+    /// Why nothing is begun, for people, where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) because: Option<String>,
+    /// Whether the text asks for a trial that changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) dry_run: bool,
 }
 
 impl Classified {
-    /// Whether a candidate is looked for: nothing registered fits, or one is asked for by itself.
-    pub(super) fn wants_candidate(&self) -> bool {
-        matches!(
-            self.flow,
-            Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect
-        )
+    /// A request of this flow and course, with nothing chosen.
+    pub(super) fn new(flow: Flow, course: Course, verdict: RoutedVerdict) -> Self {
+        Self {
+            flow,
+            verdict,
+            skills: Vec::new(),
+            playbook: None,
+            follow_up: None,
+            agents: Vec::new(),
+            course: Some(course),
+            because: None,
+            dry_run: false,
+        }
     }
 
-    /// Whether the reference library answers.
-    pub(super) fn asks_library(&self) -> bool {
-        matches!(self.flow, Flow::RagSearch | Flow::Knowledge)
+    /// What is done.
+    pub(crate) fn course(&self) -> Course {
+        self.course.unwrap_or_else(|| Course::of_flow(self.flow))
+    }
+
+    /// The text that answers to questions are looked up by: the request's, or its translation.
+    pub(super) fn text<'a>(&'a self, asked: &'a Asked) -> &'a str {
+        let gateway = self.verdict.gateway.as_ref();
+        let translation = gateway.and_then(|gateway| gateway.translation.as_deref());
+        translation.unwrap_or(asked.request.input.as_str())
     }
 }
 
 impl Engine {
     /// Decides the flow of a request.
     pub(super) async fn classify(&self, asked: &Asked) -> Result<Classified, EngineError> {
-        let text = asked.request.input.as_str();
         if let Some(named) = self.named(asked)? {
             return Ok(named);
         }
-        let (verdict, follow_up) = self.routed(asked).await?;
+        if let Some(chosen) = self.chosen_option(asked).await? {
+            return Ok(chosen);
+        }
+        let hints = Hints {
+            intent: asked.wishes.flow.and_then(intent_of),
+            lenses: asked.wishes.rag_params.clone(),
+        };
+        let text = asked.request.input.as_str();
+        let candidates = self.settings().candidates;
+        let routed = self
+            .route_by_intent(&asked.caller, text, &hints, candidates)
+            .await?;
+        let mut classified = match self.follow_up(asked, &routed).await? {
+            Some((verdict, follow_up)) => self.following(asked, verdict, follow_up),
+            None => self.by_itself(&asked.caller, routed),
+        };
+        if let Some(flow) = asked.wishes.flow.filter(|flow| is_generated(*flow)) {
+            classified.flow = flow;
+            classified.course = Some(Course::Generate);
+        }
+        let misses =
+            classified.flow == Flow::CodeGenDirect || classified.verdict.kind == VerdictKind::Miss;
+        if classified.course() == Course::Generate && misses {
+            let subject = classified.verdict.subject.as_deref().unwrap_or(text);
+            classified.agents = self.nearest_agents(&asked.caller, subject).await?;
+        }
+        Ok(classified)
+    }
+
+    /// A request that stands alone.
+    pub(super) fn by_itself(&self, caller: &Caller, routed: Routed) -> Classified {
+        let view = self.live().view(&caller.tenant);
+        let few = self.settings().broad_skills;
+        let (course, because) = course::decided(&view, &routed, few);
+        let dry_run = routed.start == Start::DryRun;
+        let verdict = routed.verdict;
         let first = verdict.candidates.first();
         let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
         let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
-        let mut skills: Vec<SkillId> = verdict
-            .chosen(self.settings().broad_skills)
-            .iter()
-            .filter(|candidate| candidate.kind == DocumentKind::Skill)
-            .filter_map(|candidate| SkillId::parse(&candidate.id).ok())
-            .collect();
-        // A client may ask for a flow that does more than read; which kind of reading it is, the
-        // verdict says.
-        let wished = asked
-            .wishes
-            .flow
-            .filter(|flow| !matches!(flow, Flow::Skill | Flow::ReadBroad));
-        let flow = match (wished, &playbook, skills.len()) {
-            (Some(Flow::Write), None, _) => Flow::CodeGenWrite,
-            (Some(flow), ..) => flow,
-            (None, Some(_), _) => Flow::Write,
-            (None, None, 0) => Flow::CodeGenRead,
-            (None, None, 1) if verdict.kind == VerdictKind::Narrow => Flow::Skill,
-            (None, None, _) => Flow::ReadBroad,
+        let skills = match course {
+            Course::Run | Course::AskBack => skills_of(&view, &verdict, few),
+            Course::Open
+            | Course::Offer
+            | Course::Quote
+            | Course::Explain
+            | Course::Decline
+            | Course::Generate => Vec::new(),
         };
-        if flow == Flow::Skill {
-            skills.truncate(1);
-        }
-        let agents = match flow {
-            Flow::CodeGenDirect => self.nearest_agents(&asked.caller, text).await?,
-            Flow::CodeGenRead | Flow::CodeGenWrite if verdict.kind == VerdictKind::Miss => {
-                self.nearest_agents(&asked.caller, text).await?
-            }
-            Flow::Skill
-            | Flow::ReadBroad
-            | Flow::RagSearch
-            | Flow::Knowledge
-            | Flow::Write
-            | Flow::CodeGenRead
-            | Flow::CodeGenWrite => Vec::new(),
-        };
-        let flow = match flow {
-            Flow::CodeGenRead if wished.is_none() => {
-                match self.wanted_of(&asked.caller, &agents, text).await? {
-                    Wanted::Change => Flow::CodeGenWrite,
-                    Wanted::Read => Flow::CodeGenRead,
-                }
-            }
-            other => other,
-        };
-        Ok(Classified {
-            flow,
-            verdict,
+        let flow = flow_of(course, &verdict, skills.len());
+        Classified {
             skills,
-            playbook,
-            follow_up,
-            agents,
-        })
+            playbook: playbook.filter(|_| flow == Flow::Write),
+            because,
+            dry_run,
+            ..Classified::new(flow, course, verdict)
+        }
     }
 
-    /// The verdict over the text, or over it and the question of the session that it leans on.
-    async fn routed(
-        &self,
-        asked: &Asked,
-    ) -> Result<(RoutedVerdict, Option<FollowUp>), EngineError> {
-        let text = asked.request.input.as_str();
-        // Who asks for a change is answered by a playbook alone (phase 2W).
-        let purpose = match asked.wishes.flow {
-            Some(Flow::Write | Flow::CodeGenWrite) => Purpose::Playbooks,
-            Some(
-                Flow::Skill
-                | Flow::ReadBroad
-                | Flow::RagSearch
-                | Flow::Knowledge
-                | Flow::CodeGenRead
-                | Flow::CodeGenDirect,
-            )
-            | None => Purpose::Actions,
-        };
-        let candidates = self.settings().candidates;
-        let own = self.route(&asked.caller, purpose, text, candidates).await?;
-        Ok(match self.follow_up(asked, &own).await? {
-            Some((joined, follow_up)) => (joined, Some(follow_up)),
-            None => (own, None),
-        })
+    /// A request that leans on an earlier one: skills answer it.
+    fn following(&self, asked: &Asked, verdict: RoutedVerdict, follow_up: FollowUp) -> Classified {
+        let view = self.live().view(&asked.caller.tenant);
+        let skills = skills_of(&view, &verdict, self.settings().broad_skills);
+        let flow = flow_of(Course::Run, &verdict, skills.len());
+        Classified {
+            skills,
+            follow_up: Some(follow_up),
+            ..Classified::new(flow, Course::Run, verdict)
+        }
     }
 
     /// Where a request goes that says so itself: it is not routed.
     fn named(&self, asked: &Asked) -> Result<Option<Classified>, EngineError> {
         let text = asked.request.input.as_str();
         if let Some(flow @ (Flow::RagSearch | Flow::Knowledge)) = asked.wishes.flow {
-            return Ok(Some(Classified {
-                flow,
-                verdict: RoutedVerdict::unrouted(text, "the request asks the reference library"),
-                skills: Vec::new(),
-                playbook: None,
-                follow_up: None,
-                agents: Vec::new(),
-            }));
+            let reason = "the request asks the reference library";
+            let verdict = RoutedVerdict::unrouted(text, Intent::Knowledge, reason);
+            return Ok(Some(Classified::new(flow, Course::Quote, verdict)));
         }
-        let view = self.live().view(&asked.caller.tenant);
         if let Some(skill) = &asked.wishes.skill_id {
-            let found = view
-                .skill(skill.as_ref())
-                .filter(|found| found.document().status == Status::Active)
-                .ok_or_else(|| unseen_active(&view, DocumentKind::Skill, skill.as_ref()))?;
-            let served = skill_served(&view, found.document());
-            let caller = &asked.caller;
-            caller.must_reach(served, "skill", skill.as_ref())?;
-            return Ok(Some(Classified {
-                flow: Flow::Skill,
-                verdict: RoutedVerdict::named(text, skill.as_ref()),
-                skills: vec![skill.clone()],
-                playbook: None,
-                follow_up: None,
-                agents: Vec::new(),
-            }));
+            return self.named_skill(asked, skill).map(Some);
         }
         if let Some(playbook) = &asked.wishes.playbook_id {
-            self.runnable_playbook(&asked.caller, playbook)?;
-            return Ok(Some(Classified {
-                flow: Flow::Write,
-                verdict: RoutedVerdict::named(text, playbook.as_ref()),
-                skills: Vec::new(),
-                playbook: Some(playbook.clone()),
-                follow_up: None,
-                agents: Vec::new(),
-            }));
+            return self.named_playbook(asked, playbook).map(Some);
         }
         Ok(None)
+    }
+
+    /// A request that one skill answers, which somebody has named.
+    pub(super) fn named_skill(
+        &self,
+        asked: &Asked,
+        skill: &SkillId,
+    ) -> Result<Classified, EngineError> {
+        let (caller, text) = (&asked.caller, asked.request.input.as_str());
+        let view = self.live().view(&caller.tenant);
+        let found = view
+            .skill(skill.as_ref())
+            .filter(|found| found.document().status == Status::Active)
+            .ok_or_else(|| unseen_active(&view, DocumentKind::Skill, skill.as_ref()))?;
+        let served = skill_served(&view, found.document());
+        caller.must_reach(served, "skill", skill.as_ref())?;
+        caller.must_be_usable(&view, "skill", skill.as_ref())?;
+        let verdict = RoutedVerdict::named(text, Intent::Read, skill.as_ref());
+        Ok(Classified {
+            skills: vec![skill.clone()],
+            ..Classified::new(Flow::Skill, Course::Run, verdict)
+        })
+    }
+
+    /// A request that one playbook carries out, which somebody has named.
+    pub(super) fn named_playbook(
+        &self,
+        asked: &Asked,
+        playbook: &PlaybookId,
+    ) -> Result<Classified, EngineError> {
+        let text = asked.request.input.as_str();
+        self.runnable_playbook(&asked.caller, playbook)?;
+        let verdict = RoutedVerdict::named(text, Intent::Change, playbook.as_ref());
+        Ok(Classified {
+            playbook: Some(playbook.clone()),
+            dry_run: intent::read(text).start == Start::DryRun,
+            ..Classified::new(Flow::Write, Course::Open, verdict)
+        })
     }
 
     /// Active agents that come near a request which nothing answers (B000-5).
@@ -230,7 +248,7 @@ impl Engine {
             expires_at: Some(self.after(at, self.settings().tags_ttl)),
             flow: classified.flow,
             domain: match &asked.wishes.rag_params.domain {
-                Some(domain) if classified.asks_library() => domain.clone(),
+                Some(domain) if classified.course() == Course::Quote => domain.clone(),
                 Some(_) | None => domain_of(&view, classified)?,
             },
             persona,
@@ -278,26 +296,71 @@ impl Engine {
                 tags.execution_location = Some(location_of(&view, &tools));
                 tags.tool_ids = Some(tools);
                 tags.param_set = Some(match &playbook {
-                    Some(found) => {
-                        let declared = found.document().declared_parameters();
-                        let (input, asked_at) =
-                            (asked.request.input.as_str(), asked.request.timestamp);
-                        let given = Collected::given(&declared, &asked.wishes.parameters);
-                        given.read(input, asked_at).values().clone()
-                    }
+                    Some(found) => asked.stated(
+                        &found.document().declared_parameters(),
+                        asked.request.input.as_str(),
+                    ),
                     None => asked.wishes.parameters.clone(),
                 });
                 tags.playbook_id = classified.playbook.clone();
             }
             Flow::RagSearch => {
-                tags.rag_params = Some(asked.wishes.rag_params.recorded()?);
-                // The reference library is the only provider.
-                tags.provider = Label::parse("domain_lens").ok();
+                let filter = filter_of(asked, classified.course());
+                tags.rag_params = Some(filter.recorded()?);
+                tags.provider = provider_of(DocumentKind::DomainLens);
             }
-            Flow::Knowledge | Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
+            Flow::Knowledge => {
+                let answers = classified.verdict.candidates.first();
+                tags.provider = answers.and_then(|first| provider_of(first.kind));
+            }
+            Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
         }
         Ok(tags)
     }
+}
+
+/// The intent of a flow that a client asks for; a flow that does more than route has none.
+fn intent_of(flow: Flow) -> Option<Intent> {
+    match flow {
+        Flow::Skill | Flow::ReadBroad | Flow::CodeGenRead => Some(Intent::Read),
+        Flow::Write | Flow::CodeGenWrite => Some(Intent::Change),
+        Flow::RagSearch | Flow::Knowledge => Some(Intent::Knowledge),
+        Flow::CodeGenDirect => None,
+    }
+}
+
+/// Whether a candidate answers in a flow that a client asks for.
+fn is_generated(flow: Flow) -> bool {
+    matches!(
+        flow,
+        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect
+    )
+}
+
+/// The filter by which lenses were searched.
+fn filter_of(asked: &Asked, course: Course) -> LensFilter {
+    match course {
+        Course::Explain => as_searched(&asked.wishes.rag_params),
+        Course::Run
+        | Course::Open
+        | Course::Offer
+        | Course::Quote
+        | Course::AskBack
+        | Course::Decline
+        | Course::Generate => asked.wishes.rag_params.clone(),
+    }
+}
+
+/// Who gave an answer for which no tool is called.
+fn provider_of(kind: DocumentKind) -> Option<Label> {
+    let provider = if kind == DocumentKind::DomainLens {
+        "domain_lens"
+    } else if kind == DocumentKind::GraphNode {
+        "expert_graph"
+    } else {
+        "catalogue"
+    };
+    Label::parse(provider).ok()
 }
 
 /// The tools of a skill's plan.
@@ -322,7 +385,7 @@ fn location_of<'t>(view: &View, tools: impl IntoIterator<Item = &'t ToolId>) -> 
     }
 }
 
-/// The domain of what was chosen; of the nearest agent on a miss; the platform's without one.
+/// The domain of what was chosen; of what explains a rule; of the nearest agent on a miss; the platform's without one.
 pub(super) fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineError> {
     let skill = classified
         .skills
@@ -336,9 +399,12 @@ pub(super) fn domain_of(view: &View, classified: &Classified) -> Result<DomainId
         .agents
         .first()
         .and_then(|id| view.agent(id.as_ref()));
+    let explains = classified.verdict.candidates.first();
+    let explains = explains.filter(|_| classified.course() == Course::Explain);
     let domain = playbook
         .map(|found| found.document().domain.clone())
         .or_else(|| skill.map(|found| found.document().domain.clone()))
+        .or_else(|| domain_of_candidate(view, explains?))
         .or_else(|| agent.map(|found| found.document().domain.clone()));
     match domain {
         Some(domain) => Ok(domain),

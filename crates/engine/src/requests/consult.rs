@@ -94,8 +94,8 @@ fn content(answer: &LensAnswer) -> String {
     text
 }
 
-/// Title, headings, page, source.
-fn cited(passage: &PassageShown) -> String {
+/// A passage by its title, headings, page and source.
+pub(super) fn cited(passage: &PassageShown) -> String {
     let position = &passage.position;
     let mut parts = vec![passage.title.clone()];
     parts.extend(position.headings.iter().cloned());

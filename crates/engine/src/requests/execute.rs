@@ -81,17 +81,19 @@ impl Engine {
     pub(super) async fn run_playbook(
         self: &Arc<Self>,
         asked: &Asked,
+        classified: &Classified,
         playbook: &PlaybookId,
         progress: &Progress,
     ) -> Result<RunShown, EngineError> {
         let span = self.agent_span(&asked.caller.tenant, playbook.as_ref());
-        let shown = self.set_going(asked, playbook, progress);
+        let shown = self.set_going(asked, classified, playbook, progress);
         ended(&span, shown.instrument(span.clone()).await)
     }
 
     async fn set_going(
         self: &Arc<Self>,
         asked: &Asked,
+        classified: &Classified,
         playbook: &PlaybookId,
         progress: &Progress,
     ) -> Result<RunShown, EngineError> {
@@ -103,11 +105,12 @@ impl Engine {
             let document = self.runnable_playbook(&asked.caller, playbook)?;
             self.must_be_defined(&asked.caller, playbook).await?;
             let declared = document.document().declared_parameters();
+            let text = change_text(asked, classified);
             let target = ParameterTarget {
                 id: playbook.as_ref(),
                 description: document.document().name.as_str(),
                 declared: &declared,
-                text: asked.request.input.as_str(),
+                text: &text,
             };
             let gathered = self.gather(asked, target, None).await?;
             notices = gathered.notices;
@@ -115,9 +118,13 @@ impl Engine {
                 let words = gathered.bound.unread.join("`, `");
                 notices.push(format!("no parameter takes `{words}`"));
             }
-            let dry_run = asked.wishes.dry_run;
+            let dry_run = asked.wishes.dry_run || classified.dry_run;
             let (caller, bound) = (&asked.caller, gathered.bound);
-            let made = self.playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;
+            let mut made =
+                self.playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;
+            // Chosen from words, it is shown before it changes anything, whatever its document permits.
+            let is_from_words = asked.wishes.playbook_id.is_none() || asked.wishes.confirm;
+            made.opening.confirm |= is_from_words && !made.dry_run;
             let tags = self.tags_for(asked, Flow::Write)?;
             new = Some(NewRun { tags, ..made });
         }
@@ -187,6 +194,16 @@ impl Engine {
             tags: self.tags_for(asked, Flow::Skill)?,
             artifacts: Vec::new(),
         })
+    }
+}
+
+/// The text that gives a change its parameters: where it was chosen in answer to a question that was asked back, what was
+/// asked for before belongs to it.
+fn change_text(asked: &Asked, classified: &Classified) -> String {
+    let text = asked.request.input.as_str();
+    match &classified.follow_up {
+        Some(before) => format!("{}\n{text}", before.question),
+        None => text.to_owned(),
     }
 }
 

@@ -8,9 +8,11 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId, TenantId};
+use charter_contract::intent::Intent;
 use charter_contract::json::decode_stored;
 use charter_domain::follow_up::{self, Alone};
 use charter_domain::graph;
+use charter_domain::intent::{Language, Remark};
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +20,10 @@ use serde_json::{Map, Value};
 
 use super::Asked;
 use super::classify::Classified;
+use super::course::Course;
 use super::execute::run_id_of;
 use super::parameters::EarlierValues;
-use crate::routing::{Purpose, RoutedVerdict};
+use crate::routing::{Purpose, Routed, RoutedVerdict};
 use crate::{Engine, EngineError};
 
 /// Turns of a session that are looked back over.
@@ -30,7 +33,7 @@ const LOOK_BACK: usize = 10;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FollowUp {
     /// The first question of the row, which stands alone.
-    question: String,
+    pub(super) question: String,
     /// Values of the parameters that the text does not state, of each skill that will run.
     pub(super) parameters: BTreeMap<SkillId, Map<String, Value>>,
 }
@@ -58,15 +61,22 @@ impl Classified {
     }
 }
 
-/// What the text comes to alone. The only candidate may stand barely above the floor: from half way to
-/// the narrow threshold on it counts as an answer.
+/// What the text comes to alone. The only candidate may be barely above the floor: from half way to the narrow threshold
+/// on it counts as an answer, if it is a skill. What a passage answers may lean on a question all the same.
 fn alone(own: &RoutedVerdict) -> Alone {
     let halfway = (own.thresholds.floor + own.thresholds.narrow) / 2.0;
     match own.candidates.first() {
         None => Alone::Nothing,
-        Some(best) if best.score >= halfway => Alone::Clear,
+        Some(best) if best.kind == DocumentKind::Skill && best.score >= halfway => Alone::Clear,
         Some(_) => Alone::Weak,
     }
+}
+
+/// Whether a text may lean on an earlier one: small talk does not, and a change says in full what it wants.
+fn may_lean(routed: &Routed) -> bool {
+    routed.language == Language::English
+        && routed.verdict.intent != Some(Intent::Change)
+        && matches!(routed.remark, None | Some(Remark::FollowUp))
 }
 
 /// An earlier request of the session that was answered by skills.
@@ -82,14 +92,13 @@ impl Engine {
     pub(super) async fn follow_up(
         &self,
         asked: &Asked,
-        own: &RoutedVerdict,
+        routed: &Routed,
     ) -> Result<Option<(RoutedVerdict, FollowUp)>, EngineError> {
-        let text = asked.request.input.as_str();
-        let best = own.candidates.first();
+        let (text, own) = (asked.request.input.as_str(), &routed.verdict);
         let reads = matches!(
             asked.wishes.flow,
             None | Some(Flow::Skill | Flow::ReadBroad)
-        ) && best.is_none_or(|best| best.kind != DocumentKind::Playbook);
+        ) && may_lean(routed);
         let Some(because) = follow_up::leans(text, alone(own)).filter(|_| reads) else {
             return Ok(None);
         };
@@ -118,6 +127,8 @@ impl Engine {
             last.request, verdict.reason
         );
         let parameters = self.taken_over(asked, &verdict, &earlier).await?;
+        verdict.intent = Some(Intent::Read);
+        verdict.intent_reason = Some(format!("it follows a question: {because}"));
         verdict.follows = Some(Follows {
             request_id: last.request.clone(),
             alone: own.kind,
@@ -151,7 +162,7 @@ impl Engine {
             };
             let classified: Classified = decode_stored(&verdict)
                 .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-            if matches!(classified.flow, Flow::Skill | Flow::ReadBroad) {
+            if classified.course() == Course::Run {
                 earlier.push(Earlier {
                     question: classified
                         .follow_up

@@ -155,6 +155,14 @@ impl Gathered {
     }
 }
 
+impl Asked {
+    /// The values that the caller gave, and those that a text states beside them.
+    pub(super) fn stated(&self, declared: &[Parameter], text: &str) -> Map<String, Value> {
+        let given = Collected::given(declared, &self.wishes.parameters);
+        given.read(text, self.request.timestamp).values().clone()
+    }
+}
+
 impl Engine {
     /// Collects the values of a target's parameters.
     ///

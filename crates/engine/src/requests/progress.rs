@@ -38,6 +38,15 @@ pub enum ProgressEvent {
         /// The tool.
         tool: String,
     },
+    /// A tool's call waits for the tool's rate limit.
+    StepWaits {
+        /// The step.
+        step: String,
+        /// The tool.
+        tool: String,
+        /// For how long, in milliseconds.
+        wait_ms: u64,
+    },
     /// A tool's call ended.
     StepEnded {
         /// The step.
@@ -107,6 +116,14 @@ impl Progress {
         self.tell(ProgressEvent::StepStarted {
             step: step.to_string(),
             tool: tool.to_string(),
+        });
+    }
+
+    pub(crate) fn step_waits(&self, step: &StepId, tool: &ToolId, wait_ms: u64) {
+        self.tell(ProgressEvent::StepWaits {
+            step: step.to_string(),
+            tool: tool.to_string(),
+            wait_ms,
         });
     }
 

@@ -4,6 +4,7 @@
 //! of the next share a commit. An effect starts only after its beginning is durable.
 
 mod awaiting;
+mod turns;
 mod values;
 mod writing;
 
@@ -18,7 +19,7 @@ use charter_contract::json::memory_of_fields;
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
-use charter_domain::gate::{self, Decision};
+use charter_domain::gate::Decision;
 use charter_domain::run::{
     Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, Tokens,
 };
@@ -33,6 +34,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
+use self::turns::Turns;
 use self::writing::Hold;
 use super::drivers::{Order, Place, busy, left_behind, unless_lost};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
@@ -71,6 +73,8 @@ struct Drive<'e> {
     kept: Vec<Part>,
     /// Where the run's mission stands as far as storage knows.
     mission: Option<MissionState>,
+    /// Steps that wait for the rate limit of their tool.
+    turns: Turns,
 }
 
 /// Where a run is taken from.
@@ -275,6 +279,7 @@ impl Engine {
             room,
             kept: part.into_iter().collect(),
             mission,
+            turns: Turns::default(),
         };
         let ended = unless_lost(&place.lost, drive.go_on()).await;
         drive.cancel.cancel();
@@ -308,7 +313,12 @@ impl Drive<'_> {
                 continue;
             }
             let has_come = |moment| self.engine.has_come(moment);
-            match self.folded.run.next(&in_hand, has_come) {
+            let waiting = self.turns.waiting(has_come);
+            let next = match waiting.is_empty() {
+                true => self.folded.run.next(&in_hand, has_come),
+                false => self.folded.run.next(&(&in_hand | &waiting), has_come),
+            };
+            match next {
                 Next::Ended => {
                     self.lapse_pending().await?;
                     return self.write(After::Ends).await;
@@ -354,10 +364,13 @@ impl Drive<'_> {
                         in_flight.push(self.start(effect));
                     }
                 }
-                Next::Wait { until } if in_flight.is_empty() && !self.is_soon(until) => {
+                Next::Wait { until }
+                    if in_flight.is_empty() && waiting.is_empty() && !self.is_soon(until) =>
+                {
                     return self.park(until).await;
                 }
                 Next::Wait { until } => {
+                    let until = self.turns.sooner(until, &waiting);
                     self.write(After::Runs).await?;
                     self.wait(&mut in_flight, &mut in_hand, until).await?;
                 }
@@ -501,7 +514,9 @@ impl Drive<'_> {
             }
         };
         prepared.recall(self.engine, at);
-        self.take_turn(&mut prepared, at);
+        if !self.takes_turn(&mut prepared, at) {
+            return Ok(None);
+        }
         let decision = prepared.decision().clone();
         self.decide_begin(&prepared, decision, at)?;
         let begun = self.folded.run.is_interrupted(step);
@@ -540,29 +555,6 @@ impl Drive<'_> {
         let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
         // The journal dates the beginning as it was decided: strict replay compares approvals with it.
         self.take_at(events, at)
-    }
-
-    /// Counts a call that is about to happen against its tool's rate limit, or refuses it. A result from the cache is
-    /// no call.
-    fn take_turn(&self, prepared: &mut Prepared, at: Timestamp) {
-        let run = &self.folded.run;
-        if prepared.is_recalled() || !run.permits(prepared.call(), prepared.decision(), at) {
-            return;
-        }
-        let tool = prepared.tool();
-        let Some(limit) = &tool.rate_limit else {
-            return;
-        };
-        let key = (self.workspace.tenant.clone(), tool.tool_id.clone());
-        let Err(too_soon) = self.engine.rate_limits().take(key, limit.into(), at) else {
-            return;
-        };
-        let step = run.graph().step(&prepared.call().step);
-        let reverses = step.is_some_and(|step| step.reverses.is_some());
-        let refusal = gate::rate_limit(tool, Some(Err(too_soon)), reverses).refusal();
-        if let Some(refusal) = refusal {
-            prepared.refuse(refusal);
-        }
     }
 
     fn start(&self, mut effect: Box<Prepared>) -> BoxFuture<'static, StepEnd> {

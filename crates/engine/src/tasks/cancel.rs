@@ -67,7 +67,7 @@ impl Engine {
             ..TaskMessage::default()
         };
         let before = wishes(&thread.last.asked.request);
-        let asked = self.next_request(caller, thread, &message, before)?;
+        let asked = self.next_request(caller, thread, &message, before, &message.text)?;
         self.refuse(&asked, EngineError::new(ErrorCode::Cancelled, REASON))
             .await
     }

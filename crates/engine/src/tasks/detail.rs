@@ -7,10 +7,10 @@ use charter_domain::parameters::Collected;
 use charter_domain::run::StepState;
 use serde_json::{Value, json};
 
-use super::standing::{Answered, Outline};
+use super::standing::{Answered, Outline, asked_back};
 use super::thread::{Attempt, Thread};
 use super::{Task, TaskKey, TaskState};
-use crate::requests::ParameterShown;
+use crate::requests::{CLARIFICATION, ParameterShown};
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError};
 
@@ -51,8 +51,13 @@ impl Engine {
             },
             (None, _) => None,
         };
+        let question =
+            asked_back(&thread.last).filter(|_| outline.state == TaskState::InputRequired);
         let words = match (&failure, &run) {
             (Some(failure), _) => failure.user_message.clone(),
+            (None, None) if question.is_some() => question
+                .map(|question| question.content())
+                .unwrap_or_default(),
             (None, Some(run)) if outline.state != TaskState::Completed => words_of_run(run),
             (None, _) => words_of_state(outline.state).to_owned(),
         };
@@ -111,8 +116,11 @@ impl Engine {
         })
     }
 
-    /// What a request lacked that failed for want of parameters.
+    /// What a request lacked that failed for want of parameters, or the question that it was answered with.
     fn asks_of_request(&self, attempt: &Attempt) -> Result<Value, EngineError> {
+        if let Some(clarification) = asked_back(attempt) {
+            return Ok(json!({CLARIFICATION: clarification}));
+        }
         let request = &attempt.asked.request;
         let declared = self.declared_for(attempt)?;
         let details = match &attempt.answered {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use charter_contract::agentic::request::AgentRequest;
+use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 use charter_contract::parameter::Parameter;
@@ -11,15 +12,17 @@ use charter_domain::parameters::{self, Collected, Reply};
 use serde_json::{Map, Value, json};
 
 use super::begin::checked;
-use super::standing::{Routed, routed};
+use super::standing::{Routed, asked_back, routed};
 use super::thread::{Origin, Thread, wishes};
 use super::{TaskKey, TaskMessage, TaskState};
-use crate::requests::Asked;
+use crate::requests::{Asked, Clarification};
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError, Progress};
 
 /// The field of a message that gives values.
 const PARAMETERS: &str = "parameters";
+/// The field by which a change waits to be confirmed.
+const CONFIRM: &str = "confirm";
 
 impl Engine {
     /// Gives a task what it waits for. A message that was taken before does nothing again.
@@ -142,6 +145,10 @@ impl Engine {
             return Err(invalid("the task shows no plan to confirm".to_owned()));
         }
         let last = &thread.last;
+        if let Some(clarification) = asked_back(last) {
+            let chosen = self.chosen_by(caller, thread, message, &clarification)?;
+            return self.submit(chosen, progress).await;
+        }
         let before = &last.asked.request;
         let known = before.parameters().cloned().unwrap_or_default();
         let declared = self.declared_for(last)?;
@@ -171,21 +178,56 @@ impl Engine {
         match routed(last)? {
             Some(Routed::Skill(skill)) => extra.insert("skill_id".to_owned(), json!(skill)),
             Some(Routed::Playbook(playbook)) => {
+                // It was chosen from words: it is shown before it changes anything.
+                extra.entry(CONFIRM).or_insert(Value::Bool(true));
                 extra.insert("playbook_id".to_owned(), json!(playbook))
             }
             None => None,
         };
-        let asked = self.next_request(caller, thread, message, extra)?;
+        let asked = self.next_request(caller, thread, message, extra, &message.text)?;
         self.submit(asked, progress).await
     }
 
-    /// The request that a reply to a task becomes.
+    /// The request that a reply becomes which answers a question that was asked back.
+    fn chosen_by(
+        &self,
+        caller: &Caller,
+        thread: &Thread,
+        message: &TaskMessage,
+        clarification: &Clarification,
+    ) -> Result<Asked, EngineError> {
+        let Some(option) = clarification.chosen(&message.text) else {
+            let ids = clarification.options.iter();
+            let ids: Vec<&str> = ids.map(|option| option.id.as_str()).collect();
+            let message = format!(
+                "the message names none of the options, or more than one: answer with a number from 1 to {}, or one \
+                 of {}",
+                ids.len(),
+                ids.join(", ")
+            );
+            return Err(invalid(message));
+        };
+        let mut extra = wishes(&thread.last.asked.request);
+        let field = match option.kind == DocumentKind::Playbook {
+            true => {
+                // It is chosen from words: it is shown before it changes anything.
+                extra.insert(CONFIRM.to_owned(), Value::Bool(true));
+                "playbook_id"
+            }
+            false => "skill_id",
+        };
+        extra.insert(field.to_owned(), json!(option.id));
+        self.next_request(caller, thread, message, extra, "")
+    }
+
+    /// The request that a reply to a task becomes; `said` is what is added to its text.
     pub(super) fn next_request(
         &self,
         caller: &Caller,
         thread: &Thread,
         message: &TaskMessage,
         mut extra: Map<String, Value>,
+        said: &str,
     ) -> Result<Asked, EngineError> {
         let before = &thread.last.asked.request;
         let origin = Origin {
@@ -195,7 +237,7 @@ impl Engine {
             reply: Some(message.text.clone()),
         };
         origin.write(&mut extra)?;
-        let input = format!("{}\n{}", before.input, message.text);
+        let input = format!("{}\n{said}", before.input);
         let input = Text::parse(input.trim_end())
             .map_err(|error| EngineError::internal("joining what was said", error))?;
         let mut metadata = before.metadata.clone().unwrap_or_default();

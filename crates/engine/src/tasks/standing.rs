@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::TaskState;
 use super::thread::{Attempt, Thread};
-use crate::requests::{Classified, analysis_run_id, runs_of};
+use crate::requests::{CLARIFICATION, Clarification, Classified, analysis_run_id, runs_of};
 use crate::{Engine, EngineError};
 
 /// A recorded answer.
@@ -69,6 +69,22 @@ pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
     }
 }
 
+/// The question that a request was answered with, where it was asked back: a reply may answer it.
+pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
+    match &attempt.answered {
+        Some(Answered::Response(response)) => {
+            let asked = response.metadata.as_ref()?.extra.get(CLARIFICATION)?;
+            serde_json::from_value(asked.clone()).ok()
+        }
+        Some(Answered::Failure(_)) | None => None,
+    }
+}
+
+/// Whether a reply gives a request what it lacks.
+pub(super) fn takes_reply(attempt: &Attempt) -> bool {
+    asks_for_parameters(attempt) || asked_back(attempt).is_some()
+}
+
 impl Engine {
     pub(super) async fn outline(&self, thread: &Thread) -> Result<Outline, EngineError> {
         let last = &thread.last;
@@ -86,7 +102,13 @@ impl Engine {
             }
             Some(Answered::Response(response)) => {
                 let extra = response.metadata.as_ref().map(|metadata| &metadata.extra);
-                let mut outline = Outline::new(TaskState::Completed, last.updated_at);
+                let state = match asked_back(last) {
+                    Some(_) if thread.replies < super::thread::MAX_REPLIES => {
+                        TaskState::InputRequired
+                    }
+                    Some(_) | None => TaskState::Completed,
+                };
+                let mut outline = Outline::new(state, last.updated_at);
                 outline.runs = run_ids(extra, "run_ids");
                 let status = extra.and_then(|extra| extra.get("status")?.as_str());
                 if let (Some(status), Some(run)) = (status, outline.runs.first()) {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Said;
-use super::standing::{Answered, asks_for_parameters};
+use super::standing::{Answered, takes_reply};
 use crate::requests::Asked;
 use crate::{Caller, Engine, EngineError};
 
@@ -169,7 +169,7 @@ impl Engine {
             replies: 0,
             last: first,
         };
-        while thread.replies < MAX_REPLIES && asks_for_parameters(&thread.last) {
+        while thread.replies < MAX_REPLIES && takes_reply(&thread.last) {
             let next = self.store().request(tenant, &thread.next_id()).await?;
             let Some(next) = next else { break };
             thread.last = Attempt::read(self.with_result(next).await, tenant)?;

@@ -224,7 +224,7 @@ fn meaning(path: &Path, line: usize, problem: String) -> ReadError {
 }
 
 /// Calls `take` with each record and its line number; blank lines are passed over.
-fn read_lines<T: DeserializeOwned>(
+pub(super) fn read_lines<T: DeserializeOwned>(
     path: &Path,
     mut take: impl FnMut(usize, T) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {

@@ -227,6 +227,52 @@ fn an_entry_without_vectors_is_found_by_its_words() {
     assert!(one.lexical > 0.0);
 }
 
+/// An entry with two unlike examples is as near to a query as its nearest example lets it be, and no further than one
+/// that has nothing but that example.
+#[test]
+fn an_entry_is_compared_with_its_nearest_example_too() {
+    let axis = |at: usize| {
+        let mut components = vec![0.0; DIMS];
+        components[at] = 1.0;
+        Vector::new(components).unwrap()
+    };
+    let exemplified = |id: &str, examples: &[usize]| {
+        let mut made = entry(id, "", 1);
+        made.text.examples = examples.iter().map(|at| format!("example {at}")).collect();
+        made.vectors = examples
+            .iter()
+            .map(|at| (VectorRole::Example, axis(*at)))
+            .collect();
+        made
+    };
+    let all = vec![
+        exemplified("both", &[0, 1]),
+        exemplified("one", &[0]),
+        exemplified("other", &[2]),
+    ];
+    let layers = Layers::new(vec![layer(Scope::Global, all)]);
+    let asked = RouteQuery::parse("zebra").unwrap();
+    let asked = asked.embedded(&model(), &[axis(0)]).unwrap();
+    let found = hits(&layers, &asked, Allowed::Everything);
+    let cosine = |id: &str| {
+        found
+            .iter()
+            .find(|hit| hit.id == id)
+            .and_then(|hit| hit.cosine)
+            .unwrap()
+    };
+    let centroid = 0.5_f32.sqrt();
+    let share = RouteSettings::default().fusion.example_share;
+    let expected = (1.0 - share) * centroid + share;
+    assert!(
+        (cosine("both") - expected).abs() < 1e-3,
+        "{}",
+        cosine("both")
+    );
+    assert!((cosine("one") - 1.0).abs() < 1e-3, "{}", cosine("one"));
+    assert!(cosine("other").abs() < 1e-3, "{}", cosine("other"));
+}
+
 /// B000-1: what the tenant has withdrawn is seen in no layer.
 #[test]
 fn b000_1_a_withdrawn_entry_hides_the_same_id_below() {

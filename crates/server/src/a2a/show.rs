@@ -238,6 +238,11 @@ fn words(event: &ProgressEvent) -> String {
         },
         ProgressEvent::SkillStarted { skill, .. } => format!("{skill} has started."),
         ProgressEvent::StepStarted { step, tool } => format!("{step}: calling {tool}."),
+        ProgressEvent::StepWaits {
+            step,
+            tool,
+            wait_ms,
+        } => format!("{step}: waiting {wait_ms} ms for the rate limit of {tool}."),
         ProgressEvent::StepEnded {
             step,
             outcome,

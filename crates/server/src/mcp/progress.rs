@@ -137,6 +137,11 @@ fn said(event: &ProgressEvent) -> String {
         }
         ProgressEvent::SkillStarted { skill, run_id } => format!("{skill} started as {run_id}"),
         ProgressEvent::StepStarted { step, tool } => format!("{step}: calling {tool}"),
+        ProgressEvent::StepWaits {
+            step,
+            tool,
+            wait_ms,
+        } => format!("{step}: waiting {wait_ms} ms for the rate limit of {tool}"),
         ProgressEvent::StepEnded {
             step,
             outcome,

@@ -16,11 +16,13 @@ use rmcp::model::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-pub(super) use forms::typed_values;
+pub(super) use forms::{Choice, Choosable, chosen, typed_values};
 pub(super) use waits::{Waits, waits_of};
 
 use super::call::Call;
-use forms::{APPROVE, CONFIRM, REASON, TYPED, approval, confirmation, explained, fields, plan_of};
+use forms::{
+    APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, explained, fields, plan_of,
+};
 
 /// What is said to the answer of a question that was another tool's.
 pub(super) fn foreign() -> EngineError {
@@ -63,6 +65,11 @@ pub(super) enum Question {
         skill: SkillId,
         missing: Vec<Parameter>,
     },
+    /// Which of several things is meant, before anything runs.
+    Choose {
+        question: String,
+        options: Vec<Choice>,
+    },
     /// Values for parameters of a run.
     Give { run: RunId, missing: Vec<Parameter> },
     /// Whether exactly this plan is to be carried out.
@@ -83,6 +90,7 @@ pub(super) enum Pending {
     Skill {
         skill: SkillId,
     },
+    Choose,
     Give {
         run: RunId,
     },
@@ -139,7 +147,7 @@ impl Question {
     /// Whether the caller may answer it through a client.
     pub(super) fn is_for(&self, caller: &Caller) -> bool {
         match self {
-            Self::Skill { .. } | Self::Give { .. } => true,
+            Self::Skill { .. } | Self::Choose { .. } | Self::Give { .. } => true,
             Self::Confirm { .. } => may_decide(caller),
             Self::Approve { approval } => may_decide(caller) && caller.may_agree(approval),
         }
@@ -151,6 +159,7 @@ impl Question {
             Self::Skill { skill, .. } => Pending::Skill {
                 skill: skill.clone(),
             },
+            Self::Choose { .. } => Pending::Choose,
             Self::Give { run, .. } => Pending::Give { run: run.clone() },
             Self::Confirm { run, digest, .. } => Pending::Confirm {
                 run: run.clone(),
@@ -168,6 +177,7 @@ impl Question {
     pub(super) fn form(&self) -> Result<ElicitRequestParams, EngineError> {
         let schema = match self {
             Self::Skill { missing, .. } | Self::Give { missing, .. } => fields(missing),
+            Self::Choose { options, .. } => choice(options),
             Self::Confirm { typed, .. } => confirmation(typed.as_ref()),
             Self::Approve { .. } => approval(),
         };
@@ -188,6 +198,7 @@ impl Question {
     fn message(&self) -> String {
         match self {
             Self::Skill { skill, .. } => format!("{skill} needs more to go on."),
+            Self::Choose { question, .. } => question.clone(),
             Self::Give { run, .. } => format!("{run} needs more to go on."),
             Self::Confirm { plan, digest, .. } => {
                 format!(
@@ -210,6 +221,7 @@ impl Pending {
     pub(super) fn key(&self) -> String {
         match self {
             Self::Skill { .. } | Self::Give { .. } => "parameters".to_owned(),
+            Self::Choose => CHOICE.to_owned(),
             Self::Confirm { digest, .. } => format!("confirm {digest}"),
             Self::Approve { approval, .. } => format!("approve {approval}"),
         }
@@ -218,7 +230,7 @@ impl Pending {
     /// The run that it is about; a question before there was one is another tool's.
     pub(super) fn run(&self) -> Result<&RunId, EngineError> {
         match self {
-            Self::Skill { .. } => Err(foreign()),
+            Self::Skill { .. } | Self::Choose => Err(foreign()),
             Self::Give { run } | Self::Confirm { run, .. } | Self::Approve { run, .. } => Ok(run),
         }
     }
@@ -241,7 +253,7 @@ impl Pending {
             must_decide(caller)?;
         }
         match self {
-            Self::Skill { .. } => Ok(Applied::Values(content)),
+            Self::Skill { .. } | Self::Choose => Ok(Applied::Values(content)),
             Self::Give { run } => {
                 let missing = engine.missing_parameters(caller, run).await?;
                 let given = typed_values(&missing, content);

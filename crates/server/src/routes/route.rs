@@ -15,7 +15,7 @@ use crate::state::AppState;
 pub(crate) struct RouteQuery {
     /// What to route.
     query: String,
-    /// `actions` (skills and playbooks, the default), `skills`, `playbooks` or `agents`.
+    /// `request` (what the intent of the query asks for, the default), `skills`, `playbooks` or `agents`.
     #[param(value_type = Option<String>)]
     purpose: Option<Purpose>,
     /// How many candidates, at least 1.
@@ -34,8 +34,9 @@ pub(crate) struct RouteQuery {
 /// Route a query without acting: the verdict, with candidates, scores, thresholds and reason, as it is or as
 /// it would be with other thresholds.
 ///
-/// `thresholds` decided; `in_force` are those that apply when none are tried. `dropped` was found and is below
-/// the floor.
+/// With the purpose `request` the intent is decided first: skills are ranked for a question, playbooks for a change,
+/// and lenses are looked at for a rule. `thresholds` decided; `in_force` are those that apply when none are tried.
+/// `dropped` was found and is below the floor.
 #[utoipa::path(get, path = "/v1/route", tag = "routing", operation_id = "route", params(RouteQuery),
     responses((status = 200, description = "The verdict", body = ref("#/components/schemas/verdict"))))]
 pub(crate) async fn route(
@@ -43,7 +44,7 @@ pub(crate) async fn route(
     By(caller): By,
     Asked(asked): Asked<RouteQuery>,
 ) -> Result<Json<VerdictShown>, ApiError> {
-    let purpose = asked.purpose.unwrap_or(Purpose::Actions);
+    let purpose = asked.purpose.unwrap_or(Purpose::Request);
     let top_k = asked.top_k.unwrap_or(state.engine.settings().candidates);
     let tried = TriedThresholds {
         floor: asked.floor,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, Rights};
-use charter_contract::ids::{KeyId, UserId};
+use charter_contract::ids::{KeyId, Label, UserId};
 use charter_contract::link_graph::SkillGrants;
 use charter_contract::text::ShortText;
 use charter_store::key::{KeyHash, KeyRecord, KeysKept, Revocation};
@@ -35,6 +35,7 @@ fn made(tenant_id: &str, n: u8, until: Option<i64>) -> Made<KeyRecord> {
             catalogue: CatalogueRole::Viewer,
             agent_skills: SkillGrants::try_from(vec!["net".to_owned()])?,
             scopes: AccessScopes::Only([AccessScope::RunsRead, AccessScope::AdminWrite].into()),
+            profile: Some(Label::parse("audit")?),
         },
         created_by: user()?,
         makers: [user()?, UserId::parse("root")?].into(),

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, eventually};
+use crate::intent::different_things;
 use crate::packages::QUESTION;
 use crate::playbooks::{KEYS, PLAYBOOK, purge};
 use crate::service::Service;
@@ -202,6 +203,42 @@ fn b000_18_a_task_asks_and_is_answered() {
         json!({&keys[2]: {"action": "accept", "content": {"approve": false}}}),
     ));
     assert_eq!(when(api, id, "completed"), shown);
+}
+
+/// A question that may mean different things names them to a client that cannot ask; one that can asks its user, and goes
+/// on with what was chosen.
+#[test]
+fn b000_20_a_question_that_may_mean_several_things_is_put_to_the_user() {
+    let server = Tenants::one();
+    server.api.register(&different_things());
+    let given = json!({"question": "count the tape drives"});
+    let told = tool(&server.api, &json!({}), "run", &given);
+    let waits = &told["structuredContent"]["waits_for"];
+    assert_eq!(waits["kind"], "choice", "{told:#}");
+    assert_eq!(
+        waits["hint"],
+        "call `run` again with skill_id `reliability.alpha` or skill_id `security.beta`"
+    );
+    let can = json!({"elicitation": {"form": {}}});
+    let asked = tool(&server.api, &can, "run", &given);
+    let form = &asked["inputRequests"]["choice"]["params"]["requestedSchema"];
+    let choices = &form["properties"]["choice"]["enum"];
+    assert_eq!(
+        choices,
+        &json!(["skill reliability.alpha", "skill security.beta"]),
+        "{asked:#}"
+    );
+    let params = json!({
+        "name": "run", "arguments": given, "requestState": asked["requestState"],
+        "inputResponses": {"choice": {"action": "accept", "content": {"choice": "skill security.beta"}}},
+    });
+    let done = result(&server.api.mcp(&can, "tools/call", Some("run"), params));
+    let content = &done["structuredContent"];
+    assert_eq!(content["status"], "completed", "{done:#}");
+    assert_eq!(
+        content["response"]["metadata"]["verdict"]["reason"],
+        "the request names `security.beta`"
+    );
 }
 
 /// Ruling 33: a client can answer without its user. Its answer is a decision only with a credential that names the

@@ -31,7 +31,11 @@ pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<P
         Document::DomainLens(lens) => lens_faults(lens, package),
         Document::Playbook(playbook) => {
             let size = too_large("/steps", graph::from_playbook(playbook));
-            script_faults(playbook).into_iter().chain(size).collect()
+            let filter = playbook.parameters_from_findings.as_ref();
+            let filter = filter.and_then(|filter| Filter::compile(filter.as_str()).err());
+            let filter = filter.map(|error| fault("/parameters_from_findings", "jq", error));
+            let scripts = script_faults(playbook).into_iter();
+            scripts.chain(size).chain(filter).collect()
         }
         // Cedar is checked against the tools in view, in `policies`.
         Document::Policy(_)

@@ -55,3 +55,40 @@ fn b000_23_a_skill_that_no_caller_reaches_is_warned_about() {
     let found = problems(&[("agents/a.yaml", AGENT)]);
     assert_eq!(found, Vec::<String>::new());
 }
+
+const PLAYBOOK: &str = "playbook_id: demo.mend\nname: Mend\ndomain: security\n\
+                        trigger_conditions: [thing_is_broken]\nmandatory_parameters:\n\
+                        \x20 - {name: region, type: string}\nsteps:\n\
+                        \x20 - {step_id: look, type: readonly, tool_id: demo.list, parameters: {region: \"${user.region}\"}}\n\
+                        safety: {safety_class: supervised}\n";
+
+/// B000-20: a trigger leads to a playbook that names it and says how findings fill its parameters.
+#[test]
+fn b000_20_a_trigger_that_leads_nowhere_is_warned_about() {
+    let triggering = SKILL.replace(
+        "filter: \".[]\"}",
+        "filter: \".[]\", triggers: [thing_is_broken]}",
+    );
+    let mapped = format!("{PLAYBOOK}parameters_from_findings: '{{region: .[0].fields.region}}'\n");
+    let warned = |changes: &[(&str, &str)]| {
+        let found = problems(changes);
+        assert!(found.len() <= 1, "{found:#?}");
+        found.first().map(|found| {
+            let (_, message) = found.split_once(' ').unwrap();
+            message.to_owned()
+        })
+    };
+    let skill = ("skills/find.yaml", triggering.as_str());
+    assert_eq!(
+        warned(&[skill]).as_deref(),
+        Some("no playbook has the trigger condition `thing_is_broken`: none is offered")
+    );
+    let unmapped = warned(&[skill, ("playbooks/mend.yaml", PLAYBOOK)]).unwrap();
+    assert!(
+        unmapped.ends_with("says how findings fill its parameters: none is offered"),
+        "{unmapped}"
+    );
+    assert_eq!(warned(&[skill, ("playbooks/mend.yaml", &mapped)]), None);
+    let broken = format!("{PLAYBOOK}parameters_from_findings: '.[ | x'\n");
+    assert!(warned(&[("playbooks/mend.yaml", &broken)]).is_some());
+}

@@ -4,12 +4,23 @@ use charter_contract::ids::Label;
 use charter_contract::json::{Profile, decode_text};
 use charter_contract::parameter::{Parameter, ParameterType};
 use charter_engine::{ParameterShown, RunShown};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 pub(super) const CONFIRM: &str = "confirm";
 pub(super) const TYPED: &str = "typed";
 pub(super) const APPROVE: &str = "approve";
 pub(super) const REASON: &str = "reason";
+pub(super) const CHOICE: &str = "choice";
+
+/// One of the things that may be meant, as the answer to a request lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(in crate::mcp) struct Choice {
+    /// `skill` or `playbook`.
+    pub(in crate::mcp) kind: String,
+    pub(in crate::mcp) id: String,
+    title: String,
+}
 
 fn object(value: Value) -> Map<String, Value> {
     match value {
@@ -69,6 +80,43 @@ pub(in crate::mcp) fn typed_values(
         (name, read.unwrap_or(value))
     });
     typed.collect()
+}
+
+/// A form has one field: what is meant, as its kind and its id.
+pub(super) fn choice(options: &[Choice]) -> Map<String, Value> {
+    let values = options
+        .iter()
+        .map(|option| format!("{} {}", option.kind, option.id));
+    let titles = options
+        .iter()
+        .map(|option| format!("{} ({})", option.title, option.kind));
+    let (values, titles): (Vec<String>, Vec<String>) = (values.collect(), titles.collect());
+    object(json!({
+        "type": "object",
+        "properties": {CHOICE: {
+            "type": "string", "title": "Which one", "description": "What is meant",
+            "enum": values, "enumNames": titles,
+        }},
+        "required": [CHOICE],
+    }))
+}
+
+/// What a request may be meant for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mcp) enum Choosable {
+    Skill,
+    Playbook,
+}
+
+/// What was chosen in a form: its kind, and its id.
+pub(in crate::mcp) fn chosen(content: &Map<String, Value>) -> Option<(Choosable, &str)> {
+    let (kind, id) = content.get(CHOICE)?.as_str()?.split_once(' ')?;
+    let kind = match kind {
+        "skill" => Choosable::Skill,
+        "playbook" => Choosable::Playbook,
+        _ => return None,
+    };
+    Some((kind, id))
 }
 
 pub(super) fn confirmation(typed: Option<&Label>) -> Map<String, Value> {

@@ -12,7 +12,7 @@ use super::Question;
 /// What somebody has to say, for a client that cannot ask.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(in crate::mcp) struct Waits {
-    /// `parameters`, `confirmation`, `approval` or `resume`.
+    /// `parameters`, `choice`, `confirmation`, `approval` or `resume`.
     pub(in crate::mcp) kind: String,
     /// The run that waits; absent where nothing was started.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,6 +65,14 @@ impl Question {
                     format!("call `run` again with skill_id `{skill}` and these parameters"),
                 )
             },
+            Self::Choose { options, .. } => {
+                let ids: Vec<String> = options
+                    .iter()
+                    .map(|option| format!("{}_id `{}`", option.kind, option.id))
+                    .collect();
+                let hint = format!("call `run` again with {}", ids.join(" or "));
+                waits("choice", None, hint)
+            }
             Self::Give { run, missing } => Waits {
                 parameters: missing.iter().map(Wanted::of).collect(),
                 ..waits(

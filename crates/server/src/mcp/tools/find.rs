@@ -57,7 +57,7 @@ pub(in crate::mcp) struct Input {
 pub(in crate::mcp) struct Output {
     /// Best first within a kind, or by id.
     entries: Vec<Found>,
-    /// How sure the search of skills and playbooks is: `narrow` (the first one fits), `broad` (several may)
+    /// How sure the search of skills and playbooks is: `narrow` (the first one of a kind fits), `broad` (several may)
     /// or `miss` (none does).
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
@@ -132,20 +132,27 @@ async fn search(
         verdict: None,
         next: None,
     };
-    let purpose = match kind {
-        None => Some(Purpose::Actions),
-        Some(Kind::Skill) => Some(Purpose::Skills),
-        Some(Kind::Playbook) => Some(Purpose::Playbooks),
-        Some(Kind::Tool | Kind::AgentSkill | Kind::MissionType) => None,
+    let purposes: &[Purpose] = match kind {
+        None => &[Purpose::Skills, Purpose::Playbooks],
+        Some(Kind::Skill) => &[Purpose::Skills],
+        Some(Kind::Playbook) => &[Purpose::Playbooks],
+        Some(Kind::Tool | Kind::AgentSkill | Kind::MissionType) => &[],
     };
-    if let Some(purpose) = purpose {
-        let routed = engine.route(&call.caller, purpose, query, limit).await?;
+    let mut verdicts = Vec::new();
+    for purpose in purposes {
+        let routed = engine.route(&call.caller, *purpose, query, limit).await?;
         let found = routed.candidates.iter();
         output
             .entries
             .extend(found.filter_map(|candidate| routed_to(call, candidate)));
-        output.verdict = Some(routed.kind_name().to_owned());
+        verdicts.push(routed.kind_name());
     }
+    // The surest of them.
+    let surest = ["narrow", "broad", "miss"];
+    output.verdict = surest
+        .into_iter()
+        .find(|kind| verdicts.contains(kind))
+        .map(str::to_owned);
     if matches!(kind, None | Some(Kind::Tool)) {
         let tools = engine.find_tools(&call.caller, query, limit).await?;
         output.entries.extend(tools.iter().map(|found| Found {

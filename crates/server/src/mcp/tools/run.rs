@@ -1,6 +1,7 @@
 //! `run`: a question, a skill or a playbook; the same as `POST /v1/requests`.
 
 use charter_contract::agentic::request::AgentRequest;
+use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId};
 use charter_contract::validate::{Contract, read_value};
@@ -12,7 +13,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::mcp::call::Call;
-use crate::mcp::question::{Applied, Pending, Question, typed_values};
+use crate::mcp::question::{Applied, Choice, Choosable, Pending, Question, chosen, typed_values};
 use crate::mcp::settle::Asked;
 use crate::mcp::table::{McpTool, Reply, arguments_of};
 use crate::mcp::work::{Subject, Work};
@@ -43,6 +44,9 @@ pub(in crate::mcp) struct Input {
     use_memory: bool,
     /// The session that this continues.
     session_id: Option<String>,
+    /// A change waits to be confirmed, whatever its document permits.
+    #[serde(default)]
+    confirm: bool,
 }
 
 impl McpTool for Run {
@@ -66,6 +70,10 @@ impl McpTool for Run {
                     Applied::Values(values) => input.take(call, &skill, values),
                     Applied::Acted | Applied::Declined => return Err(declined(&skill)),
                 },
+                Pending::Choose => match applied {
+                    Applied::Values(content) => input.choose(&content),
+                    Applied::Acted | Applied::Declined => return Err(undecided()),
+                },
                 Pending::Give { run }
                 | Pending::Confirm { run, .. }
                 | Pending::Approve { run, .. } => {
@@ -79,6 +87,14 @@ impl McpTool for Run {
         for _ in 0..MAX_ROUNDS {
             match start(call, &input).await? {
                 Started::Goes(subject) => return subject.settle(call).await,
+                Started::Asks(subject, question) => match call.ask(&question).await? {
+                    Asked::Applied(Applied::Values(content)) => input.choose(&content),
+                    Asked::Applied(Applied::Acted | Applied::Declined) | Asked::Nobody => {
+                        let settled = subject.settle(call).await?;
+                        return Ok(with_waits(settled, &question));
+                    }
+                    Asked::Later(asks) => return Ok(Reply::Asks(asks)),
+                },
                 Started::Lacks(question) => {
                     let Question::Skill { skill, missing } = &question else {
                         return Err(EngineError::internal(
@@ -112,6 +128,8 @@ enum Started {
     Goes(Subject),
     /// Nothing runs before these are known.
     Lacks(Question),
+    /// It was answered with a question.
+    Asks(Subject, Question),
 }
 
 async fn start(call: &Call, input: &Input) -> Result<Started, EngineError> {
@@ -124,7 +142,11 @@ async fn start(call: &Call, input: &Input) -> Result<Started, EngineError> {
     });
     match answering.await {
         // Either the recorded answer is read, or where it stands.
-        Ok(Ok(_)) | Err(_) => Ok(Started::Goes(Subject::Request(id))),
+        Ok(Ok(answer)) => Ok(match asked_back(&answer) {
+            Some(question) => Started::Asks(Subject::Request(id), question),
+            None => Started::Goes(Subject::Request(id)),
+        }),
+        Err(_) => Ok(Started::Goes(Subject::Request(id))),
         Ok(Err(error)) => match error.code {
             ErrorCode::ApprovalRequired => Ok(Started::Goes(Subject::Request(id))),
             ErrorCode::MissingParameters => {
@@ -176,6 +198,34 @@ async fn lacks(
     }))
 }
 
+/// The question that a request was answered with, where several different things fit it.
+fn asked_back(answer: &AgentResponse) -> Option<Question> {
+    #[derive(Deserialize)]
+    struct Clarification {
+        question: String,
+        options: Vec<Choice>,
+    }
+    let asked = answer.metadata.as_ref()?.extra.get("clarification")?;
+    let Clarification { question, options } = Clarification::deserialize(asked).ok()?;
+    Some(Question::Choose { question, options })
+}
+
+/// An answer with what has to be said to go on.
+fn with_waits(settled: Reply<Work>, question: &Question) -> Reply<Work> {
+    match settled {
+        Reply::Done(work) => Reply::Done(Work {
+            waits_for: Some(question.waits()),
+            ..work
+        }),
+        other => other,
+    }
+}
+
+fn undecided() -> EngineError {
+    let message = "the request may mean several things, and nobody said which";
+    EngineError::new(ErrorCode::MissingParameters, message)
+}
+
 fn lacking(question: &Question) -> Work {
     Work {
         status: "awaiting_parameters".to_owned(),
@@ -192,6 +242,19 @@ fn declined(skill: &SkillId) -> EngineError {
 }
 
 impl Input {
+    /// Goes on with what was chosen among several things: its kind stands before its id. A change that is chosen so is shown
+    /// before it begins.
+    fn choose(&mut self, content: &Map<String, Value>) {
+        match chosen(content) {
+            Some((Choosable::Skill, id)) => self.skill_id = Some(id.to_owned()),
+            Some((Choosable::Playbook, id)) => {
+                self.playbook_id = Some(id.to_owned());
+                self.confirm = true;
+            }
+            None => {}
+        }
+    }
+
     /// Goes on with one skill and more values.
     fn take(&mut self, call: &Call, skill: &SkillId, values: Map<String, Value>) {
         let declared = call.engine().skill_parameters(&call.caller, skill);
@@ -219,6 +282,7 @@ impl Input {
             ("playbook_id", self.playbook_id.as_ref().map(|id| json!(id))),
             ("dry_run", self.dry_run.then_some(Value::Bool(true))),
             ("use_memory", self.use_memory.then_some(Value::Bool(true))),
+            ("confirm", self.confirm.then_some(Value::Bool(true))),
         ];
         let wishes = wishes
             .into_iter()

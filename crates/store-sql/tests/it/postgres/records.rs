@@ -97,6 +97,7 @@ pub(crate) fn key(tenant_id: &str, n: u8, until: Option<u8>) -> Made<KeyRecord> 
             catalogue: CatalogueRole::Viewer,
             agent_skills: SkillGrants::try_from(vec!["net".to_owned()])?,
             scopes: AccessScopes::Only([AccessScope::RunsRead].into()),
+            profile: None,
         },
         created_by: user()?,
         makers: [user()?].into(),

@@ -1,0 +1,232 @@
+//! B000-20: what a sentence asks for decides what is done for it.
+
+use serde_json::{Value, json};
+
+use crate::home::{Api, Home, ids, request};
+use crate::lenses::lens;
+use crate::packages::{Package, QUESTION, SKILL, SKILL_FILE, backups, skill};
+use crate::playbooks::{PLAYBOOK, purge, shared};
+use crate::service::Service;
+use crate::shared::Tenants;
+
+const PLAYBOOK_FILE: &str = "playbooks/purge.yaml";
+
+/// The playbook in the class of which nobody has to approve a call.
+fn automated(service: &Service) -> Package {
+    purge(service).edit(
+        PLAYBOOK_FILE,
+        "safety_class: supervised",
+        "safety_class: automated",
+    )
+}
+
+/// Two skills of different domains that the same words fit.
+pub(crate) fn different_things() -> Package {
+    let ids = ["reliability.alpha", "security.beta"];
+    ids.iter().fold(backups(), |package, id| {
+        let file = format!("skills/{id}.yaml");
+        package.with(&file, &skill(id, "count the tape drives"))
+    })
+}
+
+fn runs(api: &Api) -> Vec<String> {
+    ids(&api.get("/v1/runs").expect(200)["entries"], "run_id")
+}
+
+/// What is forbidden, asked about, joked about or written in a language that is not understood begins nothing, though one
+/// playbook is all there is.
+#[test]
+fn b000_20_only_an_order_begins_a_change() {
+    let server = Tenants::one();
+    let service = Service::start();
+    server.api.register(&automated(&service));
+    for text in [
+        "do not purge the vault for good",
+        "tell me a joke about the vault",
+        "what does it mean to purge the vault for good?",
+        "bitte den Tresor endgültig leeren",
+        "purge the vault for good if it is full",
+        "purge the vault for good next week",
+    ] {
+        let answer = server.api.ask(&request(text));
+        assert_ne!(answer.body["metadata"]["flow"], "skill", "{text}");
+        assert_eq!(answer.body["metadata"]["run_ids"], Value::Null, "{text}");
+    }
+    assert_eq!(runs(&server.api), [""; 0]);
+    assert!(!service.was_called());
+}
+
+/// A change that is put off or depends on something is offered with its values.
+#[test]
+fn b000_20_a_doubtful_change_is_offered() {
+    let (server, service) = shared();
+    let mut asked = request("purge the vault for good next week");
+    asked["metadata"] = json!({"parameters": {"vault": "main"}});
+    let answer = server.key("uma").ask(&asked).expect(200);
+    let offers = &answer["metadata"]["offers"];
+    assert_eq!(
+        offers,
+        &json!([{"playbook_id": PLAYBOOK, "title": "Purge a vault", "parameters": {"vault": "main"}, "missing": []}])
+    );
+    let content = answer["content"].as_str().unwrap();
+    assert!(
+        content.starts_with("Nothing was begun: it is to happen later."),
+        "{content}"
+    );
+    assert!(
+        content.ends_with(&format!(
+            "To do this: Purge a vault. charter playbook run {PLAYBOOK} -p vault=main"
+        )),
+        "{content}"
+    );
+    assert!(!service.was_called());
+}
+
+/// What was chosen from words is shown first, whatever the class of its document.
+#[test]
+fn b000_20_an_automated_playbook_chosen_from_words_waits_to_be_confirmed() {
+    let server = Tenants::one();
+    let service = Service::start();
+    server.api.register(&automated(&service));
+    let mut asked = request("purge the vault for good");
+    asked["metadata"] = json!({"parameters": {"vault": "main"}});
+    let answer = server.api.ask(&asked).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(metadata["status"], "awaiting_confirmation", "{answer:#}");
+    assert_eq!(metadata["verdict"]["intent"], "change");
+    assert!(!service.was_called());
+}
+
+/// Small talk is answered with what can be asked; no agent is searched and nothing is made.
+#[test]
+fn b000_20_what_asks_for_nothing_is_told_what_can_be_asked() {
+    let server = Tenants::one();
+    server.api.register(&backups());
+    let answer = server.api.ask(&request("thanks a lot!")).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(metadata["verdict"]["intent"], "none");
+    assert_eq!(metadata["verdict"]["candidates"], json!([]));
+    let content = answer["content"].as_str().unwrap();
+    assert!(
+        content.contains("You can ask:\n") && content.contains("- Find stale backups"),
+        "{content}"
+    );
+}
+
+/// Findings lead to a playbook where their rule names one of its trigger conditions, and to no other.
+#[test]
+fn b000_20_findings_offer_the_playbook_that_their_rule_names() {
+    let server = Tenants::one();
+    let service = Service::start();
+    let named = purge(&service)
+        .edit(
+            SKILL_FILE,
+            "      from: step_1\n",
+            "      from: step_1\n      triggers: [backups_are_stale]\n",
+        )
+        .edit(
+            PLAYBOOK_FILE,
+            "trigger_conditions: [purge the vault for good]\n",
+            "trigger_conditions: [purge the vault for good, backups_are_stale]\n\
+             parameters_from_findings: '{vault: .[0].resource_id}'\n",
+        );
+    server.api.register(&purge(&service));
+    let unnamed = server.api.ask(&request(QUESTION)).expect(200);
+    assert_eq!(unnamed["metadata"]["offers"], Value::Null);
+    server.api.register(&named.version("1.0.0", "1.0.1"));
+    let answer = server.api.ask(&request(QUESTION)).expect(200);
+    assert_eq!(
+        answer["metadata"]["offers"],
+        json!([{
+            "playbook_id": PLAYBOOK, "title": "Purge a vault", "parameters": {"vault": "b-1"}, "missing": [],
+            "for_findings_of": [SKILL],
+        }])
+    );
+    assert!(!service.was_called());
+}
+
+/// A question for a rule is answered by a lens with its source, without any flag, where the caller has the tier for it.
+#[test]
+fn b000_20_a_rule_is_looked_up_in_lenses() {
+    let server = Tenants::one();
+    let library = backups()
+        .with(
+            "lenses/handbook.yaml",
+            &lens("security.handbook", "file", "sources/handbook.md"),
+        )
+        .with(
+            "sources/handbook.md",
+            "# Locks\n\nEvery lock of the north gate is changed in spring.\n",
+        );
+    server.api.register(&library);
+    let asked = request("What is the rule for the locks of the north gate?");
+    let answer = server.api.ask(&asked).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(
+        (&metadata["flow"], &metadata["verdict"]["intent"]),
+        (&json!("rag_search"), &json!("knowledge")),
+        "{answer:#}"
+    );
+    assert_eq!(metadata["passages"][0]["lens_id"], "security.handbook");
+    let content = answer["content"].as_str().unwrap();
+    assert!(
+        content.contains("Every lock of the north gate is changed in spring."),
+        "{content}"
+    );
+}
+
+/// Where different things fit, one question is asked back, and the next turn of the session answers it.
+#[test]
+fn b000_20_a_question_is_asked_back_and_answered_in_the_session() {
+    let server = Tenants::one();
+    server.api.register(&different_things());
+    let session = server.api.post("/v1/sessions", &json!({})).expect(201)["session_id"].clone();
+    let ask = |text: &str| {
+        let mut asked = request(text);
+        asked["session_id"] = session.clone();
+        server.api.ask(&asked).expect(200)["metadata"].clone()
+    };
+    let asked = ask("count the tape drives");
+    let options = &asked["clarification"]["options"];
+    assert_eq!(ids(options, "id"), ["reliability.alpha", "security.beta"]);
+    assert_eq!(asked["run_ids"], Value::Null);
+    let answered = ask("the second one");
+    assert_eq!(answered["flow"], "skill", "{answered:#}");
+    assert_eq!(answered["run_ids"].as_array().map(Vec::len), Some(1));
+    assert!(
+        answered["verdict"]["reason"]
+            .as_str()
+            .unwrap()
+            .ends_with("`security.beta`"),
+        "{answered:#}"
+    );
+}
+
+/// The command measures labelled sentences over what is registered.
+#[test]
+fn b000_20_labelled_sentences_are_measured() {
+    let home = Home::new();
+    let folder = home.path("package");
+    let registered = home.run(&["package", "register", &backups().write(&folder)]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+    let file = home.path("sentences.jsonl");
+    let lines = [
+        json!({"text": QUESTION, "intent": "read", "relevant": [SKILL], "tags": ["plain"]}),
+        json!({"text": "thanks a lot!", "intent": "none", "tags": ["chitchat"]}),
+    ];
+    let lines = lines.map(|line| line.to_string()).join("\n");
+    std::fs::write(&file, lines).unwrap();
+    let measured = home.run(&[
+        "route",
+        "eval",
+        "--intent",
+        file.to_str().unwrap(),
+        "--output",
+        "json",
+    ]);
+    let report = measured.json(0);
+    assert_eq!(report["english"]["sentences"], 2);
+    assert_eq!(report["english"]["intent_right"], 2, "{report:#}");
+    assert_eq!(report["english"]["first_right"], 1, "{report:#}");
+    assert_eq!(report["missed"], json!([]), "{report:#}");
+}

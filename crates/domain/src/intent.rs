@@ -1,0 +1,227 @@
+//! What a text asks for, by its form: to read the state of things, to change something, to know a rule, or nothing
+//! that is looked after here (B000-20).
+//!
+//! A sentence is read, not matched: its clauses are told apart, each clause's speech act is taken from its mood, and
+//! what is negated, supposed, put off, reported or quoted orders nothing. [`read()`] looks at the text alone;
+//! [`settle`] adds how well documents fit, where the form leaves a doubt. Both are bounded and know no catalogue.
+
+mod act;
+mod clause;
+mod everyday;
+mod language;
+mod order;
+mod quoted;
+mod reading;
+mod remark;
+mod settle;
+mod subject;
+mod token;
+mod topic;
+mod words;
+
+pub use charter_contract::intent::Intent;
+pub use everyday::EVERYDAY_TOPICS;
+pub use language::{Language, languages};
+pub use remark::Remark;
+pub use settle::{Decision, Evidence, Fit, Look, Settled, Source, cited_from, settle};
+
+use act::acts;
+use clause::clauses;
+use reading::Said;
+use token::{Token, TokenKind};
+
+/// Bytes of a text that are read, half of them from its end: a request stands before or after what is pasted.
+const MAX_READ: usize = charter_contract::bounds::INTENT_BYTES;
+
+/// How sure the form is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// The form leaves no doubt.
+    Certain,
+    /// It says so rather than otherwise.
+    Likely,
+    /// It leaves open which of two it is.
+    Open(Intent),
+}
+
+/// What a text that asks for a change asks to be done now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// The change.
+    Now,
+    /// A trial of it that changes nothing.
+    DryRun,
+    /// Nothing: it may be offered.
+    Offer(Doubt),
+}
+
+/// Why a change is not started although one is spoken of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// It is to happen later.
+    Later,
+    /// It depends on a condition.
+    Condition,
+    /// It is a suggestion, a wish or a need rather than an order.
+    Indirect,
+    /// It is reported as the request of another person.
+    Reported,
+    /// The verb is not known, or may be a noun.
+    Verb,
+    /// What is to be changed was said before, not here.
+    Object,
+    /// It was translated.
+    Translated,
+    /// A model reads it as a change, and the form does not say so.
+    Model,
+}
+
+impl Doubt {
+    /// Why, for people.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Later => "it is to happen later",
+            Self::Condition => "it depends on a condition",
+            Self::Indirect => "it is a wish or a suggestion rather than an order",
+            Self::Reported => "it reports what another person asked for",
+            Self::Verb => "its verb may mean something else",
+            Self::Object => "it does not name what is to be changed",
+            Self::Translated => "it was translated",
+            Self::Model => "a model reads it so, and its form leaves it open",
+        }
+    }
+}
+
+/// What the form of a text says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// The intent.
+    pub intent: Intent,
+    /// How sure that is.
+    pub certainty: Certainty,
+    /// What may be started, where the intent is a change.
+    pub start: Start,
+    /// Why it asks for nothing, where it does.
+    pub remark: Option<Remark>,
+    /// The language that it is written in.
+    pub language: Language,
+    /// The verbs of change that it orders, in their base forms.
+    pub verbs: Vec<String>,
+    /// Whether it asks how to carry out a change.
+    pub asks_how: bool,
+    /// How many things it asks for: questions, and orders to look at something.
+    pub parts: usize,
+    /// The words that say what it is about, for a search: without greetings, politeness and what is only mentioned.
+    pub subject: String,
+    /// Why, for people.
+    pub reasons: Vec<String>,
+}
+
+impl Reading {
+    fn of_remark(remark: Remark, text: &str) -> Self {
+        Reading {
+            intent: Intent::None,
+            certainty: Certainty::Certain,
+            start: Start::Offer(Doubt::Object),
+            remark: Some(remark),
+            language: Language::English,
+            verbs: Vec::new(),
+            asks_how: false,
+            parts: 0,
+            subject: text.trim().to_owned(),
+            reasons: vec![remark.reason().to_owned()],
+        }
+    }
+
+    /// The same, where the caller has said which intent it is. What the form puts off, supposes or forbids is not
+    /// started for all that.
+    #[must_use]
+    pub fn overruled(self, intent: Intent) -> Self {
+        let start = match (intent, self.intent, self.remark) {
+            (Intent::Change, Intent::Change, _) => self.start,
+            (Intent::Change, Intent::Read | Intent::Knowledge | Intent::None, None) => Start::Now,
+            (Intent::Change | Intent::Read | Intent::Knowledge | Intent::None, _, _) => {
+                Start::Offer(Doubt::Object)
+            }
+        };
+        Self {
+            intent,
+            start,
+            certainty: Certainty::Certain,
+            remark: None,
+            reasons: vec!["the request says so itself".to_owned()],
+            ..self
+        }
+    }
+}
+
+/// Reads a text.
+#[must_use]
+pub fn read(text: &str) -> Reading {
+    let text = bounded(text);
+    let text = text.as_str();
+    let foreign = quoted::foreign(text);
+    let own = quoted::blanked(text, &foreign);
+    let all = token::tokens(&own);
+    if let language @ Language::Other(name) = language::language(&own, &all) {
+        return Reading {
+            language,
+            reasons: vec![format!("it is written in {name}")],
+            ..Reading::of_remark(Remark::Statement, text)
+        };
+    }
+    if let Some(remark) = remark::remark(text, &all) {
+        return Reading::of_remark(remark, text);
+    }
+    if names_nothing(&all) {
+        return Reading::of_remark(Remark::FollowUp, text);
+    }
+    let clauses = clauses(&all);
+    let acts = acts(&all, &clauses);
+    let said = Said {
+        text,
+        all: &all,
+        clauses: &clauses,
+        acts: &acts,
+        foreign: &foreign,
+    };
+    let mut reading = said.reading();
+    reading.parts = said.parts();
+    reading.subject = subject::subject(&said, reading.intent);
+    reading
+}
+
+/// Whether a text has identifiers and no word of content: "and in eu-west-1?"
+fn names_nothing(all: &[Token]) -> bool {
+    let said = || {
+        all.iter()
+            .filter(|token| !matches!(token.kind, TokenKind::Mark(_)))
+    };
+    let empty = |token: &Token| {
+        token.is_specific() || token.is_any(words::EMPTY_WORDS) || token.is_any(words::OPENERS)
+    };
+    said().any(Token::is_specific)
+        && said().any(|token| token.kind == TokenKind::Word)
+        && said().all(empty)
+}
+
+/// The beginning and the end of a long text.
+fn bounded(text: &str) -> String {
+    if text.len() <= MAX_READ {
+        return text.to_owned();
+    }
+    let half = MAX_READ / 2;
+    let first = (0..=half)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0);
+    let from = text.len() - half;
+    let last = (from..text.len())
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(text.len());
+    format!("{}\n{}", &text[..first], &text[last..])
+}
+
+#[cfg(test)]
+mod tests;

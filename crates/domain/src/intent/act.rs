@@ -1,0 +1,431 @@
+//! The speech act of a clause: an interrogative asks, an imperative or a request orders, a declarative states
+//! (Searle's directives and assertives, by the mood of the clause).
+//!
+//! Looks at one clause. What the acts of a text come to together is decided elsewhere.
+
+use super::clause::Clause;
+use super::order::{self, Order, OrderForm};
+use super::token::{Token, TokenKind};
+use super::words::{
+    AUXILIARIES, CONDITIONS, DETERMINERS, OPENERS, PREPOSITIONS, PRONOUNS, QUESTION_WORDS,
+    REPORTING_VERBS, SUBJECTS, inflected_change, verb_class,
+};
+
+/// What a clause does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Act {
+    /// It asks.
+    Question,
+    /// It orders, or forbids.
+    Order(Order),
+    /// It tells that somebody else ordered something.
+    Reported(Option<Order>),
+    /// It takes an order up that was told of or quoted: "please do".
+    Endorsement,
+    /// It states.
+    Statement,
+    /// It says under which condition, or when, something holds.
+    Condition,
+    /// A supposition: what follows has not happened and is not asked for.
+    Supposition,
+    /// The writer thinks about doing something.
+    Pondered,
+    /// A noun phrase or a part of the clause before.
+    Fragment,
+}
+
+/// Words of time that may stand before an imperative.
+#[rustfmt::skip]
+const TIMES: [&str; 15] = [
+    "tomorrow", "tonight", "today", "later", "monday", "tuesday", "wednesday", "thursday", "friday",
+    "saturday", "sunday", "week", "month", "morning", "afterwards",
+];
+
+/// Phrases before a verb that leave what it orders as it is.
+#[rustfmt::skip]
+const BEFORE_VERB: [&[&str]; 19] = [
+    &["go", "ahead", "and"], &["go", "and"], &["please", "help", "me", "to"], &["help", "me", "to"],
+    &["help", "us", "to"], &["help", "me"], &["help", "us"], &["help"], &["time", "to"],
+    &["it", "is", "time", "to"], &["try", "to"], &["try", "and"], &["make", "sure", "to"],
+    &["make", "sure", "you"], &["be", "sure", "to"], &["remember", "to"], &["feel", "free", "to"],
+    &["do", "not", "forget", "to"], &["do", "please"],
+];
+
+/// Phrases that take up an order.
+const ENDORSEMENTS: [&[&str]; 10] = [
+    &["please", "do"],
+    &["please", "do", "so"],
+    &["please", "do", "that"],
+    &["please", "do", "it"],
+    &["do", "it"],
+    &["do", "so"],
+    &["do", "that"],
+    &["go", "ahead"],
+    &["make", "it", "so"],
+    &["please", "proceed"],
+];
+
+/// Phrases that suppose.
+#[rustfmt::skip]
+const SUPPOSITIONS: [&[&str]; 12] = [
+    &["suppose"], &["supposing"], &["assume"], &["assuming"], &["imagine"], &["pretend"], &["what", "if"],
+    &["hypothetically"], &["in", "theory"], &["say", "i"], &["say", "we"], &["let", "us", "say"],
+];
+
+/// The acts of all clauses. A question mark makes a question of a clause that would be none only where no other clause of
+/// its sentence asks by its form.
+pub(super) fn acts(tokens: &[Token], clauses: &[Clause]) -> Vec<Act> {
+    let plain = |clause: &Clause| {
+        act(
+            tokens,
+            &Clause {
+                asks: false,
+                ..clause.clone()
+            },
+        )
+    };
+    let by_form: Vec<Act> = clauses.iter().map(plain).collect();
+    let asks_by_form = |sentence: usize| {
+        let own = clauses
+            .iter()
+            .zip(&by_form)
+            .filter(|(clause, _)| clause.sentence == sentence);
+        own.filter(|(_, act)| matches!(act, Act::Question)).count() > 0
+    };
+    let one = |(clause, act): (&Clause, &Act)| match clause.asks && !asks_by_form(clause.sentence) {
+        true => self::act(tokens, clause),
+        false => act.clone(),
+    };
+    clauses.iter().zip(&by_form).map(one).collect()
+}
+
+/// The act of a clause.
+fn act(tokens: &[Token], clause: &Clause) -> Act {
+    let all = &tokens[clause.tokens.clone()];
+    let opened = opened(all);
+    let words = &all[opened..];
+    if ENDORSEMENTS
+        .iter()
+        .any(|phrase| is_just(all, phrase) || is_just(words, phrase))
+    {
+        return Act::Endorsement;
+    }
+    let Some(first) = words.first() else {
+        return Act::Fragment;
+    };
+    if SUPPOSITIONS.iter().any(|phrase| begins(words, phrase)) {
+        return Act::Supposition;
+    }
+    if is_condition(words, clause.asks) {
+        return Act::Condition;
+    }
+    // "please" before a verb marks an imperative wherever it stands.
+    if let Some(order) = after_please(all) {
+        return Act::Order(order);
+    }
+    let after_preposition = first.is_any(PREPOSITIONS)
+        && words
+            .get(1)
+            .is_some_and(|second| second.is_any(QUESTION_WORDS));
+    if first.is_any(QUESTION_WORDS) || after_preposition {
+        return order::suggested(words).map_or(Act::Question, Act::Order);
+    }
+    if let Some(order) = order::forbidden(words) {
+        return Act::Order(order);
+    }
+    if first.is_any(AUXILIARIES) && !is_light_do(words) {
+        return order::requested(words).map_or(Act::Question, Act::Order);
+    }
+    if let Some(act) = stated(words, clause.asks) {
+        return act;
+    }
+    if let Some(order) = order::imperative(words, clause.asks) {
+        return Act::Order(order);
+    }
+    if let Some(order) = order::needed(words).or_else(|| order::verbless(words)) {
+        return Act::Order(order);
+    }
+    if clause.asks {
+        return Act::Question;
+    }
+    if has_finite_verb(words) {
+        Act::Statement
+    } else {
+        Act::Fragment
+    }
+}
+
+/// How many tokens open a clause without changing what it does: interjections, times, "go ahead and".
+fn opened(words: &[Token]) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &words[at..];
+        let phrase = BEFORE_VERB.iter().find(|phrase| begins(rest, phrase));
+        match (phrase, rest.first()) {
+            (Some(phrase), _) if rest.len() > phrase.len() => at += phrase.len(),
+            (None, Some(first)) if first.is_any(OPENERS) || first.is_any(&TIMES) => at += 1,
+            (None, Some(first)) if first.is("in") && rest.len() > 3 && is_period(&rest[2]) => {
+                at += 3
+            }
+            (Some(_), _) | (None, _) => return at,
+        }
+    }
+}
+
+fn is_period(token: &Token) -> bool {
+    const PERIODS: [&str; 10] = [
+        "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months",
+    ];
+    token.is_any(&PERIODS)
+}
+
+/// Whether a clause begins with a phrase.
+pub(super) fn begins(words: &[Token], phrase: &[&str]) -> bool {
+    words.len() >= phrase.len() && words.iter().zip(phrase).all(|(token, word)| token.is(word))
+}
+
+fn is_just(words: &[Token], phrase: &[&str]) -> bool {
+    words.len() == phrase.len() && begins(words, phrase)
+}
+
+/// "do a check", "have a look": a light verb, not an auxiliary.
+fn is_light_do(words: &[Token]) -> bool {
+    let second = words.get(1);
+    words
+        .first()
+        .is_some_and(|first| first.is_any(&["do", "have"]))
+        && second
+            .is_some_and(|second| second.is_any(&["a", "an", "the", "another", "that", "it", "so"]))
+        && !words.get(2).is_some_and(|third| third.is_any(SUBJECTS))
+        && !words.iter().skip(2).any(|token| {
+            verb_class(&token.word).is_some()
+                && !token.is_any(&[
+                    "run", "look", "check", "scan", "review", "audit", "test", "count", "search",
+                    "refund", "lock",
+                ])
+        })
+}
+
+/// A subordinate clause of condition or time. A question that begins with "when" and an auxiliary is none.
+fn is_condition(words: &[Token], asks: bool) -> bool {
+    let Some(first) = words.first() else {
+        return false;
+    };
+    let second_is_auxiliary = words
+        .get(1)
+        .is_some_and(|second| second.is_any(AUXILIARIES));
+    if first.is_any(CONDITIONS)
+        || begins(words, &["as", "soon", "as"])
+        || begins(words, &["in", "case"])
+    {
+        return true;
+    }
+    let in_time = first.is_any(&["when", "after", "before", "while", "since"]);
+    in_time && !second_is_auxiliary && (!asks || !first.is("when"))
+}
+
+fn after_please(words: &[Token]) -> Option<Order> {
+    let mut places = words
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| token.is_any(&["please", "kindly"]));
+    places.find_map(|(at, _)| {
+        let rest = &words[at + 1..];
+        let rest = &rest[opened(rest)..];
+        let first = rest.first()?;
+        if let Some(order) = order::forbidden(rest) {
+            return Some(order);
+        }
+        let light = first.is_any(&["do", "have", "let", "make", "go", "ensure", "be"]);
+        let is_verb = light
+            || verb_class(&first.word).is_some()
+            || super::words::misspelt_change(&first.word).is_some();
+        // "could you please list": the request before it is read as one.
+        let requested = words[..at]
+            .iter()
+            .any(|token| token.is_any(AUXILIARIES) || token.is_any(QUESTION_WORDS));
+        (is_verb && !requested)
+            .then(|| order::imperative(rest, false))
+            .flatten()
+    })
+}
+
+/// What a clause with a personal subject does.
+fn stated(words: &[Token], asks: bool) -> Option<Act> {
+    let first = words.first()?;
+    let rest = &words[1..];
+    if asks && rest.iter().any(|token| token.is_any(QUESTION_WORDS)) {
+        return Some(Act::Question);
+    }
+    if first.is_any(&["i", "we"]) {
+        return Some(of_the_speaker(rest, asks));
+    }
+    if first.is("you")
+        && rest.first().is_some_and(|verb| {
+            verb.is_any(&["should", "must", "can", "could", "may", "need", "have"])
+        })
+    {
+        let verbs = rest.iter().skip(1).skip_while(|token| token.is("to"));
+        let at = words.len() - verbs.count();
+        let order = order::imperative(&words[at..], false);
+        return Some(order.map_or(Act::Statement, |order| {
+            Act::Order(order.doubtful(OrderForm::Suggestion))
+        }));
+    }
+    if begins(words, &["let", "us"]) {
+        let order = order::imperative(&words[2..], false);
+        return order.map(|order| Act::Order(order.doubtful(OrderForm::Suggestion)));
+    }
+    if words
+        .iter()
+        .take(8)
+        .any(|token| token.is_any(&["great", "good", "nice", "helpful", "useful", "interesting"]))
+        && asks_indirectly(words)
+    {
+        return Some(Act::Question);
+    }
+    let reports = (1..words.len().min(8)).find(|at| reports(words, *at));
+    if let Some(at) = reports.filter(|_| verb_class(&first.word).is_none()) {
+        return Some(Act::Reported(order::embedded(&words[at + 1..])));
+    }
+    first
+        .is_any(&["wondering", "curious", "unsure"])
+        .then_some(Act::Question)
+}
+
+/// "to know which …", "to see whether …": a question within a clause.
+fn asks_indirectly(words: &[Token]) -> bool {
+    let verbs = words.windows(2).filter(|pair| {
+        pair[0].is("to") && pair[1].is_any(&["know", "see", "learn", "understand", "hear"])
+    });
+    verbs.count() > 0
+        && words
+            .iter()
+            .any(|token| token.is_any(QUESTION_WORDS) || token.is("if"))
+}
+
+/// Whether a verb that reports is at a place. Those that are plural nouns too need a complement.
+fn reports(words: &[Token], at: usize) -> bool {
+    const NOUNS: [&str; 7] = [
+        "claims", "keeps", "mentions", "reads", "reports", "states", "requests",
+    ];
+    let verb = &words[at];
+    let complement = words.get(at + 1);
+    let relative = words[..at].iter().any(|token| token.is_any(QUESTION_WORDS));
+    !relative
+        && verb.is_any(REPORTING_VERBS)
+        && (!verb.is_any(&NOUNS)
+            || complement.is_some_and(|next| {
+                next.is_any(&["that", "to", "it", "he", "she", "we", "me", "us", "you"])
+            }))
+}
+
+/// "I want to know …", "we need to close …", "I am thinking about …".
+fn of_the_speaker(rest: &[Token], asks: bool) -> Act {
+    const WISHES: [&str; 9] = [
+        "want", "need", "like", "love", "wish", "would", "have", "got", "must",
+    ];
+    const WONDERS: [&str; 8] = [
+        "wonder",
+        "wondering",
+        "know",
+        "understand",
+        "see",
+        "find",
+        "learn",
+        "ask",
+    ];
+    const PONDERS: [&str; 9] = [
+        "thinking",
+        "considering",
+        "planning",
+        "tempted",
+        "might",
+        "may",
+        "consider",
+        "hesitate",
+        "about",
+    ];
+    let near = |words: &[&str]| rest.iter().take(5).position(|token| token.is_any(words));
+    if near(&PONDERS).is_some() {
+        return Act::Pondered;
+    }
+    let wishes = near(&WISHES);
+    let negated = rest
+        .iter()
+        .take(3)
+        .any(|token| token.is_any(&["not", "never"]));
+    let verb = rest
+        .iter()
+        .position(|token| token.is("to"))
+        .map(|at| &rest[at + 1..]);
+    if let (Some(_), Some(verb)) = (wishes, verb) {
+        if verb.first().is_some_and(|verb| verb.is_any(&WONDERS)) && !negated {
+            return Act::Question;
+        }
+        if let Some(mut order) = order::imperative(verb, false) {
+            order.negated = negated;
+            let own = !rest.iter().any(|token| token.is("you"));
+            return Act::Order(if own {
+                order.doubtful(OrderForm::Wish)
+            } else {
+                order.by(OrderForm::Wish)
+            });
+        }
+    }
+    if wishes.is_some() && rest.iter().take(4).any(|token| token.is_any(DETERMINERS)) && !negated {
+        return Act::Order(order::needed(rest).unwrap_or_else(|| order::wished(rest)));
+    }
+    let indirect = rest
+        .iter()
+        .any(|token| token.is_any(QUESTION_WORDS) || token.is("if"));
+    if near(&WONDERS).is_some() && indirect || asks {
+        return Act::Question;
+    }
+    Act::Statement
+}
+
+/// Whether a declarative clause has a finite verb: an auxiliary, or whatever follows a personal pronoun. Participles and
+/// plurals look like others, so a clause with another verb passes for a noun phrase.
+fn has_finite_verb(words: &[Token]) -> bool {
+    const PERSONS: [&str; 8] = ["i", "you", "he", "she", "it", "we", "they", "there"];
+    let relative = |at: usize| {
+        at > 0
+            && words[at - 1].is_any(&[
+                "that", "which", "who", "whose", "what", "where", "they", "we", "i",
+            ])
+    };
+    let mut auxiliaries = words
+        .iter()
+        .enumerate()
+        .skip(1)
+        .filter(|(_, token)| token.is_any(AUXILIARIES));
+    // "removed the rule" is a verb with its object, "removed rules" are things.
+    let acted = words.windows(2).skip(1).any(|pair| {
+        inflected_change(&pair[0].word).is_some()
+            && (pair[1].is_any(DETERMINERS)
+                || pair[1].names_one()
+                || pair[1].is_any(&["it", "them"]))
+    });
+    auxiliaries.any(|(at, _)| !relative(at))
+        || words.len() > 1 && words[0].is_any(&PERSONS)
+        || acted
+}
+
+/// Whether an order's object is nothing but a pronoun: what is meant was said before.
+pub(super) fn has_bare_object(words: &[Token]) -> bool {
+    let content = words.iter().skip(1).filter(|token| {
+        matches!(
+            token.kind,
+            TokenKind::Word | TokenKind::Identifier | TokenKind::Number
+        )
+    });
+    let mut content = content
+        .filter(|token| !token.is_any(OPENERS) && !token.is_any(super::words::PARTICLES))
+        .peekable();
+    content.peek().is_none()
+        || content.all(|token| {
+            token.is_any(PRONOUNS)
+                || token.is_any(&["one", "ones", "all", "both", "for", "first", "second"])
+        })
+}

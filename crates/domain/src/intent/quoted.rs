@@ -1,0 +1,232 @@
+//! What of a text is not the writer's own: quotations, code, pasted records and logs.
+//!
+//! Reported and pasted words are no request of the writer's, whatever their mood (they are mentioned, not used).
+
+use std::ops::Range;
+
+/// Longest quotation, in bytes; two quotation marks further apart belong to different things.
+const MAX_QUOTATION: usize = 400;
+
+/// Quotation marks, opening and closing.
+const QUOTES: [(char, char); 7] = [
+    ('"', '"'),
+    ('“', '”'),
+    ('„', '“'),
+    ('«', '»'),
+    ('‘', '’'),
+    ('`', '`'),
+    ('\'', '\''),
+];
+
+/// What a foreign piece of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ForeignKind {
+    /// Another's words, or words that are spoken about.
+    Quotation,
+    /// Code, JSON, markup, rows of a table, lines of a log.
+    Pasted,
+}
+
+/// A piece of a text that is not the writer's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Foreign {
+    pub(super) kind: ForeignKind,
+    pub(super) place: Range<usize>,
+}
+
+/// The foreign pieces of a text, in order and without overlaps.
+pub(super) fn foreign(text: &str) -> Vec<Foreign> {
+    let mut found: Vec<Foreign> = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let rest = &text[at..];
+        let is_line_start = at == 0 || text[..at].ends_with('\n');
+        let pasted = pasted(rest, is_line_start).map(|length| (ForeignKind::Pasted, length));
+        let quoted = || quotation(&text[..at], rest).map(|length| (ForeignKind::Quotation, length));
+        match pasted.or_else(quoted) {
+            Some((kind, length)) => {
+                let place = at..at + length;
+                at = place.end;
+                found.push(Foreign { kind, place });
+            }
+            None => at += rest.chars().next().map_or(1, char::len_utf8),
+        }
+    }
+    found
+}
+
+/// The text with blanks of the same length in place of its foreign pieces; line ends stay.
+pub(super) fn blanked(text: &str, foreign: &[Foreign]) -> String {
+    let mut own = String::with_capacity(text.len());
+    let mut at = 0;
+    for piece in foreign {
+        own.push_str(&text[at..piece.place.start]);
+        for c in text[piece.place.clone()].chars() {
+            match c {
+                '\n' => own.push('\n'),
+                _ => own.push_str(&" ".repeat(c.len_utf8())),
+            }
+        }
+        at = piece.place.end;
+    }
+    own.push_str(&text[at..]);
+    own
+}
+
+/// The length of the pasted piece that a text begins with.
+fn pasted(rest: &str, is_line_start: bool) -> Option<usize> {
+    if let Some(inner) = rest.strip_prefix("```") {
+        let end = inner.find("```").map_or(rest.len(), |end| 3 + end + 3);
+        return Some(end);
+    }
+    match rest.chars().next() {
+        Some('{') => object(rest),
+        Some('<') => tag(rest),
+        Some(_) if is_line_start => {
+            let line = rest.lines().next().unwrap_or_default();
+            is_record(line).then_some(line.len().max(1))
+        }
+        Some(_) | None => None,
+    }
+}
+
+/// A JSON object: braces that match, with a colon or nothing between them.
+fn object(rest: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, c) in rest.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => continue,
+        }
+        if depth == 0 {
+            let inside = &rest[..=at];
+            return (inside.contains(':') || inside.len() == 2).then_some(inside.len());
+        }
+    }
+    None
+}
+
+/// One tag of markup.
+fn tag(rest: &str) -> Option<usize> {
+    let end = rest.find('>')?;
+    let name = rest[1..end].trim_start_matches('/');
+    let is_tag = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.len() <= 80
+        && !name.contains(['\n', '<']);
+    is_tag.then_some(end + 1)
+}
+
+/// Whether a line is a row of a table, or was written by a program.
+fn is_record(line: &str) -> bool {
+    let trimmed = line.trim();
+    let cells = trimmed.matches('|').count();
+    if cells >= 2 {
+        return true;
+    }
+    #[rustfmt::skip]
+    const BEGINNINGS: [&str; 12] = [
+        "Traceback (",
+        "File \"", "at ", "Caused by:", "Exception in", "[ERROR]", "[WARN", "[INFO", "ERROR ", "WARN ", "INFO ", "DEBUG ",
+    ];
+    let begins = BEGINNINGS.iter().any(|begin| match *begin {
+        // A frame of a stack: `at module.function(file:line)`.
+        "at " => trimmed.starts_with("at ") && trimmed.contains('(') && trimmed.ends_with(')'),
+        begin => trimmed.starts_with(begin),
+    });
+    begins || is_stamped(trimmed) || is_exception(trimmed) || is_indented_code(line)
+}
+
+/// Begins with a date and a time, as lines of logs do.
+fn is_stamped(line: &str) -> bool {
+    let line = line.trim_start_matches('[');
+    let shape: String = line
+        .chars()
+        .take(13)
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    matches!(shape.as_str(), "0000-00-00T00" | "0000-00-00 00")
+}
+
+/// `SomeError: what went wrong`.
+fn is_exception(line: &str) -> bool {
+    let Some((name, _)) = line.split_once(':') else {
+        return false;
+    };
+    let is_name = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_'));
+    is_name && (name.ends_with("Error") || name.ends_with("Exception"))
+}
+
+/// Deeply indented, with signs of code.
+fn is_indented_code(line: &str) -> bool {
+    line.starts_with("    ") && line.contains(['(', '{', ';', '='])
+        || line.starts_with("    import ")
+}
+
+/// The length of the quotation that `rest` begins with.
+fn quotation(before: &str, rest: &str) -> Option<usize> {
+    let open = rest.chars().next()?;
+    let (_, close) = QUOTES.iter().find(|(opening, _)| *opening == open)?;
+    let last = before.chars().next_back();
+    let opens = last.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | ':' | '—' | '–'));
+    if !opens {
+        return None;
+    }
+    let inner = &rest[open.len_utf8()..];
+    if inner.starts_with(char::is_whitespace) {
+        return None;
+    }
+    let apostrophe = matches!(close, '\'' | '’');
+    for (at, c) in inner
+        .char_indices()
+        .take_while(|(at, _)| *at <= MAX_QUOTATION)
+    {
+        let after = inner[at + c.len_utf8()..].chars().next();
+        // An apostrophe within a word closes nothing.
+        let ends =
+            c == *close && at > 0 && !(apostrophe && after.is_some_and(char::is_alphanumeric));
+        if ends {
+            return Some(open.len_utf8() + at + c.len_utf8());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(text: &str) -> String {
+        let own = blanked(text, &foreign(text));
+        assert_eq!(own.len(), text.len());
+        own.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn quotations_are_not_the_writers_own_and_apostrophes_are_no_quotation_marks() {
+        assert_eq!(
+            own("Ann said 'drop the table' to Bob's team"),
+            "Ann said to Bob's team"
+        );
+        assert_eq!(own("what does “wipe it” mean?"), "what does mean?");
+        assert_eq!(
+            own("the boys' and girls' rooms"),
+            "the boys' and girls' rooms"
+        );
+        assert_eq!(own("rock 'n' roll"), "rock roll");
+    }
+
+    #[test]
+    fn records_of_programs_are_pasted_and_prose_is_not() {
+        assert_eq!(own("row: {\"id\": {\"a\": 1}}\nwhy?"), "row: why?");
+        assert_eq!(own("disk-1 | free | 20\nwhat is it?"), "what is it?");
+        assert_eq!(own("2024-05-01T10:00:03 stopped\nrestart it"), "restart it");
+        assert_eq!(own("KeyError: 'x'\nwhat now"), "what now");
+        assert_eq!(own("<b>bold</b> claim"), "bold claim");
+        assert_eq!(own("a < b and c > d"), "a < b and c > d");
+        assert_eq!(own("{braces without a colon}"), "{braces without a colon}");
+        assert_eq!(own("```\nrm -rf /\n``` is that safe"), "is that safe");
+    }
+}

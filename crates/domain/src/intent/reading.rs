@@ -1,0 +1,506 @@
+//! What the acts of a text come to together: which of them the writer performs, and what that asks for.
+//!
+//! An order is the writer's own unless it is reported, quoted or introduced by a colon; it holds now unless a condition
+//! or a later time stands in its sentence.
+
+use super::act::Act;
+use super::clause::{Clause, Joint};
+use super::order::{Order, OrderForm};
+use super::quoted::Foreign;
+use super::token::{Token, TokenKind};
+use super::topic::{self, Topic, holds};
+use super::words::{self, VerbClass};
+use super::{Certainty, Doubt, Intent, Reading, Remark, Start};
+
+/// What a condition beside a question adds for a rule: "if I do this, does that happen?"
+const SUPPOSED: i32 = 6;
+
+/// A text with its clauses and their acts.
+pub(super) struct Said<'t> {
+    pub(super) text: &'t str,
+    pub(super) all: &'t [Token],
+    pub(super) clauses: &'t [Clause],
+    pub(super) acts: &'t [Act],
+    pub(super) foreign: &'t [Foreign],
+}
+
+/// An order with what holds for its clause.
+struct Ordered<'t> {
+    at: usize,
+    order: &'t Order,
+}
+
+impl<'t> Said<'t> {
+    pub(super) fn words(&self, at: usize) -> &'t [Token] {
+        &self.all[self.clauses[at].tokens.clone()]
+    }
+
+    pub(super) fn reading(&self) -> Reading {
+        let orders = self.orders();
+        let changes: Vec<&Ordered<'_>> = orders
+            .iter()
+            .filter(|ordered| ordered.order.class == VerbClass::Change && !ordered.order.negated)
+            .collect();
+        let forbids = orders.iter().any(|ordered| ordered.order.negated);
+        let questions: Vec<usize> = self.at(|act| matches!(act, Act::Question));
+        let reads = orders
+            .iter()
+            .any(|ordered| ordered.order.class == VerbClass::Read && !ordered.order.negated);
+        let explains = orders
+            .iter()
+            .any(|ordered| ordered.order.class == VerbClass::Explain && !ordered.order.negated);
+        let composes = orders
+            .iter()
+            .any(|ordered| ordered.order.class == VerbClass::Compose && !ordered.order.negated);
+        if let Some(first) = changes.first() {
+            return self.change(first, &changes);
+        }
+        if self.is_trial() && (!questions.is_empty() || reads || forbids || composes) {
+            return self.plain(
+                Intent::Read,
+                Certainty::Likely,
+                "it asks what a change would do",
+            );
+        }
+        if let Some(order) = self.endorsed() {
+            return self.offered(
+                order,
+                Doubt::Reported,
+                "it takes up what somebody else asked for",
+            );
+        }
+        if explains && !self.asks_for_state(&questions) {
+            return self.plain(
+                Intent::Knowledge,
+                Certainty::Certain,
+                "it asks for an explanation",
+            );
+        }
+        if !questions.is_empty()
+            && questions.iter().all(|at| asks_the_system(self.words(*at)))
+            && !reads
+        {
+            let mut reading = self.plain(
+                Intent::None,
+                Certainty::Open(Intent::Read),
+                Remark::AboutSystem.reason(),
+            );
+            reading.remark = Some(Remark::AboutSystem);
+            return reading;
+        }
+        if !questions.is_empty() {
+            return self.question(&questions, reads);
+        }
+        if reads {
+            return self.ordered_reading();
+        }
+        if composes {
+            return self.plain(
+                Intent::None,
+                Certainty::Open(Intent::Read),
+                "it asks for a text to be made",
+            );
+        }
+        if forbids {
+            return Reading::of_remark(Remark::Forbids, self.text);
+        }
+        self.without_an_act()
+    }
+
+    /// How many things are asked for.
+    pub(super) fn parts(&self) -> usize {
+        let asks = |act: &Act| match act {
+            Act::Question => true,
+            Act::Order(order) => !order.negated && order.class == VerbClass::Read,
+            Act::Reported(_)
+            | Act::Endorsement
+            | Act::Statement
+            | Act::Condition
+            | Act::Supposition
+            | Act::Pondered
+            | Act::Fragment => false,
+        };
+        self.at(asks).len()
+    }
+
+    fn at(&self, is: impl Fn(&Act) -> bool) -> Vec<usize> {
+        let acts = self.acts.iter().enumerate();
+        acts.filter(|(_, act)| is(act)).map(|(at, _)| at).collect()
+    }
+
+    /// Orders that the writer gives: not those that a colon introduces after "repeat" or "she said".
+    fn orders(&self) -> Vec<Ordered<'_>> {
+        let mut mentioned = false;
+        let mut found = Vec::new();
+        for (at, act) in self.acts.iter().enumerate() {
+            let clause = &self.clauses[at];
+            if clause.joined == Joint::Start {
+                mentioned = false;
+            }
+            if clause.joined == Joint::Colon && at > 0 {
+                let wants = |words: &[Token]| {
+                    words.iter().any(|token| {
+                        token.is_any(&["wants", "wanted", "expects", "needs", "wishes"])
+                    })
+                };
+                mentioned = match &self.acts[at - 1] {
+                    Act::Reported(_) => !wants(self.words(at - 1)),
+                    Act::Order(order) => {
+                        matches!(order.class, VerbClass::Compose | VerbClass::Explain)
+                    }
+                    Act::Question
+                    | Act::Endorsement
+                    | Act::Statement
+                    | Act::Condition
+                    | Act::Supposition
+                    | Act::Pondered
+                    | Act::Fragment => mentioned,
+                };
+            }
+            if let Act::Order(order) = act
+                && !mentioned
+            {
+                found.push(Ordered { at, order });
+            }
+        }
+        found
+    }
+
+    /// Whether a change is spoken of as a trial.
+    fn is_trial(&self) -> bool {
+        #[rustfmt::skip]
+        const TRIALS: [&[&str]; 14] = [
+            &["dry", "run"], &["dry-run"], &["dryrun"], &["simulate"], &["simulation"], &["trial", "run"],
+            &["test", "run"], &["rehearse"], &["preview"], &["but", "do", "not", "actually"],
+            &["without", "actually"], &["without", "doing", "it"], &["would", "change"],
+            &["would", "take", "away"],
+        ];
+        TRIALS.iter().any(|phrase| holds(self.all, phrase))
+    }
+
+    /// The reading of a text that orders a change.
+    fn change(&self, first: &Ordered<'_>, changes: &[&Ordered<'_>]) -> Reading {
+        let surest = changes
+            .iter()
+            .find(|ordered| ordered.order.certain)
+            .copied()
+            .unwrap_or(first);
+        let doubt = self.doubt(surest);
+        let verb = &surest.order.verb;
+        let mut reading = match doubt {
+            None => self.plain(
+                Intent::Change,
+                Certainty::Certain,
+                &format!("it orders: `{verb}`"),
+            ),
+            Some(doubt) => {
+                let why = format!("`{verb}`: {}", doubt.reason());
+                self.offered(surest.order, doubt, &why)
+            }
+        };
+        reading.start = match doubt {
+            Some(doubt) => Start::Offer(doubt),
+            None if self.is_trial() => Start::DryRun,
+            None => Start::Now,
+        };
+        if matches!(self.acts.first(), Some(Act::Supposition)) {
+            return self.plain(
+                Intent::Read,
+                Certainty::Open(Intent::Knowledge),
+                "it supposes a change",
+            );
+        }
+        reading.verbs = changes
+            .iter()
+            .map(|ordered| ordered.order.verb.clone())
+            .collect();
+        reading
+    }
+
+    fn offered(&self, order: &Order, doubt: Doubt, why: &str) -> Reading {
+        let mut reading = self.plain(Intent::Change, Certainty::Likely, why);
+        reading.start = Start::Offer(doubt);
+        reading.verbs = vec![order.verb.clone()];
+        reading
+    }
+
+    /// Why an order is not carried out at once.
+    fn doubt(&self, ordered: &Ordered<'_>) -> Option<Doubt> {
+        let sentence = self.clauses[ordered.at].sentence;
+        let words = self.words(ordered.at);
+        let conditions = self.acts.iter().zip(self.clauses).any(|(act, clause)| {
+            matches!(act, Act::Condition | Act::Supposition | Act::Pondered)
+                && clause.sentence == sentence
+        });
+        if conditions || is_conditional(words) {
+            return Some(Doubt::Condition);
+        }
+        let whole: Vec<Token> = self.sentence(sentence);
+        if is_later(&whole) {
+            return Some(Doubt::Later);
+        }
+        if !ordered.order.certain {
+            return Some(match ordered.order.form {
+                OrderForm::Imperative => Doubt::Verb,
+                OrderForm::Reported => Doubt::Reported,
+                OrderForm::Request
+                | OrderForm::Wish
+                | OrderForm::Suggestion
+                | OrderForm::Need
+                | OrderForm::Verbless => Doubt::Indirect,
+            });
+        }
+        ordered.order.bare.then_some(Doubt::Object)
+    }
+
+    fn sentence(&self, number: usize) -> Vec<Token> {
+        let own = self
+            .clauses
+            .iter()
+            .filter(|clause| clause.sentence == number);
+        own.flat_map(|clause| self.all[clause.tokens.clone()].iter().cloned())
+            .collect()
+    }
+
+    /// What somebody else asked for, where the writer takes it up or asks for nothing beside it.
+    fn endorsed(&self) -> Option<&Order> {
+        let reported = self.acts.iter().find_map(|act| match act {
+            Act::Reported(order) => order.as_ref(),
+            Act::Question
+            | Act::Order(_)
+            | Act::Endorsement
+            | Act::Statement
+            | Act::Condition
+            | Act::Supposition
+            | Act::Pondered
+            | Act::Fragment => None,
+        })?;
+        let asks = self
+            .acts
+            .iter()
+            .any(|act| matches!(act, Act::Question | Act::Supposition | Act::Pondered));
+        (!asks).then_some(reported)
+    }
+
+    /// Whether one of the questions asks for the state of things.
+    fn asks_for_state(&self, questions: &[usize]) -> bool {
+        questions
+            .iter()
+            .any(|at| topic::topic(self.words(*at), self.clauses[*at].asks).0 == Topic::State)
+    }
+
+    fn question(&self, questions: &[usize], reads: bool) -> Reading {
+        let told = self
+            .acts
+            .iter()
+            .any(|act| matches!(act, Act::Reported(_) | Act::Statement));
+        if told && questions.iter().any(|at| topic::verifies(self.words(*at))) {
+            return self.plain(
+                Intent::Read,
+                Certainty::Likely,
+                "it asks whether something holds",
+            );
+        }
+        let mut reading = self.asked(questions, reads);
+        let how = questions
+            .iter()
+            .map(|at| self.words(*at))
+            .filter(|words| topic::asks_how(words));
+        reading.asks_how = how
+            .flatten()
+            .any(|token| words::CHANGE_VERBS.contains(&token.word.as_str()));
+        reading
+    }
+
+    fn asked(&self, questions: &[usize], reads: bool) -> Reading {
+        let scored: Vec<(Topic, i32)> = questions
+            .iter()
+            .map(|at| {
+                let clause = &self.clauses[*at];
+                let (own, sum) = topic::topic(self.words(*at), clause.asks);
+                // A question is often completed by the clauses around it: "redis, open to all: may it be?"
+                match own {
+                    Topic::Open => topic::topic(&self.sentence(clause.sentence), clause.asks),
+                    Topic::Rule | Topic::State => (own, sum),
+                }
+            })
+            .collect();
+        let is = |topic: Topic| scored.iter().any(|(own, _)| *own == topic);
+        let supposed = self
+            .acts
+            .iter()
+            .any(|act| matches!(act, Act::Condition | Act::Supposition));
+        let sum: i32 =
+            scored.iter().map(|(_, sum)| sum).sum::<i32>() + if supposed { SUPPOSED } else { 0 };
+        match (is(Topic::Rule), is(Topic::State) || reads) {
+            (true, true) => match scored.first() {
+                Some((Topic::Rule, _)) => self.plain(
+                    Intent::Knowledge,
+                    Certainty::Open(Intent::Read),
+                    "it asks for a rule, and for the state of things",
+                ),
+                Some(_) | None => self.plain(
+                    Intent::Read,
+                    Certainty::Open(Intent::Knowledge),
+                    "it asks for the state of things, and for a rule",
+                ),
+            },
+            (true, false) => self.plain(
+                Intent::Knowledge,
+                Certainty::Likely,
+                "it asks for a rule, a meaning or a procedure",
+            ),
+            (false, true) => self.plain(
+                Intent::Read,
+                Certainty::Likely,
+                "it asks for the state of things",
+            ),
+            (false, false) if sum > 0 => self.plain(
+                Intent::Knowledge,
+                Certainty::Open(Intent::Read),
+                "it is a question, of a rule rather than of the state of things",
+            ),
+            (false, false) => self.plain(
+                Intent::Read,
+                Certainty::Open(Intent::Knowledge),
+                "it is a question, of the state of things rather than of a rule",
+            ),
+        }
+    }
+
+    /// "list …", "show me …": of the state of things, unless what is listed are rules.
+    fn ordered_reading(&self) -> Reading {
+        let (topic, sum) = topic::topic(self.all, false);
+        match topic {
+            Topic::Rule | Topic::Open if sum > 0 => self.plain(
+                Intent::Read,
+                Certainty::Open(Intent::Knowledge),
+                "it orders a look at something that sounds like a rule",
+            ),
+            Topic::Rule | Topic::Open | Topic::State => self.plain(
+                Intent::Read,
+                Certainty::Likely,
+                "it orders a look at the state of things",
+            ),
+        }
+    }
+
+    /// A text that neither asks nor orders: a noun phrase asks for what it names, a statement for nothing.
+    fn without_an_act(&self) -> Reading {
+        let trial = self.is_trial();
+        let stated = self
+            .acts
+            .iter()
+            .any(|act| matches!(act, Act::Statement | Act::Reported(_) | Act::Pondered));
+        let supposed = self
+            .acts
+            .iter()
+            .any(|act| matches!(act, Act::Supposition | Act::Condition));
+        if trial && !stated {
+            let mut reading = self.plain(
+                Intent::Change,
+                Certainty::Likely,
+                "it names a trial of a change",
+            );
+            reading.start = Start::Offer(Doubt::Indirect);
+            return reading;
+        }
+        if stated || supposed {
+            let mut reading = self.plain(
+                Intent::None,
+                Certainty::Open(Intent::Read),
+                Remark::Statement.reason(),
+            );
+            reading.remark = Some(Remark::Statement);
+            return reading;
+        }
+        let (topic, _) = topic::topic(self.all, false);
+        match topic {
+            Topic::Rule => self.plain(
+                Intent::Knowledge,
+                Certainty::Open(Intent::Read),
+                "it names a rule or a comparison",
+            ),
+            Topic::State | Topic::Open => self.plain(
+                Intent::Read,
+                Certainty::Open(Intent::Knowledge),
+                "it names a subject",
+            ),
+        }
+    }
+
+    fn plain(&self, intent: Intent, certainty: Certainty, why: &str) -> Reading {
+        Reading {
+            intent,
+            certainty,
+            remark: None,
+            reasons: vec![why.to_owned()],
+            ..Reading::of_remark(Remark::Statement, self.text)
+        }
+    }
+}
+
+/// Whether a question has the one who is asked as its subject: "do you ever sleep".
+fn asks_the_system(words: &[Token]) -> bool {
+    let at = words
+        .windows(2)
+        .position(|pair| pair[0].is_any(words::AUXILIARIES) && pair[1].is("you"));
+    at.is_some_and(|at| {
+        let knows = words.get(at + 2).is_some_and(|verb| {
+            verb.is_any(&[
+                "have",
+                "got",
+                "know",
+                "see",
+                "think",
+                "mean",
+                "recommend",
+                "suggest",
+                "call",
+                "define",
+                "decide",
+            ])
+        });
+        at <= 1 && !knows
+    })
+}
+
+/// Whether a clause of an order goes on with a condition: "delete it when …".
+fn is_conditional(words: &[Token]) -> bool {
+    let later = words.iter().skip(1);
+    later
+        .clone()
+        .any(|token| token.is_any(words::CONDITIONS) || token.is_any(&["when", "whenever"]))
+        || holds(words, &["as", "soon", "as"])
+        || holds(words, &["after", "the"])
+        || holds(words, &["in", "case"])
+}
+
+/// Whether a sentence puts off what it orders.
+fn is_later(words: &[Token]) -> bool {
+    #[rustfmt::skip]
+    const LATER: [&[&str]; 24] = [
+        &["tomorrow"], &["later"], &["next", "week"], &["next", "month"], &["next", "monday"],
+        &["next", "tuesday"], &["next", "wednesday"], &["next", "thursday"], &["next", "friday"],
+        &["next", "saturday"], &["next", "sunday"], &["on", "monday"], &["on", "tuesday"],
+        &["on", "wednesday"], &["on", "thursday"], &["on", "friday"], &["on", "saturday"], &["on", "sunday"],
+        &["tonight"], &["this", "evening"], &["this", "weekend"], &["next", "quarter"], &["eventually"],
+        &["someday"],
+    ];
+    const PERIODS: [&str; 12] = [
+        "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months",
+        "am", "pm",
+    ];
+    let delayed = words.windows(3).any(|three| {
+        let amount = three[1].kind == TokenKind::Number
+            || three[1].is_any(&["a", "an", "two", "three", "few", "one"]);
+        three[0].is("in") && amount && three[2].is_any(&PERIODS)
+    });
+    let at_time = words.windows(2).any(|pair| {
+        pair[0].is("at")
+            && (pair[1].is_any(&["noon", "midnight"])
+                || pair[1].word.ends_with("am")
+                || pair[1].word.ends_with("pm"))
+    });
+    delayed || at_time || LATER.iter().any(|phrase| holds(words, phrase))
+}

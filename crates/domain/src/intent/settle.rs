@@ -1,0 +1,510 @@
+//! The intent from the form of a text and from how well documents fit it.
+//!
+//! Skills and playbooks are never compared with each other: each is held against the thresholds, and the form says which
+//! of them is looked at. Passages are looked at only where the form asks for a rule, or leaves it open, or no skill
+//! answers; agents only after a miss. What has not been looked at yet is asked for with [`Settled::Look`].
+
+use super::{Certainty, Doubt, Intent, Language, Reading, Remark, Start};
+
+/// How well a document fits.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Fit {
+    /// The chance that it is right, 0 to 1, which thresholds refer to.
+    pub score: f32,
+    /// How alike its texts and the question are, 0 to 1: comparable with that of passages.
+    pub likeness: f32,
+}
+
+/// What is known of the documents.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Evidence {
+    /// The best skill.
+    pub skill: Fit,
+    /// The best playbook.
+    pub playbook: Fit,
+    /// The likeness of the best sentence of a lens, or of a node of the expert graph; `None` where none was looked at.
+    pub passage: Option<f32>,
+    /// Whether an agent comes near; `None` where none was looked at.
+    pub agent: Option<bool>,
+    /// The likeness of the nearest everyday topic, which has nothing to do with the catalogue.
+    pub everyday: f32,
+    /// Score below which a document does not count.
+    pub floor: f32,
+    /// Score from which it is taken for right.
+    pub narrow: f32,
+}
+
+/// What is to be looked at before the intent is settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// The passages of lenses and the expert graph.
+    Passages,
+    /// Agents.
+    Agents,
+}
+
+/// What answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Skills are ranked (phase 2C).
+    Skills,
+    /// Playbooks are ranked (phase 2W).
+    Playbooks,
+    /// Lenses and the expert graph.
+    Passages,
+    /// The text of a skill.
+    SkillText,
+    /// The text of a playbook.
+    PlaybookText,
+    /// Nothing that is registered; an agent's boundary may.
+    Agents,
+    /// Nothing.
+    Nothing,
+}
+
+/// The intent, what answers, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The intent.
+    pub intent: Intent,
+    /// What answers.
+    pub source: Source,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// A decision, or what is to be looked at first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// It is decided.
+    Decided(Decision),
+    /// Something is to be looked at first.
+    Look(Look),
+}
+
+/// Share of the everyday topic's likeness that is taken off.
+const EVERYDAY_SHARE: f32 = 0.5;
+/// Likeness, less the everyday share, from which a passage answers a question that asks for a rule.
+const PASSAGE_OF_RULE: f32 = 0.19;
+/// The same for a question that leaves it open.
+const PASSAGE_OPEN: f32 = 0.25;
+/// The same for a question after the state of things that no skill answers.
+const PASSAGE_AFTER_MISS: f32 = 0.33;
+/// The same for the text of a skill or playbook.
+const TEXT: f32 = 0.30;
+/// How much more like a question a document's text has to be than the best passage.
+const TEXT_LEAD: f32 = 0.10;
+/// How much more like an open question a passage has to be than the best skill.
+const PASSAGE_LEAD: f32 = 0.06;
+
+/// The likeness from which a passage is worth citing, by the likeness of the nearest everyday topic.
+#[must_use]
+pub fn cited_from(everyday: f32) -> f32 {
+    PASSAGE_OF_RULE + EVERYDAY_SHARE * everyday
+}
+
+/// The intent of a text that was read, by what is known of the documents.
+#[must_use]
+pub fn settle(reading: &Reading, evidence: &Evidence) -> Settled {
+    let case = Case { reading, evidence };
+    if let Language::Other(name) = reading.language {
+        return case.nothing(&format!("it is written in {name}"));
+    }
+    match (reading.intent, reading.certainty) {
+        (Intent::None, certainty) => case.none(certainty),
+        (Intent::Change, _) => case.change(),
+        (Intent::Knowledge, Certainty::Certain | Certainty::Likely) => case.rule(),
+        (Intent::Knowledge, Certainty::Open(_)) => case.open(Intent::Knowledge),
+        (Intent::Read, Certainty::Open(_)) => case.open(Intent::Read),
+        (Intent::Read, Certainty::Certain | Certainty::Likely) => case.read(),
+    }
+}
+
+struct Case<'c> {
+    reading: &'c Reading,
+    evidence: &'c Evidence,
+}
+
+impl Case<'_> {
+    fn decided(&self, intent: Intent, source: Source, found: &str) -> Settled {
+        let form = self.reading.reasons.join("; ");
+        let reason = match found {
+            "" => form,
+            found => format!("{form}; {found}"),
+        };
+        Settled::Decided(Decision {
+            intent,
+            source,
+            reason,
+        })
+    }
+
+    fn nothing(&self, found: &str) -> Settled {
+        let reason = found.to_owned();
+        Settled::Decided(Decision {
+            intent: Intent::None,
+            source: Source::Nothing,
+            reason,
+        })
+    }
+
+    fn fits(&self, fit: Fit) -> bool {
+        fit.score >= self.evidence.floor
+    }
+
+    fn is_clear(&self, fit: Fit) -> bool {
+        fit.score >= self.evidence.narrow
+    }
+
+    /// Likeness, less the share of the everyday topic's.
+    fn above_everyday(&self, likeness: f32) -> f32 {
+        likeness - EVERYDAY_SHARE * self.evidence.everyday
+    }
+
+    /// A text that asks for nothing by its form: one that may mean something registered does, if a skill is clear.
+    fn none(&self, certainty: Certainty) -> Settled {
+        let open = match (certainty, self.reading.remark) {
+            (Certainty::Open(_), _) | (_, Some(Remark::NamesSystem | Remark::AboutRuns)) => true,
+            (Certainty::Certain | Certainty::Likely, _) => false,
+        };
+        if open && self.is_clear(self.evidence.skill) {
+            return self.decided(Intent::Read, Source::Skills, "a skill clearly answers it");
+        }
+        self.decided(Intent::None, Source::Nothing, "")
+    }
+
+    fn change(&self) -> Settled {
+        if self.fits(self.evidence.playbook) {
+            return self.decided(Intent::Change, Source::Playbooks, "");
+        }
+        if self.fits(self.evidence.skill) {
+            // "stop times of the ferries": the verb was a noun.
+            return match self.reading.start {
+                Start::Offer(Doubt::Verb) => self.decided(
+                    Intent::Read,
+                    Source::Skills,
+                    "no playbook does it, and a skill tells of it",
+                ),
+                Start::Now | Start::DryRun | Start::Offer(_) => self.decided(
+                    Intent::Change,
+                    Source::Agents,
+                    "no registered playbook does it",
+                ),
+            };
+        }
+        self.missed(Intent::Change)
+    }
+
+    /// A question that no document answers: one that an agent's boundary may, or nothing.
+    fn missed(&self, intent: Intent) -> Settled {
+        match self.evidence.agent {
+            None => Settled::Look(Look::Agents),
+            Some(true) => self.decided(intent, Source::Agents, "nothing registered answers it"),
+            Some(false) => self.nothing("nothing that is registered has to do with it"),
+        }
+    }
+
+    fn read(&self) -> Settled {
+        if self.fits(self.evidence.skill) {
+            return self.decided(Intent::Read, Source::Skills, "");
+        }
+        match self.evidence.passage {
+            None => Settled::Look(Look::Passages),
+            Some(passage) if self.above_everyday(passage) >= PASSAGE_AFTER_MISS => self.decided(
+                Intent::Knowledge,
+                Source::Passages,
+                "no skill answers it, and a passage does",
+            ),
+            Some(_) => self.missed(Intent::Read),
+        }
+    }
+
+    /// A question for a rule.
+    fn rule(&self) -> Settled {
+        match self.evidence.passage {
+            None => Settled::Look(Look::Passages),
+            Some(passage) => self.known(passage, PASSAGE_OF_RULE).unwrap_or_else(|| {
+                if self.fits(self.evidence.skill) {
+                    return self.decided(
+                        Intent::Read,
+                        Source::Skills,
+                        "no passage answers it, and a skill does",
+                    );
+                }
+                self.missed_rule()
+            }),
+        }
+    }
+
+    /// A question for a rule that nothing answers. An agent grounds code, not knowledge.
+    fn missed_rule(&self) -> Settled {
+        match self.evidence.agent {
+            None => Settled::Look(Look::Agents),
+            Some(true) => self.decided(
+                Intent::Knowledge,
+                Source::Nothing,
+                "no passage and no document answers it",
+            ),
+            Some(false) => self.nothing("nothing that is registered has to do with it"),
+        }
+    }
+
+    /// A question whose form leaves open whether it asks for a rule.
+    fn open(&self, leaning: Intent) -> Settled {
+        let Evidence { skill, passage, .. } = *self.evidence;
+        let Some(passage) = passage else {
+            return Settled::Look(Look::Passages);
+        };
+        let lead = match leaning {
+            Intent::Knowledge => -TEXT_LEAD,
+            Intent::Read | Intent::Change | Intent::None => PASSAGE_LEAD,
+        };
+        let answers =
+            self.above_everyday(passage) >= PASSAGE_OPEN && passage > skill.likeness + lead;
+        if answers && let Some(known) = self.known(passage, PASSAGE_OPEN) {
+            return known;
+        }
+        if self.fits(skill) {
+            return self.decided(Intent::Read, Source::Skills, "a skill answers it");
+        }
+        match self.known(passage, PASSAGE_OPEN) {
+            Some(known) => known,
+            None => self.missed(leaning),
+        }
+    }
+
+    /// The answer by a passage, or by the text of a document that is more like the question.
+    fn known(&self, passage: f32, from: f32) -> Option<Settled> {
+        let Evidence {
+            skill, playbook, ..
+        } = *self.evidence;
+        if self.reading.asks_how && self.is_clear(playbook) {
+            return Some(self.decided(
+                Intent::Knowledge,
+                Source::PlaybookText,
+                "a playbook does it",
+            ));
+        }
+        let (text, source) = match playbook.likeness > skill.likeness {
+            true => (playbook.likeness, Source::PlaybookText),
+            false => (skill.likeness, Source::SkillText),
+        };
+        if self.above_everyday(passage) >= from && passage + TEXT_LEAD >= text {
+            return Some(self.decided(Intent::Knowledge, Source::Passages, ""));
+        }
+        (self.above_everyday(text) >= TEXT).then(|| {
+            self.decided(
+                Intent::Knowledge,
+                source,
+                "the text of a document answers it",
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    const FLOOR: f32 = 0.2;
+    const NARROW: f32 = 0.6;
+    const CLEAR: Fit = Fit {
+        score: 0.8,
+        likeness: 0.6,
+    };
+    const WEAK: Fit = Fit {
+        score: 0.3,
+        likeness: 0.35,
+    };
+    const FAR: Fit = Fit {
+        score: 0.05,
+        likeness: 0.1,
+    };
+
+    fn settled(
+        text: &str,
+        skill: Fit,
+        playbook: Fit,
+        passage: f32,
+        agent: bool,
+    ) -> (Intent, Source) {
+        let mut evidence = Evidence {
+            skill,
+            playbook,
+            floor: FLOOR,
+            narrow: NARROW,
+            ..Evidence::default()
+        };
+        let reading = read(text);
+        for _ in 0..3 {
+            match settle(&reading, &evidence) {
+                Settled::Decided(decision) => return (decision.intent, decision.source),
+                Settled::Look(Look::Passages) => evidence.passage = Some(passage),
+                Settled::Look(Look::Agents) => evidence.agent = Some(agent),
+            }
+        }
+        panic!("`{text}` is never settled")
+    }
+
+    #[test]
+    fn b000_20_the_form_says_which_kind_of_document_is_looked_at() {
+        use Source::{Agents, Nothing, Passages, PlaybookText, Playbooks, SkillText, Skills};
+        for (text, skill, playbook, passage, agent, intent, source) in [
+            // A playbook that fits better never makes a change of a question.
+            (
+                "which hosts are down",
+                WEAK,
+                CLEAR,
+                0.0,
+                false,
+                Intent::Read,
+                Skills,
+            ),
+            (
+                "which hosts are down",
+                FAR,
+                CLEAR,
+                0.0,
+                false,
+                Intent::None,
+                Nothing,
+            ),
+            (
+                "which hosts are down",
+                FAR,
+                CLEAR,
+                0.0,
+                true,
+                Intent::Read,
+                Agents,
+            ),
+            (
+                "which hosts are down",
+                FAR,
+                FAR,
+                0.5,
+                true,
+                Intent::Knowledge,
+                Passages,
+            ),
+            (
+                "restart host vm-31",
+                CLEAR,
+                WEAK,
+                0.9,
+                true,
+                Intent::Change,
+                Playbooks,
+            ),
+            (
+                "restart host vm-31",
+                CLEAR,
+                FAR,
+                0.9,
+                true,
+                Intent::Change,
+                Agents,
+            ),
+            (
+                "restart host vm-31",
+                FAR,
+                FAR,
+                0.9,
+                false,
+                Intent::None,
+                Nothing,
+            ),
+            (
+                "restart counts by week and host",
+                WEAK,
+                FAR,
+                0.0,
+                false,
+                Intent::Read,
+                Skills,
+            ),
+            (
+                "what does quorum mean",
+                FAR,
+                FAR,
+                0.5,
+                false,
+                Intent::Knowledge,
+                Passages,
+            ),
+            (
+                "what does quorum mean",
+                CLEAR,
+                FAR,
+                0.1,
+                false,
+                Intent::Knowledge,
+                SkillText,
+            ),
+            (
+                "what does quorum mean",
+                FAR,
+                FAR,
+                0.1,
+                false,
+                Intent::None,
+                Nothing,
+            ),
+            (
+                "how do I restart a host",
+                FAR,
+                CLEAR,
+                0.5,
+                false,
+                Intent::Knowledge,
+                PlaybookText,
+            ),
+            (
+                "good morning",
+                CLEAR,
+                CLEAR,
+                0.9,
+                true,
+                Intent::None,
+                Nothing,
+            ),
+            (
+                "welche Server laufen noch",
+                CLEAR,
+                CLEAR,
+                0.9,
+                true,
+                Intent::None,
+                Nothing,
+            ),
+        ] {
+            assert_eq!(
+                settled(text, skill, playbook, passage, agent),
+                (intent, source),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_everyday_topic_takes_away_from_what_a_passage_answers() {
+        let reading = read("what does quorum mean");
+        let evidence = |everyday: f32| Evidence {
+            passage: Some(0.4),
+            agent: Some(false),
+            everyday,
+            floor: FLOOR,
+            narrow: NARROW,
+            ..Evidence::default()
+        };
+        let source = |everyday: f32| match settle(&reading, &evidence(everyday)) {
+            Settled::Decided(decision) => decision.source,
+            Settled::Look(look) => panic!("{look:?}"),
+        };
+        assert_eq!(
+            (source(0.1), source(0.6)),
+            (Source::Passages, Source::Nothing)
+        );
+    }
+}

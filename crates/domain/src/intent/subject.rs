@@ -1,0 +1,158 @@
+//! What a text is about: the words that a search compares, without those that only carry the request.
+//!
+//! Greetings, politeness and preambles move a text's vector away from its subject. What is left out here is said
+//! elsewhere: the speech act says how something is asked for.
+
+use super::Intent;
+use super::act::Act;
+use super::order::Order;
+use super::quoted::ForeignKind;
+use super::reading::Said;
+use super::token::{Token, TokenKind};
+use super::words::{EMPTY_WORDS, OPENERS, PRONOUNS, VerbClass};
+
+/// Fewer words of content than this name no subject: what stands around them is added.
+const FEW: usize = 3;
+/// Fewer words of content than this, with a pronoun among them, point at something said elsewhere.
+const POINTING: usize = 6;
+
+/// Carriers of a request, longest first.
+#[rustfmt::skip]
+const CARRIERS: [&[&str]; 34] = [
+    &["i", "would", "like", "to", "know"], &["i", "would", "like", "you", "to"],
+    &["i", "would", "like", "to", "see"], &["would", "you", "be", "able", "to"],
+    &["would", "it", "be", "possible", "to"], &["could", "you", "please", "tell", "me"],
+    &["could", "you", "maybe", "tell", "me"], &["i", "just", "want", "to", "know"],
+    &["i", "want", "you", "to"], &["i", "need", "you", "to"], &["i", "want", "to", "know"],
+    &["i", "need", "to", "know"], &["i", "would", "like", "to"], &["could", "you", "tell", "me"],
+    &["can", "you", "tell", "me"], &["do", "you", "know"], &["could", "you", "please"],
+    &["can", "you", "please"], &["would", "you", "please"], &["let", "me", "know"], &["i", "want", "to"],
+    &["i", "need", "to"], &["tell", "me"], &["show", "me"], &["give", "me"], &["could", "you"],
+    &["can", "you"], &["would", "you"], &["will", "you"], &["help", "me"], &["i", "wonder"],
+    &["i", "am", "wondering"], &["go", "ahead", "and"], &["please"],
+];
+
+/// The subject of a text with this intent.
+pub(super) fn subject(said: &Said<'_>, intent: Intent) -> String {
+    let wanted = |act: &Act| match (intent, act) {
+        (Intent::Change, Act::Order(order)) => !order.negated && order.class == VerbClass::Change,
+        (_, Act::Order(Order { negated, .. })) => !negated,
+        (Intent::Read | Intent::Knowledge, Act::Question) => true,
+        (Intent::Change, Act::Question) => false,
+        (Intent::None, _) => true,
+        (
+            _,
+            Act::Fragment
+            | Act::Reported(_)
+            | Act::Endorsement
+            | Act::Statement
+            | Act::Condition
+            | Act::Supposition
+            | Act::Pondered,
+        ) => false,
+    };
+    let mut chosen: Vec<bool> = said.acts.iter().map(wanted).collect();
+    // What follows an act within its sentence completes it.
+    for at in 0..chosen.len() {
+        let same = at > 0 && said.clauses[at].sentence == said.clauses[at - 1].sentence;
+        if same && chosen[at - 1] && matches!(said.acts[at], Act::Fragment) {
+            chosen[at] = true;
+        }
+    }
+    let mut parts = parts(said, &chosen);
+    if content(said, &chosen) < FEW || leans(said, &chosen) {
+        let around: Vec<bool> = said
+            .acts
+            .iter()
+            .enumerate()
+            .map(|(at, act)| {
+                let forbidden = matches!(act, Act::Order(Order { negated: true, .. }));
+                !forbidden && (chosen[at] || said.words(at).iter().any(says_something))
+            })
+            .collect();
+        parts = self::parts(said, &around);
+        parts.extend(said.foreign.iter().map(|piece| {
+            let text = &said.text[piece.place.clone()];
+            match piece.kind {
+                ForeignKind::Quotation => text
+                    .trim_matches(['"', '“', '”', '„', '«', '»', '‘', '’', '`', '\''])
+                    .to_owned(),
+                ForeignKind::Pasted => unmarked(text),
+            }
+        }));
+    }
+    let subject = parts.join(" ");
+    if subject.trim().is_empty() {
+        said.text.trim().to_owned()
+    } else {
+        subject
+    }
+}
+
+/// A pasted record without its punctuation.
+fn unmarked(text: &str) -> String {
+    let kept =
+        |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '/' | ':' | '%' | '€' | '$');
+    let words = text
+        .split(|c: char| !kept(c))
+        .map(|word| word.trim_matches([':', '.', '/', '-']));
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The written text of the chosen clauses, each without what carries it.
+fn parts(said: &Said<'_>, chosen: &[bool]) -> Vec<String> {
+    let mut parts = Vec::new();
+    for (at, _) in chosen.iter().enumerate().filter(|(_, chosen)| **chosen) {
+        let words = said.words(at);
+        let carried = carried(words);
+        let (Some(first), Some(last)) = (words.get(carried), words.last()) else {
+            continue;
+        };
+        parts.push(said.text[first.place.start..last.place.end].to_owned());
+    }
+    parts
+}
+
+/// How many tokens carry a clause.
+fn carried(words: &[Token]) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = &words[at..];
+        let carrier = CARRIERS
+            .iter()
+            .find(|phrase| super::act::begins(rest, phrase));
+        at += match (carrier, rest.first()) {
+            (Some(phrase), _) if rest.len() > phrase.len() => phrase.len(),
+            (None, Some(first)) if first.is_any(OPENERS) && rest.len() > 1 => 1,
+            (Some(_), _) | (None, _) => return at,
+        };
+    }
+}
+
+fn content(said: &Said<'_>, chosen: &[bool]) -> usize {
+    let clauses = chosen.iter().enumerate().filter(|(_, chosen)| **chosen);
+    let words = clauses.flat_map(|(at, _)| said.words(at));
+    words.filter(|token| says_something(token)).count()
+}
+
+fn says_something(token: &Token) -> bool {
+    match token.kind {
+        TokenKind::Identifier | TokenKind::Number => true,
+        TokenKind::Word => !token.is_any(EMPTY_WORDS) && !token.is_any(OPENERS),
+        TokenKind::Mark(_) => false,
+    }
+}
+
+/// Whether the chosen clauses point at something said elsewhere: "which ones", "these", "his order".
+fn leans(said: &Said<'_>, chosen: &[bool]) -> bool {
+    let clauses = chosen.iter().enumerate().filter(|(_, chosen)| **chosen);
+    let mut words = clauses.flat_map(|(at, _)| said.words(at));
+    let points = words.any(|token| {
+        token.is_any(PRONOUNS) && !token.is_any(&["me", "us", "so"])
+            || token.is_any(&["ones", "one", "he", "she", "his", "others"])
+    });
+    points && content(said, chosen) < POINTING
+}

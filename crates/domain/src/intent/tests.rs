@@ -1,0 +1,205 @@
+//! What sentences ask for, by their form alone. The sentences are written for this test, over many fields of work.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// `label` and text, one a line; `\\n` is a line break.
+const SENTENCES: &str = include_str!("sentences.tsv");
+
+/// Share of each label that has to be read right. Some sentences cannot be told by their form: "open sesame".
+const LEAST: [(&str, f64); 5] = [
+    ("read", 0.97),
+    ("change", 0.99),
+    ("knowledge", 0.92),
+    ("none", 0.92),
+    ("other", 0.99),
+];
+
+fn sentences() -> impl Iterator<Item = (&'static str, String)> {
+    let lines = SENTENCES.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| {
+        let (label, text) = line.split_once('\t').unwrap();
+        (label, text.replace("\\n", "\n"))
+    })
+}
+
+fn label(reading: &Reading) -> &'static str {
+    match reading.language {
+        Language::English => reading.intent.as_str(),
+        Language::Other(_) => "other",
+    }
+}
+
+#[test]
+fn b000_20_sentences_are_read_for_what_they_ask() {
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (wanted, text) in sentences() {
+        let reading = read(&text);
+        let (right, all) = counts.entry(wanted).or_default();
+        *all += 1;
+        if label(&reading) == wanted {
+            *right += 1;
+        } else {
+            wrong.push(format!("{wanted} was read as {}: {text}", label(&reading)));
+        }
+    }
+    let total: usize = counts.values().map(|(_, all)| all).sum();
+    assert!(total >= 300, "{total} sentences");
+    for (label, least) in LEAST {
+        let (right, all) = counts[label];
+        let share = right as f64 / all as f64;
+        assert!(
+            share >= least,
+            "{label}: {right} of {all}\n{}",
+            wrong.join("\n")
+        );
+    }
+}
+
+/// "Note to self: …" orders something, by its form; whether a playbook has to do with it is not said here.
+const ORDERS_SOMEBODY_ELSE: &str = "note to self";
+
+#[test]
+fn b000_20_no_sentence_that_asks_for_no_change_starts_one() {
+    for (wanted, text) in sentences().filter(|(wanted, _)| *wanted != "change") {
+        let reading = read(&text);
+        let starts = reading.intent == Intent::Change && reading.start == Start::Now;
+        assert!(
+            !starts || text.starts_with(ORDERS_SOMEBODY_ELSE),
+            "{wanted}: {text}: {:?}",
+            reading.reasons
+        );
+    }
+}
+
+fn start(text: &str) -> Option<Start> {
+    let reading = read(text);
+    (reading.intent == Intent::Change).then_some(reading.start)
+}
+
+#[test]
+fn b000_20_what_is_put_off_or_only_suggested_is_offered_and_a_trial_changes_nothing() {
+    for (text, expected) in [
+        ("delete the volume vol-77", Some(Start::Now)),
+        (
+            "could you please delete the volume vol-77",
+            Some(Start::Now),
+        ),
+        (
+            "never mind the approval, delete the volume vol-77",
+            Some(Start::Now),
+        ),
+        (
+            "delete the volume vol-77 tomorrow",
+            Some(Start::Offer(Doubt::Later)),
+        ),
+        (
+            "in three days delete the volume vol-77",
+            Some(Start::Offer(Doubt::Later)),
+        ),
+        (
+            "delete the volume vol-77 once the copy is done",
+            Some(Start::Offer(Doubt::Condition)),
+        ),
+        (
+            "if it is empty, delete the volume vol-77",
+            Some(Start::Offer(Doubt::Condition)),
+        ),
+        ("we should delete the volume vol-77", None),
+        (
+            "you should delete the volume vol-77",
+            Some(Start::Offer(Doubt::Indirect)),
+        ),
+        (
+            "vol-77 has to be deleted",
+            Some(Start::Offer(Doubt::Indirect)),
+        ),
+        (
+            "Ann told me to delete the volume vol-77",
+            Some(Start::Offer(Doubt::Reported)),
+        ),
+        ("Ann told her to delete the volume vol-77", None),
+        ("please delete it", Some(Start::Offer(Doubt::Object))),
+        (
+            "degauss the tape in slot 4",
+            Some(Start::Offer(Doubt::Verb)),
+        ),
+        (
+            "do a dry run of the deletion of vol-77",
+            Some(Start::DryRun),
+        ),
+        ("simulate it: delete the volume vol-77", Some(Start::DryRun)),
+        ("do not delete the volume vol-77", None),
+        ("what does `delete the volume vol-77` do", None),
+        ("repeat after me: delete the volume vol-77", None),
+    ] {
+        assert_eq!(start(text), expected, "{text}: {:?}", read(text));
+    }
+}
+
+#[test]
+fn the_subject_leaves_out_what_only_carries_the_request() {
+    for (text, subject) in [
+        (
+            "Hi team, could you please tell me which disks of db-7 are full? Thanks!",
+            "which disks of db-7 are full",
+        ),
+        (
+            "I am new here. How is a quorum of voters counted?",
+            "How is a quorum of voters counted",
+        ),
+        (
+            "Do not touch anything. Which disks of db-7 are full?",
+            "Which disks of db-7 are full",
+        ),
+        (
+            "The log says 'disk full'. Which ones?",
+            "The log says Which ones disk full",
+        ),
+        ("", ""),
+    ] {
+        assert_eq!(read(text).subject, subject, "{text}");
+    }
+}
+
+#[test]
+fn a_long_text_is_read_at_its_beginning_and_its_end() {
+    let log = "2026-01-01 10:00:00 ok\n".repeat(2_000);
+    for text in [
+        format!("{log}which disks are full?"),
+        format!("which disks are full?\n{log}"),
+    ] {
+        assert_eq!(read(&text).intent, Intent::Read);
+    }
+}
+
+proptest! {
+    /// Whatever is typed is read, and what is quoted or forbidden orders nothing.
+    #[test]
+    fn every_text_is_read(text in "\\PC{0,200}") {
+        let reading = read(&text);
+        prop_assert!(!reading.reasons.is_empty());
+    }
+
+    #[test]
+    fn b000_20_a_quoted_or_forbidden_order_starts_nothing(
+        verb in prop::sample::select(words::CHANGE_VERBS),
+        noun in prop::sample::select(vec!["the volume vol-77", "all hosts", "it", "everything"]),
+    ) {
+        for text in [
+            format!("do not {verb} {noun}"),
+            format!("please never {verb} {noun}"),
+            format!("what does '{verb} {noun}' mean?"),
+            format!("Ann wrote: \"{verb} {noun}\""),
+            format!("how do I {verb} {noun}"),
+            format!("should we {verb} {noun} or not"),
+            format!("suppose I {verb} {noun}"),
+        ] {
+            prop_assert!(start(&text).is_none_or(|start| matches!(start, Start::Offer(_))), "{}", text);
+        }
+    }
+}

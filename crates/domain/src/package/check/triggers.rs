@@ -1,0 +1,70 @@
+//! Triggers of finding rules that lead to no playbook, and playbooks that findings cannot be handed to.
+
+use charter_contract::bounds::PACKAGE_PROBLEMS;
+use charter_contract::catalogue::Document;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::text::Text;
+
+use super::super::{Problem, Sourced};
+use crate::catalogue::View;
+
+/// Warnings about the triggers of a skill's rules.
+pub(super) fn unmet(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
+    match &document.value {
+        Document::Skill(skill) => of_skill(document, skill, after),
+        Document::Tool(_)
+        | Document::Playbook(_)
+        | Document::Guardrail(_)
+        | Document::Policy(_)
+        | Document::DomainLens(_)
+        | Document::Template(_)
+        | Document::PromptTemplate(_)
+        | Document::MissionType(_)
+        | Document::Agent(_)
+        | Document::GraphNode(_)
+        | Document::GraphEdge(_)
+        | Document::Domain(_) => Vec::new(),
+    }
+}
+
+fn of_skill(document: &Sourced<Document>, skill: &Skill, after: &View) -> Vec<Problem> {
+    let rules = skill
+        .analysis
+        .iter()
+        .flat_map(|analysis| &analysis.findings);
+    let triggers = rules.enumerate().flat_map(|(rule, found)| {
+        let triggers = found.triggers.iter().enumerate();
+        triggers
+            .map(move |(at, trigger)| (format!("/analysis/findings/{rule}/triggers/{at}"), trigger))
+    });
+    let warned = triggers.filter_map(|(pointer, trigger)| {
+        let (message, hint) = fault(trigger, after)?;
+        let problem = Problem::at(&document.place, &pointer, "trigger", message).warning();
+        Some(problem.suggest(hint))
+    });
+    warned.take(PACKAGE_PROBLEMS).collect()
+}
+
+/// What is wrong with a trigger, and what to do about it.
+fn fault(trigger: &Text, after: &View) -> Option<(String, &'static str)> {
+    let playbooks: Vec<_> = after
+        .playbooks()
+        .filter(|found| found.document().trigger_conditions.contains(trigger))
+        .collect();
+    if playbooks.is_empty() {
+        let message = format!("no playbook has the trigger condition `{trigger}`: none is offered");
+        return Some((
+            message,
+            "write it as the playbook's `trigger_conditions` have it",
+        ));
+    }
+    let mapped = playbooks
+        .iter()
+        .any(|found| found.document().parameters_from_findings.is_some());
+    (!mapped).then(|| {
+        let message = format!(
+            "no playbook with the trigger condition `{trigger}` says how findings fill its parameters: none is offered"
+        );
+        (message, "give the playbook `parameters_from_findings`")
+    })
+}

@@ -1,0 +1,127 @@
+//! Requests that ask for nothing that is looked after here: a short answer says what can be asked. No agent is searched,
+//! and nothing is made.
+
+use std::time::Duration;
+
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::ids::ResponseId;
+use charter_domain::catalogue::View;
+use charter_domain::profile;
+use charter_domain::tier::{playbook_served, skill_served};
+use serde_json::json;
+
+use super::Asked;
+use super::classify::Classified;
+use super::respond::verdict;
+use crate::{Caller, Engine, EngineError};
+
+/// Skills, and playbooks, that are named.
+const NAMED: usize = 4;
+
+/// The response that says what can be asked.
+pub(super) fn response(
+    engine: &Engine,
+    asked: &Asked,
+    classified: &Classified,
+    elapsed: Duration,
+) -> Result<AgentResponse, EngineError> {
+    let because = classified.because.as_deref().unwrap_or_default();
+    let view = engine.live().view(&asked.caller.tenant);
+    let builder = AgentResponse::builder(
+        ResponseId::from_uuid(engine.new_uuid()),
+        asked.id().clone(),
+        engine.now(),
+        content(
+            because,
+            &questions(&view, &asked.caller),
+            &changes(&view, &asked.caller),
+        ),
+    )
+    .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+    .metadata("flow", json!(classified.flow))
+    .metadata("verdict", verdict(&classified.verdict)?)
+    .metadata("because", json!(because));
+    Ok(builder.build())
+}
+
+fn content(because: &str, questions: &[String], changes: &[String]) -> String {
+    let mut lines = vec![format!(
+        "Nothing was looked up or changed: {because}. Questions and changes are understood in English; in other \
+         languages where a model translates them (model route `gateway`)."
+    )];
+    for (title, names) in [("You can ask:", questions), ("You can have done:", changes)] {
+        if !names.is_empty() {
+            lines.push(title.to_owned());
+            lines.extend(names.iter().map(|name| format!("- {name}")));
+        }
+    }
+    lines.join("\n")
+}
+
+/// What skills answer, each by its first example or its name, in the order of their ids.
+fn questions(view: &View, caller: &Caller) -> Vec<String> {
+    let skills = view.skills().filter(|found| {
+        let skill = found.document();
+        skill.status == Status::Active
+            && !skill.is_candidate
+            && skill_served(view, skill).reaches(caller.tier)
+            && is_usable(view, caller, skill.skill_id.as_ref())
+    });
+    let named = skills.map(|found| {
+        let skill = found.document();
+        skill
+            .examples
+            .first()
+            .unwrap_or(&skill.display_name)
+            .to_string()
+    });
+    named.take(NAMED).collect()
+}
+
+/// What playbooks do.
+fn changes(view: &View, caller: &Caller) -> Vec<String> {
+    let playbooks = view.playbooks().filter(|found| {
+        let playbook = found.document();
+        playbook.status == Status::Active
+            && !playbook.is_candidate
+            && playbook_served(view, playbook).reaches(caller.tier)
+            && is_usable(view, caller, playbook.playbook_id.as_ref())
+    });
+    let named = playbooks.map(|found| {
+        let playbook = found.document();
+        playbook
+            .examples
+            .first()
+            .unwrap_or(&playbook.name)
+            .to_string()
+    });
+    named.take(NAMED).collect()
+}
+
+fn is_usable(view: &View, caller: &Caller, id: &str) -> bool {
+    let profile = caller.profile.as_ref();
+    profile.is_none_or(|profile| profile::serves(view, id, profile))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_said_why_and_what_can_be_asked() {
+        let names = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
+        let text = content("it is a joke", &names(&["Which tanks are full?"]), &[]);
+        assert!(text.starts_with("Nothing was looked up or changed: it is a joke."));
+        assert!(
+            text.ends_with("You can ask:\n- Which tanks are full?"),
+            "{text}"
+        );
+        assert!(!text.contains("have done"));
+    }
+}

@@ -1,0 +1,383 @@
+//! Routing by intent: the form of a request says whether skills, playbooks or the reference library are looked at; how
+//! well they fit settles what the form leaves open (`charter_domain::intent`).
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::ids::TenantId;
+use charter_contract::intent::Intent;
+use charter_domain::identifiers::Identifiers;
+use charter_domain::intent::{
+    self, Decision, Evidence, Fit, Language, Look, Reading, Remark, Settled, Source, Start, settle,
+};
+use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, VerdictKind};
+
+use super::gateway::GatewayReading;
+use super::{Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
+use crate::catalogue::{Live, Stacked};
+use crate::knowledge::Knowledge;
+use crate::{Caller, Engine, EngineError, LensFilter};
+
+/// Candidates by which each kind is judged; a verdict may have fewer.
+const JUDGED: usize = 10;
+
+/// What a client says itself about where its request goes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hints {
+    /// The intent, where the flow that it asks for has one.
+    pub(crate) intent: Option<Intent>,
+    /// The lenses that may answer.
+    pub(crate) lenses: LensFilter,
+}
+
+/// A request as routing looks at it.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(super) text: String,
+    pub(super) reading: Reading,
+    /// What is compared.
+    pub(super) subject: String,
+    pub(super) query: EmbeddedQuery,
+}
+
+impl Question {
+    /// The likeness from which something is worth citing in an answer to it.
+    pub(crate) fn cited_from(&self) -> f32 {
+        intent::cited_from(self.query.everyday())
+    }
+}
+
+/// Where a request goes, and what that rests on.
+#[derive(Debug, Clone)]
+pub(crate) struct Routed {
+    pub(crate) verdict: RoutedVerdict,
+    /// What was found and is below the floor, best first.
+    pub(crate) dropped: Vec<RoutedCandidate>,
+    pub(crate) source: Source,
+    /// What may be started, where a change is asked for.
+    pub(crate) start: Start,
+    /// Why nothing is asked for, where nothing is.
+    pub(crate) remark: Option<Remark>,
+    /// How many things are asked for.
+    pub(crate) parts: usize,
+    /// The language that it was read in.
+    pub(crate) language: Language,
+}
+
+/// What each kind comes to by itself.
+pub(super) struct Ranked {
+    pub(super) skills: Weighed,
+    pub(super) playbooks: Weighed,
+}
+
+/// A verdict, and what is below the floor.
+pub(super) struct Weighed {
+    pub(super) verdict: RoutedVerdict,
+    pub(super) dropped: Vec<RoutedCandidate>,
+}
+
+impl Weighed {
+    fn best(&self) -> Option<&RoutedCandidate> {
+        let found = self.verdict.candidates.iter().chain(&self.dropped);
+        found.max_by(|a, b| a.score.total_cmp(&b.score))
+    }
+
+    fn fit(&self) -> Fit {
+        self.best().map_or_else(Fit::default, |best| Fit {
+            score: best.score,
+            likeness: best.cosine.unwrap_or(best.score),
+        })
+    }
+}
+
+impl Ranked {
+    /// Each kind by itself: nothing of one moves anything of the other.
+    fn of(
+        question: &Question,
+        stacked: &Stacked,
+        settings: &RouteSettings,
+        top_k: usize,
+    ) -> Result<Self, EngineError> {
+        let weighed = |ranking: Ranking| {
+            let Question { text, query, .. } = question;
+            let found = weigh(stacked, settings, ranking, text, query, top_k.max(JUDGED));
+            found.map(|(mut verdict, dropped)| {
+                verdict.candidates.truncate(top_k);
+                Weighed { verdict, dropped }
+            })
+        };
+        Ok(Self {
+            skills: weighed(Ranking::Skills)?,
+            playbooks: weighed(Ranking::Playbooks)?,
+        })
+    }
+
+    fn evidence(&self, question: &Question, settings: &RouteSettings) -> Evidence {
+        Evidence {
+            skill: self.skills.fit(),
+            playbook: self.playbooks.fit(),
+            passage: None,
+            agent: None,
+            everyday: question.query.everyday(),
+            floor: settings.thresholds.floor,
+            narrow: settings.thresholds.narrow,
+        }
+    }
+
+    /// The verdict of a decision.
+    fn routed(self, question: &Question, decision: Decision, known: &Knowledge) -> Routed {
+        let Reading {
+            start,
+            remark,
+            parts,
+            language,
+            ..
+        } = question.reading;
+        let reason = decision.reason.clone();
+        let (verdict, dropped) = match decision.source {
+            Source::Skills => (self.skills.verdict, self.skills.dropped),
+            Source::Playbooks => (self.playbooks.verdict, self.playbooks.dropped),
+            Source::Passages => (
+                known_by(self.skills.verdict, known.candidates(), reason),
+                Vec::new(),
+            ),
+            Source::SkillText => {
+                let text = self.skills.best().cloned();
+                (
+                    known_by(self.skills.verdict, text.into_iter().collect(), reason),
+                    Vec::new(),
+                )
+            }
+            Source::PlaybookText => {
+                let text = self.playbooks.best().cloned();
+                (
+                    known_by(self.playbooks.verdict, text.into_iter().collect(), reason),
+                    Vec::new(),
+                )
+            }
+            Source::Agents | Source::Nothing => {
+                let weighed = match decision.intent {
+                    Intent::Change => self.playbooks,
+                    Intent::Read | Intent::Knowledge | Intent::None => self.skills,
+                };
+                (missed(weighed.verdict, reason), weighed.dropped)
+            }
+        };
+        let subject = (question.subject != question.text.trim()).then(|| question.subject.clone());
+        Routed {
+            verdict: RoutedVerdict {
+                intent: Some(decision.intent),
+                intent_reason: Some(decision.reason),
+                subject,
+                ..verdict
+            },
+            dropped,
+            source: decision.source,
+            start,
+            remark,
+            parts,
+            language,
+        }
+    }
+}
+
+/// A verdict that what is known answers.
+fn known_by(
+    verdict: RoutedVerdict,
+    candidates: Vec<RoutedCandidate>,
+    reason: String,
+) -> RoutedVerdict {
+    RoutedVerdict {
+        kind: VerdictKind::Narrow,
+        candidates,
+        reason,
+        ..verdict
+    }
+}
+
+/// A verdict that nothing answers. Where the ranking itself missed, its reason stays.
+fn missed(verdict: RoutedVerdict, reason: String) -> RoutedVerdict {
+    if verdict.kind == VerdictKind::Miss {
+        return verdict;
+    }
+    RoutedVerdict {
+        kind: VerdictKind::Miss,
+        candidates: Vec::new(),
+        reason,
+        ..verdict
+    }
+}
+
+impl Engine {
+    /// Routes a request by its intent, over what the caller sees.
+    ///
+    /// # Errors
+    /// `invalid_request` for an empty request or no candidates asked for (B000-2); `unavailable` when it cannot be
+    /// embedded.
+    pub(crate) async fn route_by_intent(
+        &self,
+        caller: &Caller,
+        text: &str,
+        hints: &Hints,
+        top_k: usize,
+    ) -> Result<Routed, EngineError> {
+        let live = self.live();
+        let settings = live.settings;
+        self.route_over_all(caller, &live, &settings, text, hints, top_k)
+            .await
+    }
+
+    /// The same with these settings.
+    pub(super) async fn route_over_all(
+        &self,
+        caller: &Caller,
+        live: &Live,
+        settings: &RouteSettings,
+        text: &str,
+        hints: &Hints,
+        top_k: usize,
+    ) -> Result<Routed, EngineError> {
+        if top_k == 0 {
+            return Err(refused(QueryError::NoCandidates));
+        }
+        let identifiers = live.identifiers(&caller.tenant);
+        let mut question = self.question(&identifiers, text).await?;
+        let tenant = &caller.tenant;
+        let translated = self.translated(tenant, &identifiers, &mut question).await?;
+        if let Some(intent) = hints.intent {
+            question.reading = question.reading.overruled(intent);
+        }
+        let stacked = reached(live, caller);
+        let ranked = Ranked::of(&question, &stacked, settings, top_k)?;
+        let view = live.view(tenant);
+        let asked = self.gateway_reading(tenant, &view, &mut question, &ranked, translated);
+        let gateway = asked.await;
+        let mut evidence = ranked.evidence(&question, settings);
+        let mut known = Knowledge::default();
+        let mut decision = loop {
+            match settle(&question.reading, &evidence) {
+                Settled::Decided(decision) => break decision,
+                Settled::Look(Look::Passages) => {
+                    known = self.knowledge_of(caller, &question, &hints.lenses).await?;
+                    evidence.passage = Some(known.likeness());
+                }
+                Settled::Look(Look::Agents) => {
+                    evidence.agent = Some(an_agent_is_near(&question, &stacked, settings)?);
+                }
+            }
+        };
+        if let (Some(said), Intent::None) = (hints.intent, decision.intent) {
+            decision.intent = said;
+        }
+        let mut routed = ranked.routed(&question, decision, &known);
+        if let Some(reading) = &gateway {
+            reading.reorder(&mut routed.verdict);
+        }
+        routed.verdict.gateway = gateway;
+        Ok(routed)
+    }
+
+    /// Routes a request over given indexes, without lenses and models: for the routing tests of a package, whose lenses
+    /// are not there yet.
+    pub(crate) async fn route_as_registered(
+        &self,
+        identifiers: &Identifiers,
+        stacked: &Stacked,
+        settings: &RouteSettings,
+        text: &str,
+        top_k: usize,
+    ) -> Result<Routed, EngineError> {
+        let question = self.question(identifiers, text).await?;
+        let ranked = Ranked::of(&question, stacked, settings, top_k)?;
+        let mut evidence = ranked.evidence(&question, settings);
+        evidence.passage = Some(0.0);
+        evidence.agent = Some(an_agent_is_near(&question, stacked, settings)?);
+        let decision = match settle(&question.reading, &evidence) {
+            Settled::Decided(decision) => decision,
+            Settled::Look(look) => {
+                let cause = format!("{look:?} was looked at");
+                return Err(EngineError::internal("settling an intent", cause));
+            }
+        };
+        Ok(ranked.routed(&question, decision, &Knowledge::default()))
+    }
+
+    /// A text, read and embedded.
+    pub(crate) async fn question(
+        &self,
+        identifiers: &Identifiers,
+        text: &str,
+    ) -> Result<Question, EngineError> {
+        RouteQuery::parse(text).map_err(refused)?;
+        self.question_of(identifiers, text, intent::read(text))
+            .await
+    }
+
+    /// The same of a text that was read.
+    pub(super) async fn question_of(
+        &self,
+        identifiers: &Identifiers,
+        text: &str,
+        reading: Reading,
+    ) -> Result<Question, EngineError> {
+        let subject = identifiers.replaced(&reading.subject);
+        let query = self.embedded(&subject).await?;
+        let topics = self.everyday_topics().await?;
+        Ok(Question {
+            text: text.to_owned(),
+            reading,
+            subject,
+            query: query.against_topics(topics),
+        })
+    }
+
+    /// What the reference library has to do with a question.
+    pub(crate) async fn knowledge_of(
+        &self,
+        caller: &Caller,
+        question: &Question,
+        lenses: &LensFilter,
+    ) -> Result<Knowledge, EngineError> {
+        let (subject, query) = (&question.subject, &question.query);
+        self.look_up(caller, subject, query, lenses).await
+    }
+
+    /// How a request of a tenant looks to routing; for what is done after its verdict.
+    pub(crate) async fn question_in(
+        &self,
+        tenant: &TenantId,
+        text: &str,
+    ) -> Result<Question, EngineError> {
+        let identifiers = self.live().identifiers(tenant);
+        self.question(&identifiers, text).await
+    }
+}
+
+/// Whether an agent's capabilities come near.
+fn an_agent_is_near(
+    question: &Question,
+    stacked: &Stacked,
+    settings: &RouteSettings,
+) -> Result<bool, EngineError> {
+    let Question { text, query, .. } = question;
+    let (verdict, _) = weigh(stacked, settings, Ranking::Agents, text, query, JUDGED)?;
+    Ok(verdict.kind != VerdictKind::Miss)
+}
+
+/// The kinds of documents that a request is offered by their own words.
+fn is_document(candidate: &RoutedCandidate) -> bool {
+    matches!(candidate.kind, DocumentKind::Skill | DocumentKind::Playbook)
+}
+
+impl GatewayReading {
+    /// Puts the candidates of a broad verdict into the model's order. None is added, and the verdict stays broad.
+    fn reorder(&self, verdict: &mut RoutedVerdict) {
+        if verdict.kind != VerdictKind::Broad || !verdict.candidates.iter().all(is_document) {
+            return;
+        }
+        let place = |candidate: &RoutedCandidate| {
+            let place = self.order.iter().position(|id| *id == candidate.id);
+            place.unwrap_or(self.order.len())
+        };
+        // Stable: those that the model does not name keep their order behind the others.
+        verdict.candidates.sort_by_key(place);
+    }
+}
