@@ -204,7 +204,10 @@ impl Rights {
             ("catalogue", self.catalogue <= held.catalogue),
             ("agent_skills", skills),
             ("scopes", held.scopes.includes(&self.scopes)),
-            ("profile", held.profile.is_none() || held.profile == self.profile),
+            (
+                "profile",
+                held.profile.is_none() || held.profile == self.profile,
+            ),
         ];
         let beyond = within.into_iter().find(|(_, within)| !within);
         beyond.map(|(field, _)| field)
@@ -256,7 +259,11 @@ mod tests {
         let narrowed = rights(&json!({"profile": "audit"}));
         assert_eq!(narrowed.exceeds(&held), None);
         for asked in [json!({}), json!({"profile": "other"})] {
-            assert_eq!(rights(&asked).exceeds(&narrowed), Some("profile"), "{asked}");
+            assert_eq!(
+                rights(&asked).exceeds(&narrowed),
+                Some("profile"),
+                "{asked}"
+            );
         }
         let all = rights(&json!({"scopes": ["*"], "agent_skills": ["*"]}));
         assert_eq!((held.exceeds(&all), all.exceeds(&all)), (None, None));

@@ -150,6 +150,8 @@ impl AnalysisWork {
                 scopes: AccessScopes::All,
                 credential: CredentialId::Local,
                 makers: run.askers(),
+                // What it may see was decided when the runs that are analysed began.
+                profile: None,
             },
             guardrails: guardrails.collect(),
             timeout: timeout.min(Duration::from_millis(ANALYSIS_TIME as u64)),

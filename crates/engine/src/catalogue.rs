@@ -108,7 +108,10 @@ pub(crate) fn identifiers(view: &View) -> Identifiers {
     });
     let of_playbooks = playbooks.iter().flat_map(|found| {
         let playbook = found.document();
-        let lists = [&playbook.mandatory_parameters, &playbook.optional_parameters];
+        let lists = [
+            &playbook.mandatory_parameters,
+            &playbook.optional_parameters,
+        ];
         lists.map(|parameters| (&playbook.domain, parameters.as_slice()))
     });
     Identifiers::of(of_skills.chain(of_playbooks))

@@ -237,7 +237,14 @@ impl Engine {
             }
             Some(ranking) => {
                 let query = self.embedded(text).await?;
-                weigh(&reached(&live, caller), &settings, ranking, text, &query, top_k)?
+                weigh(
+                    &reached(&live, caller),
+                    &settings,
+                    ranking,
+                    text,
+                    &query,
+                    top_k,
+                )?
             }
         };
         Ok(VerdictShown {
@@ -259,7 +266,8 @@ impl Engine {
         top_k: usize,
     ) -> Result<RoutedVerdict, EngineError> {
         let Some(ranking) = purpose.ranking() else {
-            let routed = self.route_by_intent(caller, text, &Hints::default(), top_k);
+            let hints = Hints::default();
+            let routed = self.route_by_intent(caller, text, &hints, top_k);
             return Ok(routed.await?.verdict);
         };
         let live = self.live();
@@ -294,7 +302,10 @@ fn reached(live: &Live, caller: &Caller) -> Arc<Stacked> {
     if outside.is_empty() {
         return stacked;
     }
-    let hidden: Vec<String> = outside.iter().map(|(kind, id)| entry_id(*kind, id)).collect();
+    let hidden: Vec<String> = outside
+        .iter()
+        .map(|(kind, id)| entry_id(*kind, id))
+        .collect();
     Arc::new(stacked.without(&hidden))
 }
 

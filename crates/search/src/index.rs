@@ -15,7 +15,7 @@ use crate::text::{RouteText, VectorRole};
 /// Most entries of one index.
 pub const MAX_ENTRIES: usize = 1 << 20;
 /// Vectors of descriptions and examples that an index keeps one by one; one with more compares centroids alone.
-pub const MAX_EXAMPLE_ROWS: usize = 1 << 16;
+const MAX_EXAMPLE_ROWS: usize = 1 << 16;
 
 /// An entry to index.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,7 +13,7 @@ use charter_contract::ids::{PlaybookId, RequestId, ResponseId, SkillId};
 use charter_contract::json::decode_stored;
 use charter_domain::catalogue::View;
 use charter_domain::clarification::{OptionNamed, chosen};
-use charter_domain::parameters;
+use charter_domain::parameters::Collected;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -136,7 +136,10 @@ impl Engine {
                 if let Some(found) = view.skill(id.as_ref()) {
                     let declared = &found.document().parameters;
                     let stated = Collected::given(declared, &Map::new());
-                    let stated = stated.read(&question, asked.request.timestamp).values().clone();
+                    let stated = stated
+                        .read(&question, asked.request.timestamp)
+                        .values()
+                        .clone();
                     parameters.insert(id.clone(), stated);
                 }
                 self.named_skill(asked, &id)?

@@ -21,7 +21,8 @@ pub(super) use waits::{Waits, waits_of};
 
 use super::call::Call;
 use forms::{
-    APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, explained, fields, plan_of,
+    APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, explained, fields,
+    plan_of,
 };
 
 /// What is said to the answer of a question that was another tool's.
