@@ -1275,6 +1275,23 @@ class GateQuestion(Wire):
     tool: str | None = None
 
 
+class GatewayReading(Wire):
+    """What the model of the route `gateway` made of a request."""
+
+    failure: str | None = None
+    """Why the rules decided alone."""
+    intent: Literal["read", "change", "knowledge", "none"] | str | None = None
+    """The intent that it chose."""
+    model: str | None = None
+    """`provider/model`; absent where it gave nothing that could be used."""
+    order: list[str] | None = None
+    """Ids of candidates, in its order."""
+    tokens: int
+    """Tokens that were read and written."""
+    translation: str | None = None
+    """The request in English, where it was in another language."""
+
+
 class GraphEdge(Wire):
     """An edge."""
 
@@ -1445,6 +1462,8 @@ class KeyOrder(Wire):
     """Who acts with it; a person when absent. An agent's key does not decide on approvals."""
     name: str
     """What people call it."""
+    profile: str | None = None
+    """The profile that narrows the agents whose skills it is served; that of its maker when absent."""
     role: Literal["user", "operator", "admin"] = "user"
     """The level; `user` when absent."""
     scopes: list[str] | None = None
@@ -2283,6 +2302,11 @@ class NewKey(Wire):
     """When it last let somebody in, to about a minute."""
     name: str
     """What people call it."""
+    profile: str | None = None
+    """
+    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
+    those that list none (000 §2.11); all when absent.
+    """
     revoked_at: AwareDatetime | None
     """When it was revoked."""
     revoked_by: str | None
@@ -2830,6 +2854,11 @@ class Playbook(Wire):
         [], validate_default=True
     )
     """What a caller may give."""
+    parameters_from_findings: str | None = None
+    """
+    A jq filter from the findings that meet its trigger conditions, as a list, to an object of its parameters (this
+    project). Without it the playbook is offered with no finding.
+    """
     playbook_id: str
     """Its id."""
     rollback_steps: list[PlaybookRollbackStep] = Field([], validate_default=True)
@@ -3436,6 +3465,11 @@ class Rights(Wire):
     """Which skills of the link graph it may reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
     """What it may do to the catalogue."""
+    profile: str | None = None
+    """
+    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
+    those that list none (000 §2.11); all when absent.
+    """
     role: Literal["user", "operator", "admin"] | str
     """`user`, `operator` or `admin`."""
     scopes: list[str]
@@ -3653,6 +3687,8 @@ class SkillAnalysisFinding(Wire):
     """The step whose output it reads."""
     rule_id: str
     """Its name within the skill."""
+    triggers: list[str] | None = None
+    """`trigger_conditions` of playbooks that its findings meet: these playbooks are offered with the answer."""
 
 
 class SkillAnalysisModel(Wire):
@@ -4899,6 +4935,11 @@ class Key(Wire):
     """When it last let somebody in, to about a minute."""
     name: str
     """What people call it."""
+    profile: str | None = None
+    """
+    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
+    those that list none (000 §2.11); all when absent.
+    """
     revoked_at: AwareDatetime | None
     """When it was revoked."""
     revoked_by: str | None
@@ -5363,8 +5404,17 @@ class Verdict(Wire):
     """What was found and is below the floor, best first."""
     follows: Follows | None = None
     """The turn of the session that it rests on, where the text leans on one."""
+    gateway: GatewayReading | None = None
+    """What the model of the route `gateway` made of the request, where it was asked."""
     in_force: Thresholds
     """The thresholds in force, whichever decided."""
+    intent: Literal["read", "change", "knowledge", "none"] | str | None = None
+    """
+    What the request asks for, decided before anything was ranked; absent where only a ranking was asked for, and in
+    verdicts of before it was decided.
+    """
+    intent_reason: str | None = None
+    """Why it is taken to ask for that, for people."""
     kind: Literal["narrow", "broad", "miss"]
     """Narrow, broad or miss."""
     model: str | None
@@ -5373,6 +5423,11 @@ class Verdict(Wire):
     """What was asked."""
     reason: str
     """Why, for people."""
+    subject: str | None = None
+    """
+    The words that were compared, where they are not all of the query: without greetings, and with identifiers
+    replaced by what they name.
+    """
     thresholds: Thresholds
     """The thresholds that decided."""
 
@@ -5476,6 +5531,8 @@ class Caller(Wire):
     """Which skills of the link graph it may reach."""
     catalogue: Literal["viewer", "editor", "admin"] | str
     """What it may do to the catalogue."""
+    profile: str | None = None
+    """The profile that narrows the agents whose skills it is served; all when absent."""
     quota: QuotaShown
     """What its tenant may ask, and how much of it is taken."""
     role: Literal["user", "operator", "admin"] | str

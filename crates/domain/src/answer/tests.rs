@@ -222,7 +222,12 @@ fn a_stated_finding_is_about_what_its_evidence_shows() {
 }
 
 fn found(skill: &str, rule: &str, resource: &str, severity: &str, fields: Value) -> Finding {
-    let id = format!("fnd_{skill}_{rule}_{resource}_{}", fields.to_string().len());
+    let said: String = fields
+        .to_string()
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let id = format!("fnd_{skill}_{rule}_{resource}_{said}");
     serde_json::from_value(json!({
         "finding_id": id, "rule_id": rule, "skill_id": skill, "severity": severity,
         "resource_type": "gate", "resource_id": resource, "fields": fields,
