@@ -308,7 +308,7 @@ bounds! {
     /// Time that the body of a request may take for each MiB of it, beside `limits.body_ms`.
     BODY_MS_PER_MIB = 8_000, Milliseconds;
     /// The rest of a body that is read and thrown away once its request is answered; for more, the connection is closed.
-    UNREAD_BYTES = 16 * MIB, Bytes;
+    UNREAD_BYTES = 64 * MIB, Bytes;
     /// Time for reading that rest.
     UNREAD_MS = 5_000, Milliseconds;
     /// A pause in which a client takes nothing of an answer.

@@ -23,7 +23,7 @@ pub use charter_contract::intent::Intent;
 pub use everyday::EVERYDAY_TOPICS;
 pub use language::{Language, languages};
 pub use remark::Remark;
-pub use settle::{Decision, Evidence, Fit, Look, Settled, Source, cited_from, settle};
+pub use settle::{Decision, Evidence, Exemplified, Fit, Look, Settled, Source, cited_from, settle};
 
 use act::acts;
 use clause::clauses;

@@ -105,6 +105,8 @@ pub struct RouteIndex {
     ids: Vec<String>,
     positions: FxHashMap<String, u32>,
     with_examples: Vec<bool>,
+    /// Examples without case and marks, with the entries that have them.
+    examples: FxHashMap<String, Vec<u32>>,
     lexical: LexicalIndex,
     dense: DenseRows,
     utterances: Utterances,
@@ -170,11 +172,13 @@ impl RouteIndex {
             .iter()
             .map(|entry| !entry.text.examples.is_empty())
             .collect();
+        let examples = examples_of(&entries);
         let ids: Vec<String> = entries.into_iter().map(|entry| entry.id).collect();
         Ok(RouteIndex {
             positions: ids.iter().cloned().zip(0..).collect(),
             ids,
             with_examples,
+            examples,
             lexical,
             dense,
             utterances,
@@ -202,6 +206,12 @@ impl RouteIndex {
         self.positions.get(id).map(|position| *position as usize)
     }
 
+    /// The entries that have this text as an example, whatever its case and marks.
+    pub(crate) fn exemplified_by(&self, text: &str) -> impl Iterator<Item = usize> {
+        let entries = self.examples.get(&bare(text)).into_iter().flatten();
+        entries.map(|entry| *entry as usize)
+    }
+
     /// The model of its vectors.
     pub fn model(&self) -> Option<&EmbeddingModel> {
         self.model.as_ref()
@@ -212,7 +222,12 @@ impl RouteIndex {
         let ids: usize = self.ids.iter().map(|id| 2 * id.capacity() + 60).sum();
         let utterances =
             self.utterances.rows.heap_bytes() + self.utterances.ends.capacity() * size_of::<u32>();
-        ids + self.with_examples.len()
+        let examples = self.examples.iter();
+        let examples: usize = examples
+            .map(|(text, entries)| text.capacity() + 60 + 4 * entries.capacity())
+            .sum();
+        ids + examples
+            + self.with_examples.len()
             + self.lexical.heap_bytes()
             + self.dense.heap_bytes()
             + utterances
@@ -294,6 +309,29 @@ fn stack_vectors(
         })?;
     }
     Ok(rows)
+}
+
+fn examples_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
+    let mut examples: FxHashMap<String, Vec<u32>> = FxHashMap::default();
+    for (entry, position) in entries.iter().zip(0..) {
+        for example in &entry.text.examples {
+            let of = examples.entry(bare(example)).or_default();
+            if of.last() != Some(&position) {
+                of.push(position);
+            }
+        }
+    }
+    examples
+}
+
+/// The words of a text in lower case, with one space between two.
+fn bare(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<String> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    words.join(" ")
 }
 
 /// Description and examples of each entry with examples, row by row; nothing where there are too many.

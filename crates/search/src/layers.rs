@@ -62,6 +62,16 @@ impl Layers {
         Layers { layers, hidden }
     }
 
+    /// The ids of the entries in sight that have this text as an example, whatever its case and marks.
+    pub fn exemplified_by<'l>(&'l self, text: &'l str) -> impl Iterator<Item = &'l str> {
+        let layers = self.layers.iter().zip(&self.hidden);
+        layers.flat_map(move |(layer, hidden)| {
+            let entries = layer.index.exemplified_by(text);
+            let seen = entries.filter(|entry| !hidden[*entry]);
+            seen.filter_map(|entry| layer.index.id(entry))
+        })
+    }
+
     /// Hides entries in every layer, e.g. those that the strongest layer has withdrawn. Ids that no
     /// layer has are passed over.
     #[must_use]

@@ -20,9 +20,16 @@ fn automated(service: &Service) -> Package {
     )
 }
 
-/// Two skills of different domains that the same words fit.
+/// Skills of different domains that the same words fit, with the package's own beside them.
+pub(crate) const DIFFERENT: [&str; 3] = [
+    "reliability.alpha",
+    "reliability.find_stale_backups",
+    "security.beta",
+];
+
+/// The package of [`DIFFERENT`].
 pub(crate) fn different_things() -> Package {
-    let ids = ["reliability.alpha", "security.beta"];
+    let ids = [DIFFERENT[0], DIFFERENT[2]];
     ids.iter().fold(backups(), |package, id| {
         let file = format!("skills/{id}.yaml");
         package.with(&file, &skill(id, "count the tape drives"))
@@ -187,8 +194,10 @@ fn b000_20_a_question_is_asked_back_and_answered_in_the_session() {
         server.api.ask(&asked).expect(200)["metadata"].clone()
     };
     let asked = ask("count the tape drives");
-    let options = &asked["clarification"]["options"];
-    assert_eq!(ids(options, "id"), ["reliability.alpha", "security.beta"]);
+    let options = ids(&asked["clarification"]["options"], "id");
+    let mut sorted = options.clone();
+    sorted.sort();
+    assert_eq!(sorted, DIFFERENT);
     assert_eq!(asked["run_ids"], Value::Null);
     let answered = ask("the second one");
     assert_eq!(answered["flow"], "skill", "{answered:#}");
@@ -197,7 +206,7 @@ fn b000_20_a_question_is_asked_back_and_answered_in_the_session() {
         answered["verdict"]["reason"]
             .as_str()
             .unwrap()
-            .ends_with("`security.beta`"),
+            .ends_with(&format!("`{}`", options[1])),
         "{answered:#}"
     );
 }

@@ -212,6 +212,13 @@ fn light(words: &[Token]) -> Option<Order> {
             };
             new(class)
         }
+        // "tell the guests that breakfast is late" sends something to somebody.
+        "tell"
+            if rest.len() > 2 && near(&["that"]) && !next(&["which", "whether", "if", "how"]) =>
+        {
+            let order = Order::new(verb, VerbClass::Change, words);
+            Some(order.doubtful(OrderForm::Imperative))
+        }
         "tell" => new(VerbClass::Read),
         "get" if begins(rest, &["rid", "of"]) => new(VerbClass::Change),
         "get" | "have" => match participle(rest) {

@@ -26,12 +26,23 @@ pub struct Evidence {
     pub passage: Option<f32>,
     /// Whether an agent comes near; `None` where none was looked at.
     pub agent: Option<bool>,
+    /// What has this very sentence as an example.
+    pub example: Option<Exemplified>,
     /// The likeness of the nearest everyday topic, which has nothing to do with the catalogue.
     pub everyday: f32,
     /// Score below which a document does not count.
     pub floor: f32,
     /// Score from which it is taken for right.
     pub narrow: f32,
+}
+
+/// The kind of the documents that have a sentence as an example: who wrote them has said what it asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exemplified {
+    /// Skills alone.
+    Skill,
+    /// Playbooks alone.
+    Playbook,
 }
 
 /// What is to be looked at before the intent is settled.
@@ -69,6 +80,8 @@ pub struct Decision {
     pub intent: Intent,
     /// What answers.
     pub source: Source,
+    /// What may be started, where it is a change.
+    pub start: Start,
     /// Why, for people.
     pub reason: String,
 }
@@ -107,6 +120,16 @@ pub fn cited_from(everyday: f32) -> f32 {
 #[must_use]
 pub fn settle(reading: &Reading, evidence: &Evidence) -> Settled {
     let case = Case { reading, evidence };
+    match evidence.example {
+        Some(Exemplified::Skill) => {
+            return case.decided(Intent::Read, Source::Skills, "it is an example of a skill");
+        }
+        Some(Exemplified::Playbook) => {
+            let found = "it is an example of a playbook";
+            return case.decided_as(Intent::Change, Source::Playbooks, Start::Now, found);
+        }
+        None => {}
+    }
     if let Language::Other(name) = reading.language {
         return case.nothing(&format!("it is written in {name}"));
     }
@@ -127,6 +150,10 @@ struct Case<'c> {
 
 impl Case<'_> {
     fn decided(&self, intent: Intent, source: Source, found: &str) -> Settled {
+        self.decided_as(intent, source, self.reading.start, found)
+    }
+
+    fn decided_as(&self, intent: Intent, source: Source, start: Start, found: &str) -> Settled {
         let form = self.reading.reasons.join("; ");
         let reason = match found {
             "" => form,
@@ -135,6 +162,7 @@ impl Case<'_> {
         Settled::Decided(Decision {
             intent,
             source,
+            start,
             reason,
         })
     }
@@ -144,6 +172,7 @@ impl Case<'_> {
         Settled::Decided(Decision {
             intent: Intent::None,
             source: Source::Nothing,
+            start: self.reading.start,
             reason,
         })
     }
@@ -484,6 +513,35 @@ mod tests {
                 (intent, source),
                 "{text}"
             );
+        }
+    }
+
+    /// Who registers a document says with its examples what they ask for.
+    #[test]
+    fn an_example_asks_for_what_it_is_an_example_of() {
+        for (text, example, intent, source) in [
+            (
+                "what does quorum mean",
+                Exemplified::Skill,
+                Intent::Read,
+                Source::Skills,
+            ),
+            (
+                "overnight restart of the hosts",
+                Exemplified::Playbook,
+                Intent::Change,
+                Source::Playbooks,
+            ),
+        ] {
+            let evidence = Evidence {
+                passage: Some(0.9),
+                example: Some(example),
+                ..Evidence::default()
+            };
+            let Settled::Decided(decision) = settle(&read(text), &evidence) else {
+                panic!("`{text}` is not settled");
+            };
+            assert_eq!((decision.intent, decision.source), (intent, source));
         }
     }
 

@@ -6,13 +6,14 @@ use charter_contract::ids::TenantId;
 use charter_contract::intent::Intent;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
-    self, Decision, Evidence, Fit, Language, Look, Reading, Remark, Settled, Source, Start, settle,
+    self, Decision, Evidence, Exemplified, Fit, Language, Look, Reading, Remark, Settled, Source,
+    Start, settle,
 };
 use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, VerdictKind};
 
 use super::gateway::GatewayReading;
 use super::{Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
-use crate::catalogue::{Live, Stacked};
+use crate::catalogue::{Live, Stacked, parse_entry_id};
 use crate::knowledge::Knowledge;
 use crate::{Caller, Engine, EngineError, LensFilter};
 
@@ -110,12 +111,18 @@ impl Ranked {
         })
     }
 
-    fn evidence(&self, question: &Question, settings: &RouteSettings) -> Evidence {
+    fn evidence(
+        &self,
+        question: &Question,
+        stacked: &Stacked,
+        settings: &RouteSettings,
+    ) -> Evidence {
         Evidence {
             skill: self.skills.fit(),
             playbook: self.playbooks.fit(),
             passage: None,
             agent: None,
+            example: exemplified(stacked, &question.text),
             everyday: question.query.everyday(),
             floor: settings.thresholds.floor,
             narrow: settings.thresholds.narrow,
@@ -125,7 +132,6 @@ impl Ranked {
     /// The verdict of a decision.
     fn routed(self, question: &Question, decision: Decision, known: &Knowledge) -> Routed {
         let Reading {
-            start,
             remark,
             parts,
             language,
@@ -171,7 +177,7 @@ impl Ranked {
             },
             dropped,
             source: decision.source,
-            start,
+            start: decision.start,
             remark,
             parts,
             language,
@@ -250,7 +256,7 @@ impl Engine {
         let view = live.view(tenant);
         let asked = self.gateway_reading(tenant, &view, &mut question, &ranked, translated);
         let gateway = asked.await;
-        let mut evidence = ranked.evidence(&question, settings);
+        let mut evidence = ranked.evidence(&question, &stacked, settings);
         let mut known = Knowledge::default();
         let mut decision = loop {
             match settle(&question.reading, &evidence) {
@@ -287,7 +293,7 @@ impl Engine {
     ) -> Result<Routed, EngineError> {
         let question = self.question(identifiers, text).await?;
         let ranked = Ranked::of(&question, stacked, settings, top_k)?;
-        let mut evidence = ranked.evidence(&question, settings);
+        let mut evidence = ranked.evidence(&question, stacked, settings);
         evidence.passage = Some(0.0);
         evidence.agent = Some(an_agent_is_near(&question, stacked, settings)?);
         let decision = match settle(&question.reading, &evidence) {
@@ -349,6 +355,21 @@ impl Engine {
         let identifiers = self.live().identifiers(tenant);
         self.question(&identifiers, text).await
     }
+}
+
+/// The kind of what has a text as an example, if all of it is of one kind.
+fn exemplified(stacked: &Stacked, text: &str) -> Option<Exemplified> {
+    let entries = stacked.actions.exemplified_by(text);
+    let kinds = entries.filter_map(|entry| Some(parse_entry_id(entry)?.0));
+    let mut kinds = kinds.map(|kind| {
+        if kind == DocumentKind::Playbook {
+            Exemplified::Playbook
+        } else {
+            Exemplified::Skill
+        }
+    });
+    let first = kinds.next()?;
+    kinds.all(|kind| kind == first).then_some(first)
 }
 
 /// Whether an agent's capabilities come near.
