@@ -221,7 +221,7 @@ fn a_stated_finding_is_about_what_its_evidence_shows() {
     }
 }
 
-fn found(skill: &str, rule: &str, resource: &str, severity: &str, fields: Value) -> Finding {
+fn found(skill: &str, rule: &str, resource: &str, severity: &str, fields: &Value) -> Finding {
     let said: String = fields
         .to_string()
         .chars()
@@ -239,12 +239,12 @@ fn found(skill: &str, rule: &str, resource: &str, severity: &str, fields: Value)
 #[test]
 fn findings_of_several_skills_become_one_list() {
     let a = vec![
-        found("a", "open", "g-1", "low", json!({"port": 1})),
-        found("a", "open", "g-1", "high", json!({"port": 2})),
+        found("a", "open", "g-1", "low", &json!({"port": 1})),
+        found("a", "open", "g-1", "high", &json!({"port": 2})),
     ];
     let b = vec![
-        found("b", "open", "g-1", "critical", json!({"port": 1})),
-        found("b", "old", "g-1", "medium", json!({"port": 2})),
+        found("b", "open", "g-1", "critical", &json!({"port": 1})),
+        found("b", "old", "g-1", "medium", &json!({"port": 2})),
     ];
     let ids = [a[0].finding_id.clone(), b[0].finding_id.clone()];
     let merged = merged(vec![a, b]);
@@ -274,7 +274,7 @@ fn a_ranking_hides_nothing() {
     let mut findings: Vec<Finding> = ["high", "high", "high", "high", "low"]
         .iter()
         .zip(1..)
-        .map(|(severity, at)| found("a", "open", &format!("g-{at}"), severity, json!({})))
+        .map(|(severity, at)| found("a", "open", &format!("g-{at}"), severity, &json!({})))
         .collect();
     let ranking: Vec<FindingId> = [4, 3, 2, 0]
         .map(|at: usize| findings[at].finding_id.clone())
@@ -303,7 +303,7 @@ fn sentences_are_seen_as_they_come() {
     let mut stream = SentenceStream::default();
     let (before, after) = text.split_at(text.find("\"ranking\"").unwrap());
     assert_eq!(stream.push("```json\n"), []);
-    assert_eq!(stream.push(before), [first.clone()]);
+    assert_eq!(stream.push(before), std::slice::from_ref(&first));
     assert_eq!(stream.push(after), []);
     stream.restart();
     assert_eq!(stream.push(&text), [first]);
@@ -382,7 +382,7 @@ proptest! {
         let mut of_skills: Vec<Vec<Finding>> = vec![Vec::new(); 3];
         for ((skill, rule, resource), severity) in rows {
             let severity = ["critical", "medium", "info"][severity];
-            let one = found(&format!("s{skill}"), &format!("r{rule}"), &format!("g-{resource}"), severity, json!({}));
+            let one = found(&format!("s{skill}"), &format!("r{rule}"), &format!("g-{resource}"), severity, &json!({}));
             of_skills[skill].push(one);
         }
         let resources = |findings: &[Finding]| -> BTreeSet<String> {

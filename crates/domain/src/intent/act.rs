@@ -165,7 +165,7 @@ fn opened(words: &[Token]) -> usize {
             (Some(phrase), _) if rest.len() > phrase.len() => at += phrase.len(),
             (None, Some(first)) if first.is_any(OPENERS) || first.is_any(&TIMES) => at += 1,
             (None, Some(first)) if first.is("in") && rest.len() > 3 && is_period(&rest[2]) => {
-                at += 3
+                at += 3;
             }
             (Some(_), _) | (None, _) => return at,
         }

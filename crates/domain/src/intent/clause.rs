@@ -129,26 +129,9 @@ fn joins(tokens: &[Token], start: usize, at: usize) -> bool {
     let Some(first) = rest.next() else {
         return false;
     };
-    // "how do I stop it and start it": both verbs belong to the question.
-    let asked = tokens[start..at].iter().any(|token| {
-        token.is_any(QUESTION_WORDS)
-            || token.is_any(&["do", "should", "can", "could", "may", "must", "would"])
-    });
-    let modal = tokens[start..at].iter().any(|token| {
-        token.is_any(&[
-            "do", "does", "should", "can", "could", "may", "must", "would", "to",
-        ])
-    });
-    let polite = tokens[start..at]
-        .windows(2)
-        .any(|pair| pair[0].is_any(&["can", "could", "would", "will"]) && pair[1].is("you"));
-    if asked
-        && modal
-        && !polite
-        && adverbs == 0
-        && !tokens[at].is("then")
-        && verb_class(&first.word).is_some()
-    {
+    let before = &tokens[start..at];
+    let is_command = adverbs > 0 || tokens[at].is("then");
+    if !is_command && verb_class(&first.word).is_some() && asks_for_both(before) {
         return false;
     }
     if first.is_any(QUESTION_WORDS) || first.is_any(&["do", "never", "if", "let"]) {
@@ -175,6 +158,18 @@ fn joins(tokens: &[Token], start: usize, at: usize) -> bool {
         Some(VerbClass::Explain) => true,
         None => false,
     }
+}
+
+/// Whether a clause is a question to which a second verb belongs: "how do I stop it and start it".
+fn asks_for_both(clause: &[Token]) -> bool {
+    let any = |words: &[&str]| clause.iter().any(|token| token.is_any(words));
+    let modals = ["do", "should", "can", "could", "may", "must", "would"];
+    let asked = any(QUESTION_WORDS) || any(&modals);
+    let modal = any(&modals) || any(&["does", "to"]);
+    let polite = clause
+        .windows(2)
+        .any(|pair| pair[0].is_any(&["can", "could", "would", "will"]) && pair[1].is("you"));
+    asked && modal && !polite
 }
 
 #[cfg(test)]

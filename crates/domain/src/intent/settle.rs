@@ -376,10 +376,12 @@ mod tests {
         panic!("`{text}` is never settled")
     }
 
-    #[test]
-    fn b000_20_the_form_says_which_kind_of_document_is_looked_at() {
+    /// Text, best skill, best playbook, best passage, whether an agent is near; intent and source.
+    type Row = (&'static str, Fit, Fit, f32, bool, Intent, Source);
+
+    const ROWS: &[Row] = {
         use Source::{Agents, Nothing, Passages, PlaybookText, Playbooks, SkillText, Skills};
-        for (text, skill, playbook, passage, agent, intent, source) in [
+        &[
             // A playbook that fits better never makes a change of a question.
             (
                 "which hosts are down",
@@ -507,7 +509,12 @@ mod tests {
                 Intent::None,
                 Nothing,
             ),
-        ] {
+        ]
+    };
+
+    #[test]
+    fn b000_20_the_form_says_which_kind_of_document_is_looked_at() {
+        for &(text, skill, playbook, passage, agent, intent, source) in ROWS {
             assert_eq!(
                 settled(text, skill, playbook, passage, agent),
                 (intent, source),

@@ -17,7 +17,7 @@ fn skill(id: &str) -> Document {
     Document::Skill(serde_json::from_value(skill).unwrap())
 }
 
-fn agent(id: &str, skills: &[&str], composition: Value) -> Document {
+fn agent(id: &str, skills: &[&str], composition: &Value) -> Document {
     let agent = json!({
         "agent_id": id, "name": "x", "display_name": "X", "agent_type": "domain", "domain": "s",
         "skill_refs": skills, "composition": composition,
@@ -52,14 +52,14 @@ fn a_profile_narrows_the_agents_that_list_profiles_and_their_skills() {
         agent(
             "a.audit",
             &["s.audit"],
-            json!({"usable_in_profiles": ["audit", "ops"]}),
+            &json!({"usable_in_profiles": ["audit", "ops"]}),
         ),
         agent(
             "a.other",
             &["s.other"],
-            json!({"usable_in_profiles": ["build"]}),
+            &json!({"usable_in_profiles": ["build"]}),
         ),
-        agent("a.any", &["s.any"], json!({})),
+        agent("a.any", &["s.any"], &json!({})),
     ]);
     let audit = Label::parse("audit").unwrap();
     let served =
@@ -79,9 +79,9 @@ fn a_profile_narrows_the_agents_that_list_profiles_and_their_skills() {
 #[test]
 fn agents_conflict_whichever_of_them_names_the_other() {
     let view = view(vec![
-        agent("a.one", &[], json!({"conflicts_with_agents": ["a.two"]})),
-        agent("a.two", &[], json!({})),
-        agent("a.three", &[], json!({})),
+        agent("a.one", &[], &json!({"conflicts_with_agents": ["a.two"]})),
+        agent("a.two", &[], &json!({})),
+        agent("a.three", &[], &json!({})),
     ]);
     let found = |id: &str| view.agent(id).unwrap().document().clone();
     let (one, two, three) = (found("a.one"), found("a.two"), found("a.three"));

@@ -190,7 +190,7 @@ impl Run {
             .collect();
         match read.as_slice() {
             [] => None,
-            [(_, output)] => Some(ChangeState::Whole(*output)),
+            [(_, output)] => Some(ChangeState::Whole(output)),
             several => Some(ChangeState::Parts(
                 several
                     .iter()

@@ -6,7 +6,7 @@ mod view;
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::catalogue::vocabulary::Role;
-use charter_contract::ids::{ApprovalId, RunId, StepId, ToolId, UserId};
+use charter_contract::ids::{ApprovalId, Label, RunId, StepId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,6 +17,7 @@ use super::event::{
 use super::standing::{Grant, Outcome, Slot, StepState, Stop};
 use crate::graph::{AfterFailure, GraphError, Growth, On, StepGraph, sources};
 use crate::guardrail::RequestTags;
+use crate::parameters::ValueSource;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -191,15 +192,7 @@ impl Run {
                 missing,
                 sources,
                 ..
-            } => {
-                self.parameters = parameters;
-                let is_missing = |name: &String| missing.iter().any(|one| one.as_str() == name);
-                self.opening.unclear.retain(|name, _| is_missing(name));
-                self.opening.missing = missing;
-                if !sources.is_empty() {
-                    self.opening.sources = sources;
-                }
-            }
+            } => self.given(parameters, missing, sources),
             RunEvent::Confirmed { .. } => self.opening.confirm = false,
             RunEvent::StepBegun(begun) => self.begun(&begun)?,
             RunEvent::StepRefused { step, failure, .. } => {
@@ -252,6 +245,21 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    fn given(
+        &mut self,
+        parameters: Map<String, Value>,
+        missing: Vec<Label>,
+        sources: BTreeMap<String, ValueSource>,
+    ) {
+        self.parameters = parameters;
+        let is_missing = |name: &String| missing.iter().any(|one| one.as_str() == name);
+        self.opening.unclear.retain(|name, _| is_missing(name));
+        self.opening.missing = missing;
+        if !sources.is_empty() {
+            self.opening.sources = sources;
+        }
     }
 
     /// Time counts while the run works, not while it waits for people.

@@ -25,7 +25,7 @@ fn agent(id: &str, support: &[&str], skills: &[&str]) -> Document {
     Document::Agent(serde_json::from_value(agent).unwrap())
 }
 
-fn playbook(id: &str, tier: &str, agent: Value) -> Document {
+fn playbook(id: &str, tier: &str, agent: &Value) -> Document {
     let playbook = json!({
         "playbook_id": id, "name": "X", "domain": "s", "tier": tier, "grounding_agent": agent,
         "trigger_conditions": [],
@@ -96,9 +96,9 @@ fn b000_23_the_limited_are_those_that_the_basic_tier_does_not_reach() {
         agent("agent.all", &["basic", "advanced"], &["s.free", "s.high"]),
         agent("agent.high", &["advanced"], &["s.bounded"]),
         agent("agent.low", &["basic"], &["s.lost"]),
-        playbook("p.free", "basic", Value::Null),
-        playbook("p.high", "advanced", Value::Null),
-        playbook("p.made", "basic", json!("agent.high")),
+        playbook("p.free", "basic", &Value::Null),
+        playbook("p.high", "advanced", &Value::Null),
+        playbook("p.made", "basic", &json!("agent.high")),
     ]);
     let mut found: Vec<(String, Served)> = limited(&view)
         .into_iter()

@@ -162,7 +162,7 @@ impl Gathering {
                 .map(|(alias, _)| alias)
                 .collect();
             let alias = format!("e{}", self.evidence.len() + 1);
-            let mut source = self.cite(alias, CitationTarget::Evidence(id.clone()), shown);
+            let mut source = self.cite(&alias, CitationTarget::Evidence(id.clone()), shown);
             if !supports.is_empty() {
                 source.insert("findings".to_owned(), json!(supports));
             }
@@ -195,7 +195,7 @@ impl Gathering {
             let alias = format!("f{}", self.findings.len() + 1);
             let id = finding.finding_id.clone();
             let target = CitationTarget::Finding(id.clone(), finding.evidence_ids.clone());
-            let mut shown = self.cite(alias.clone(), target, shown);
+            let mut shown = self.cite(&alias, target, shown);
             let wanted = structure
                 .as_ref()
                 .map(|structure| missing(structure, &values(finding, Some(""), None)))
@@ -227,7 +227,7 @@ impl Gathering {
         }));
         let alias = format!("t{}", self.totals.len() + 1);
         let evidence = case.examined.evidence.values().cloned().collect();
-        let shown = self.cite(alias, CitationTarget::Totals(evidence), shown);
+        let shown = self.cite(&alias, CitationTarget::Totals(evidence), shown);
         self.totals.push(Value::Object(shown));
     }
 
@@ -244,7 +244,7 @@ impl Gathering {
                 at + 1
             );
             let alias = format!("p{}", self.passages.len() + 1);
-            let shown = self.cite(alias, CitationTarget::Passage(place), shown);
+            let shown = self.cite(&alias, CitationTarget::Passage(place), shown);
             self.passages.push(Value::Object(shown));
         }
     }
@@ -252,14 +252,14 @@ impl Gathering {
     /// Makes a source of what is shown, and gives it with its alias.
     fn cite(
         &mut self,
-        alias: String,
+        alias: &str,
         target: CitationTarget,
         shown: Map<String, Value>,
     ) -> Map<String, Value> {
         self.left = self.left.saturating_sub(length(&shown));
         let said = Value::Object(shown);
         self.sources
-            .push(CitedSource::new(alias.clone(), target, &said));
+            .push(CitedSource::new(alias.to_owned(), target, &said));
         let mut with_alias = fields(json!({"id": alias}));
         with_alias.extend(fields(said));
         with_alias

@@ -145,13 +145,13 @@ fn schema(cases: &[Case], material: &Material) -> Option<Map<String, Value>> {
     let texts = || json!({"type": "array", "items": {"type": "string"}});
     let mut properties = Map::new();
     if may(cases, AnalysisDuty::Answer) || may(cases, AnalysisDuty::Summary) {
-        let sentence = object(json!({"text": text(), "cites": texts()}));
+        let sentence = object(&json!({"text": text(), "cites": texts()}));
         let sentences = json!({"type": "array", "items": sentence, "maxItems": ANALYSIS_SENTENCES});
         properties.insert("sentences".to_owned(), sentences);
     }
     if !material.wanted.is_empty() {
         let name = json!({"type": "string", "enum": material.wanted});
-        let value = object(json!({"finding": text(), "name": name, "value": text()}));
+        let value = object(&json!({"finding": text(), "name": name, "value": text()}));
         properties.insert(
             "values".to_owned(),
             json!({"type": "array", "items": value}),
@@ -164,9 +164,9 @@ fn schema(cases: &[Case], material: &Material) -> Option<Map<String, Value>> {
         let severities: Vec<&str> = Severity::ALL.iter().map(|one| one.as_str()).collect();
         let values = material.stated.iter().map(|name| (name.clone(), text()));
         let values: Map<String, Value> = values.collect();
-        let finding = object(json!({
+        let finding = object(&json!({
             "severity": {"type": "string", "enum": severities}, "resource_type": text(), "resource_id": text(),
-            "values": object(Value::Object(values)), "cites": texts(),
+            "values": object(&Value::Object(values)), "cites": texts(),
         }));
         let findings = json!({"type": "array", "items": finding, "maxItems": MOST_STATED});
         properties.insert("findings".to_owned(), findings);
@@ -174,14 +174,14 @@ fn schema(cases: &[Case], material: &Material) -> Option<Map<String, Value>> {
     if properties.is_empty() {
         return None;
     }
-    match object(Value::Object(properties)) {
+    match object(&Value::Object(properties)) {
         Value::Object(schema) => Some(schema),
         _ => None,
     }
 }
 
 /// An object with these fields, all of them and no others: the form that providers hold a model to.
-fn object(properties: Value) -> Value {
+fn object(properties: &Value) -> Value {
     let names = properties.as_object().into_iter().flat_map(Map::keys);
     let required: Vec<String> = names.cloned().collect();
     json!({

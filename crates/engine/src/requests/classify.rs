@@ -264,59 +264,70 @@ impl Engine {
             tool_ids: None,
             param_set: None,
         };
-        match classified.flow {
-            Flow::Skill => {
-                let skill = classified
-                    .skills
-                    .first()
-                    .and_then(|id| view.skill(id.as_ref()));
-                tags.owner_agent_id = classified
-                    .skills
-                    .first()
-                    .and_then(|id| view.owner_of(id.as_ref()))
-                    .map(|owner| owner.document().agent_id.clone());
-                tags.execution_location = Some(location_of(&view, tools_of(skill.as_ref())));
-                tags.output_type = skill.map(|skill| skill.document().output_type.clone());
-                tags.skill_id = classified.skills.first().cloned();
-            }
-            Flow::ReadBroad => {
-                let skills = classified.skills.iter();
-                let skills: Vec<_> = skills.filter_map(|id| view.skill(id.as_ref())).collect();
-                let tools = skills.iter().flat_map(|skill| tools_of(Some(skill)));
-                tags.execution_location = Some(location_of(&view, tools));
-                tags.skill_ids = Some(classified.skills.clone());
-            }
-            Flow::Write => {
-                let playbook = classified
-                    .playbook
-                    .as_ref()
-                    .and_then(|id| view.playbook(id.as_ref()));
-                let steps = playbook.iter().flat_map(|found| &found.document().steps);
-                let tools: Vec<ToolId> = steps.map(|step| step.tool_id.clone()).collect();
-                tags.execution_location = Some(location_of(&view, &tools));
-                tags.tool_ids = Some(tools);
-                tags.param_set = Some(match &playbook {
-                    Some(found) => asked.stated(
-                        &found.document().declared_parameters(),
-                        asked.request.input.as_str(),
-                    ),
-                    None => asked.wishes.parameters.clone(),
-                });
-                tags.playbook_id = classified.playbook.clone();
-            }
-            Flow::RagSearch => {
-                let filter = filter_of(asked, classified.course());
-                tags.rag_params = Some(filter.recorded()?);
-                tags.provider = provider_of(DocumentKind::DomainLens);
-            }
-            Flow::Knowledge => {
-                let answers = classified.verdict.candidates.first();
-                tags.provider = answers.and_then(|first| provider_of(first.kind));
-            }
-            Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
-        }
+        tag_flow(&mut tags, &view, asked, classified)?;
         Ok(tags)
     }
+}
+
+/// Adds the fields of a request's flow to its tags.
+fn tag_flow(
+    tags: &mut TagRecord,
+    view: &View,
+    asked: &Asked,
+    classified: &Classified,
+) -> Result<(), EngineError> {
+    match classified.flow {
+        Flow::Skill => {
+            let skill = classified
+                .skills
+                .first()
+                .and_then(|id| view.skill(id.as_ref()));
+            tags.owner_agent_id = classified
+                .skills
+                .first()
+                .and_then(|id| view.owner_of(id.as_ref()))
+                .map(|owner| owner.document().agent_id.clone());
+            tags.execution_location = Some(location_of(view, tools_of(skill.as_ref())));
+            tags.output_type = skill.map(|skill| skill.document().output_type.clone());
+            tags.skill_id = classified.skills.first().cloned();
+        }
+        Flow::ReadBroad => {
+            let skills = classified.skills.iter();
+            let skills: Vec<_> = skills.filter_map(|id| view.skill(id.as_ref())).collect();
+            let tools = skills.iter().flat_map(|skill| tools_of(Some(skill)));
+            tags.execution_location = Some(location_of(view, tools));
+            tags.skill_ids = Some(classified.skills.clone());
+        }
+        Flow::Write => {
+            let playbook = classified
+                .playbook
+                .as_ref()
+                .and_then(|id| view.playbook(id.as_ref()));
+            let steps = playbook.iter().flat_map(|found| &found.document().steps);
+            let tools: Vec<ToolId> = steps.map(|step| step.tool_id.clone()).collect();
+            tags.execution_location = Some(location_of(view, &tools));
+            tags.tool_ids = Some(tools);
+            tags.param_set = Some(match &playbook {
+                Some(found) => asked.stated(
+                    &found.document().declared_parameters(),
+                    asked.request.input.as_str(),
+                ),
+                None => asked.wishes.parameters.clone(),
+            });
+            tags.playbook_id = classified.playbook.clone();
+        }
+        Flow::RagSearch => {
+            let filter = filter_of(asked, classified.course());
+            tags.rag_params = Some(filter.recorded()?);
+            tags.provider = provider_of(DocumentKind::DomainLens);
+        }
+        Flow::Knowledge => {
+            let answers = classified.verdict.candidates.first();
+            tags.provider = answers.and_then(|first| provider_of(first.kind));
+        }
+        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
+    }
+    Ok(())
 }
 
 /// The intent of a flow that a client asks for; a flow that does more than route has none.

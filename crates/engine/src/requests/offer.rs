@@ -13,6 +13,7 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{Label, PlaybookId, ResponseId, SkillId};
+use charter_contract::json::{Profile, decode_text};
 use charter_contract::text::Text;
 use charter_domain::parameters;
 use serde::Serialize;
@@ -92,7 +93,9 @@ impl Offer {
 /// A value as `-p` takes it: a text as it is, unless it reads as JSON.
 fn plain(value: &Value) -> String {
     match value {
-        Value::String(text) if serde_json::from_str::<Value>(text).is_err() => text.clone(),
+        Value::String(text) if decode_text::<Value>(text, Profile::MESSAGE).is_err() => {
+            text.clone()
+        }
         other => other.to_string(),
     }
 }
@@ -323,7 +326,7 @@ mod tests {
         .unwrap()
     }
 
-    fn skill(id: &str, triggers: Value) -> Skill {
+    fn skill(id: &str, triggers: &Value) -> Skill {
         serde_json::from_value(json!({
             "skill_id": id, "name": "levels", "domain": "ops", "display_name": "Levels",
             "description": "Reads levels.", "purpose": "To know levels.", "output_type": "finding",
@@ -348,13 +351,13 @@ mod tests {
 
     #[test]
     fn only_findings_whose_rule_names_a_trigger_condition_lead_to_a_playbook() {
-        let named = skill("ops.levels", json!(["tank_is_full"]));
-        let other = skill("ops.others", json!(["tank_is_empty"]));
+        let named = skill("ops.levels", &json!(["tank_is_full"]));
+        let other = skill("ops.others", &json!(["tank_is_empty"]));
         let findings = [finding("full", "t-1"), finding("low", "t-2")];
         let done: [(&Skill, &[Finding]); 2] = [(&named, &findings), (&other, &findings)];
         let (met, skills) = met(&playbook(), &done);
         assert_eq!(met, [&findings[0]]);
-        assert_eq!(skills, [named.skill_id.clone()]);
+        assert_eq!(skills, std::slice::from_ref(&named.skill_id));
         assert!(has_triggers(&named) && has_triggers(&other));
     }
 

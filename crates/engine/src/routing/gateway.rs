@@ -375,7 +375,7 @@ mod tests {
     fn b000_20_a_model_chooses_among_what_the_form_allows_and_starts_nothing() {
         let open = intent::read("host load vs disk load");
         assert_eq!(allowed(&open).len(), 3, "{open:?}");
-        let mut adopted = open.clone();
+        let mut adopted = open;
         adopt(&mut adopted, Intent::Change);
         assert_eq!(
             (adopted.intent, adopted.start),

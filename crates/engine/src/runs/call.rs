@@ -109,6 +109,11 @@ fn repeat(tool: &Tool, dry_run: bool) -> Repeat {
     }
 }
 
+fn not_called(what: String) -> StepFailure {
+    let message = what + ", which is not called as a tool";
+    failure(ErrorKind::SystemError, ErrorCode::ToolFailed, message)
+}
+
 fn implementation(
     tool: &Tool,
     files: &Arc<PackageFiles>,
@@ -135,17 +140,11 @@ fn implementation(
             grants: Arc::clone(builtin),
         })),
         Some(Implementation::Stage { stage }) => {
-            let message =
-                format!("`{stage}` is a stage of missions, which is not called as a tool");
-            let kind = ErrorKind::SystemError;
-            Err(failure(kind, ErrorCode::ToolFailed, message))
+            Err(not_called(format!("`{stage}` is a stage of missions")))
         }
-        Some(Implementation::Analysis {}) => {
-            let message =
-                "the analysis of results is a step of its own and is not called as a tool";
-            let kind = ErrorKind::SystemError;
-            Err(failure(kind, ErrorCode::ToolFailed, message))
-        }
+        Some(Implementation::Analysis {}) => Err(not_called(
+            "the analysis of results is a step of its own".to_owned(),
+        )),
         Some(Implementation::Mcp {
             server,
             tool: name,

@@ -116,12 +116,7 @@ impl Engine {
             Some(desk) => Executed::by_mission(desk),
             None => Executed::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0)),
         };
-        let scripts = match &playbook {
-            Some((playbook, origin)) => {
-                scripts(playbook, &self.package_files(origin).await?, run_id)?
-            }
-            None => BTreeMap::new(),
-        };
+        let scripts = self.scripts_of(playbook.as_ref(), run_id).await?;
         let tags = self.tags_of_run(run)?;
         let guardrails = match analysed.as_slice() {
             [] => self.bearing(tenant, &subject, &tools, &tags),
@@ -165,6 +160,17 @@ impl Engine {
             &workspace.tools,
             &workspace.tags,
         );
+    }
+
+    async fn scripts_of(
+        &self,
+        playbook: Option<&(Playbook, Arc<Origin>)>,
+        run: &RunId,
+    ) -> Result<BTreeMap<ScriptId, ScriptTool>, EngineError> {
+        match playbook {
+            Some((playbook, origin)) => scripts(playbook, &self.package_files(origin).await?, run),
+            None => Ok(BTreeMap::new()),
+        }
     }
 
     /// The tags of the request that a run is for. A journal without them counts as one of a request that names nothing.

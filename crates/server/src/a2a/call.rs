@@ -69,7 +69,7 @@ pub(super) enum Reply {
     /// One value.
     One(Value),
     /// A `StreamResponse` after the other, and the place of the stream.
-    Many(Events, StreamPlace),
+    Many(Events, Box<StreamPlace>),
 }
 
 /// Carries out a method.
@@ -203,7 +203,7 @@ async fn send_streaming(
     let id = sending.hand_over(state, caller, progress).await?;
     let how = (Until::Settled, sending.view.accepts);
     let events = stream::events(&state.engine, caller.clone(), id, Some(events), how);
-    Ok(Reply::Many(events, place))
+    Ok(Reply::Many(events, Box::new(place)))
 }
 
 fn place(state: &AppState, caller: &Caller) -> Result<StreamPlace, A2aError> {
@@ -281,5 +281,5 @@ async fn subscribe(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<
     let how = (Until::Ended, Accepts::ALL);
     let place = place(state, caller)?;
     let events = stream::events(&state.engine, caller.clone(), id, None, how);
-    Ok(Reply::Many(events, place))
+    Ok(Reply::Many(events, Box::new(place)))
 }

@@ -92,7 +92,7 @@ impl Asker {
             }
             Ok(Reply::Many(events, place)) => {
                 let events = events.map(|event| (Event::default(), event.to_string()));
-                streams::sent(&self.state, &self.headers, place, events)
+                streams::sent(&self.state, &self.headers, *place, events)
             }
             Err(error) => {
                 let (status, body) = error.http();

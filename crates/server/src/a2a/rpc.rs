@@ -72,7 +72,7 @@ pub(super) async fn call(
                 let data = answered(&call.id, event).to_string();
                 (Event::default(), data)
             });
-            streams::sent(&state, &headers, place, events)
+            streams::sent(&state, &headers, *place, events)
         }
     }
 }

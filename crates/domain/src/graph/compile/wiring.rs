@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::catalogue::{Layer, Origin};
 
-    fn tool(id: &str, parameters: Value) -> Document {
+    fn tool(id: &str, parameters: &Value) -> Document {
         let tool = json!({
             "tool_id": id, "name": "t", "provider": "p", "tool_class": "readonly", "domain": "vault",
             "description": "d", "language": "http", "parameters": parameters,
@@ -116,7 +116,7 @@ mod tests {
         let tools = [
             tool(
                 "vault.list",
-                json!([
+                &json!([
                     {"name": "region", "type": "string", "required": true},
                     {"name": "limit", "type": "integer"},
                     {"name": "shelf", "type": "string", "required": true},
@@ -124,7 +124,7 @@ mod tests {
             ),
             tool(
                 "vault.count",
-                json!([{"name": "shelf", "type": "integer", "required": true}]),
+                &json!([{"name": "shelf", "type": "integer", "required": true}]),
             ),
         ];
         let origin = Arc::new(Origin {
@@ -142,7 +142,7 @@ mod tests {
         }
     }
 
-    fn skill(parameters: Value, steps: Value) -> Skill {
+    fn skill(parameters: &Value, steps: &Value) -> Skill {
         serde_json::from_value(json!({
             "skill_id": "vault.look", "name": "look", "display_name": "Look", "domain": "vault",
             "description": "d", "purpose": "p", "output_type": "finding",
@@ -152,7 +152,7 @@ mod tests {
         .unwrap()
     }
 
-    fn step(id: &str, tool: &str, parameters: Value) -> Value {
+    fn step(id: &str, tool: &str, parameters: &Value) -> Value {
         json!({"step_id": id, "type": "read", "tool_id": tool, "parameters": parameters})
     }
 
@@ -175,10 +175,10 @@ mod tests {
     fn a_step_has_the_skills_parameters_by_name() {
         let own = json!([{"name": "region", "type": "string"}, {"name": "limit", "type": "integer"}, {"name": "shelf", "type": "string"}]);
         let skill = skill(
-            own,
-            json!([
-                step("a", "vault.list", json!({"region": "eu-1"})),
-                step("b", "vault.list", json!({"limit": null}))
+            &own,
+            &json!([
+                step("a", "vault.list", &json!({"region": "eu-1"})),
+                step("b", "vault.list", &json!({"limit": null}))
             ]),
         );
         let wired = wired(&skill, &view());
@@ -195,7 +195,7 @@ mod tests {
     /// A skill without parameters takes those that its tools need.
     #[test]
     fn a_skill_takes_over_what_its_tools_need() {
-        let skill = skill(json!([]), json!([step("a", "vault.list", json!({}))]));
+        let skill = skill(&json!([]), &json!([step("a", "vault.list", &json!({}))]));
         let wired = wired(&skill, &view());
         assert_eq!(
             arguments(&wired),
@@ -208,11 +208,11 @@ mod tests {
     #[test]
     fn what_is_mapped_or_of_another_type_stays_as_it_is() {
         let own = json!([{"name": "shelf", "type": "string"}]);
-        let mapped = skill(own, json!([step("b", "vault.count", json!({}))]));
+        let mapped = skill(&own, &json!([step("b", "vault.count", &json!({}))]));
         assert_eq!(wired(&mapped, &view()), Cow::Borrowed(&mapped));
         let full = skill(
-            json!([]),
-            json!([step("b", "vault.count", json!({"shelf": 1}))]),
+            &json!([]),
+            &json!([step("b", "vault.count", &json!({"shelf": 1}))]),
         );
         assert!(matches!(wired(&full, &view()), Cow::Borrowed(_)));
     }
@@ -220,10 +220,10 @@ mod tests {
     #[test]
     fn tools_that_mean_different_things_by_a_name_are_told() {
         let skill = skill(
-            json!([]),
-            json!([
-                step("a", "vault.list", json!({})),
-                step("b", "vault.count", json!({}))
+            &json!([]),
+            &json!([
+                step("a", "vault.list", &json!({})),
+                step("b", "vault.count", &json!({}))
             ]),
         );
         let view = view();

@@ -1,6 +1,6 @@
 //! Kinds of text that are recognised by their form: addresses, regions, dates and the like.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 /// Longest text that is looked at, in bytes.
 pub(super) const LONGEST: usize = 512;

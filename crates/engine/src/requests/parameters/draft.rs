@@ -49,7 +49,7 @@ impl Engine {
             return;
         }
         let key = self.new_uuid().to_string();
-        let Some(request) = request(route, key, asked, target, &open, collected.values()) else {
+        let Some(request) = request(route, &key, asked, target, &open, collected.values()) else {
             return;
         };
         let nobody_cancels = CancellationToken::new();
@@ -84,7 +84,7 @@ impl Engine {
 
 fn request(
     route: Label,
-    idempotency_key: String,
+    idempotency_key: &str,
     asked: &Asked,
     target: ParameterTarget<'_>,
     open: &[&Parameter],

@@ -37,7 +37,7 @@ struct Echo {
 #[async_trait]
 impl ToolRunner for Echo {
     async fn run(&self, call: ToolCall, _: CancellationToken) -> ToolOutcome {
-        self.calls.lock().unwrap().push(call.parameters.clone());
+        self.calls.lock().unwrap().push(call.parameters);
         ToolOutcome::Succeeded {
             output: json!({"locks": []}),
             log: String::new(),
