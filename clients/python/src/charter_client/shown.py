@@ -175,8 +175,8 @@ class Progress(Wire):
     """Something that happened on the way to an answer.
 
     `stage` is `routed` (with `verdict`, `skills`, `reason`), `skill_started` (`skill`, `run_id`),
-    `step_started` (`step`, `tool`), `step_waits` (`step`, `tool`, `wait_ms`), `step_ended` (`step`, `outcome`, `message`),
-    `analysed` (`skill`, `findings`, `evidence`, which are numbers) or `sentence` (`text`, `evidence_ids`,
+    `step_started` (`step`, `tool`), `step_waits` (`step`, `tool`, `wait_ms`), `step_ended` (`step`, `outcome`,
+    `message`), `analysed` (`skill`, `findings`, `evidence`, which are numbers) or `sentence` (`text`, `evidence_ids`,
     `finding_ids`), one for each sentence of a model whose citations were checked.
     """
 
