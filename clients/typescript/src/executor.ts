@@ -1,8 +1,8 @@
 /**
  * Tools without an implementation of their own, carried out by functions of this program.
  *
- * The server keeps a call for whoever took it for `lease_ms`. It begins with the first renewal, and each further one
- * says that it goes on; `docs/executor.md` has the whole protocol.
+ * A call that was taken is leased for `lease_ms`. The first renewal starts it, and each further renewal extends the
+ * lease. `docs/executor.md` has the whole protocol.
  */
 
 import type { Charter } from "./charter.js";
@@ -15,7 +15,7 @@ export type ToolCall = components["schemas"]["executor_call"];
 /** What came of one. */
 export type ToolOutcome = components["schemas"]["executor_outcome"];
 
-/** Carries out a call and gives the result, which is sent as JSON. `signal` says that nobody waits for it any more. */
+/** Carries out a call and returns the result, which is sent as JSON. `signal` is aborted when no result is needed. */
 export type Handler = (call: ToolCall, signal: AbortSignal) => unknown;
 
 /** How calls are served. */
@@ -69,8 +69,8 @@ export class ToolFailed extends Error {
 }
 
 /**
- * Carries out calls of tools without an implementation, one after the other, until `signal` says otherwise. It takes an
- * operator's key. Fails with what will not go away by waiting, such as a key that lets nobody in.
+ * Carries out calls of tools without an implementation, one after the other, until `signal` is aborted. It takes an
+ * operator's key. Throws on errors that waiting does not remove, such as a revoked key.
  */
 export async function serve(
   charter: Charter,

@@ -97,7 +97,7 @@ describe("a stream of events", () => {
     expect(asked).toEqual([null, "1"]);
   });
 
-  it("fails when the key lets nobody in", async () => {
+  it("fails when the key is not valid", async () => {
     const locked = await Server.start({}, async (call) => {
       await call("key", "--tenant", "acme", "create", "root", "--role", "admin", "--user", "ann");
     });
@@ -111,7 +111,7 @@ describe("a stream of events", () => {
   }, 90_000);
 });
 
-/** A tool that somebody else carries out. */
+/** A tool that an executor carries out. */
 const PRINT = `
 tool_id: press.print_notice
 name: print_notice
@@ -183,7 +183,7 @@ describe("a tool without an implementation", () => {
     expect(failures).toEqual([]);
   }, 90_000);
 
-  it("fails when the key lets nobody in", async () => {
+  it("fails when the key is not valid", async () => {
     const refusing = new Charter({
       baseUrl: server.url,
       fetch: async () => Response.json({ error_code: "unauthenticated", user_message: "No." }, { status: 401 }),

@@ -1,7 +1,7 @@
 """Tools without an implementation of their own, carried out by functions of this program.
 
-A *handler* is given a call and gives the tool's result. The server keeps a call for whoever took it for `lease_ms`;
-it begins with the first renewal, and each further one says that it goes on (docs/executor.md).
+A *handler* is given a call and returns the tool's result. A call that was taken is leased for `lease_ms`. The first
+renewal starts it, and each further renewal extends the lease (docs/executor.md).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _is_final(failure: CharterError) -> bool:
 def _is_lost(call: ExecutorCall, failure: CharterError) -> bool:
     """Whether a call is not held any more; else holding it is tried again."""
     lost = isinstance(failure, IllegalTransition)
-    said = "nobody waits for it any more" if lost else "holding it failed and is tried again"
+    said = "its result is no longer needed" if lost else "holding it failed and is tried again"
     _LOG.warning("a call of %s: %s: %s", call.tool_id, said, failure)
     return lost
 
@@ -214,8 +214,8 @@ class AsyncExecutor(ExecutorOperations, Awaiting):
     ) -> None:
         """Carries out calls of these tools, one after the other, until it is cancelled; several tasks may serve.
 
-        A handler is given the call (`parameters`, `idempotency_key`, `dry_run`, `timeout_ms`), and what it is awaited
-        for is the result, as JSON has it. It is cancelled when nobody waits for the call any more.
+        A handler is given the call (`parameters`, `idempotency_key`, `dry_run`, `timeout_ms`) and returns the result as
+        a JSON value. It is cancelled when the result is no longer needed.
         """
         pause_s = PAUSES_S[0]
         while True:

@@ -144,7 +144,7 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
     Ok(EXIT_OK)
 }
 
-/// What a query was taken to ask for, where that was decided.
+/// The intent of a query and its reason; empty where only a ranking was asked for.
 fn intent_of(verdict: &Value) -> String {
     let text = |field: &str| verdict[field].as_str();
     match (text("intent"), text("intent_reason")) {
