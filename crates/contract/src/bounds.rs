@@ -53,6 +53,8 @@ bounds! {
     JSON_LEVELS = 64, Levels;
     /// Nesting of what an interface puts around such a document, as JSON-RPC does around a result.
     JSON_ENVELOPE_LEVELS = 16, Levels;
+    /// Nesting of the value in a data part of A2A; a deeper one is sent as its JSON text.
+    A2A_DATA_LEVELS = 30, Levels;
     /// Memory that such a document takes when read, by estimate.
     JSON_MEMORY = 48 * MIB, Bytes;
     /// Parameters, arguments of calls and outputs in one run's journal together, by estimate.
@@ -352,6 +354,13 @@ mod tests {
         const { assert!(STORED_LEVELS < STORED_LEVELS_READ) };
         const { assert!(DRAFT_LEVELS + JSON_ENVELOPE_LEVELS <= JSON_LEVELS) };
         const { assert!(PARAMETER_LEVELS <= JSON_LEVELS) };
+    }
+
+    /// Readers of Protocol Buffers take 100 messages within each other. The task, its status, the message and the part are
+    /// four, with what holds the task five; an object is three in the binary form, and the innermost value is one.
+    #[test]
+    fn a_data_part_can_be_read_by_every_client_of_a2a() {
+        const { assert!(5 + 3 * A2A_DATA_LEVELS < 100) };
     }
 
     /// The largest of each kind finds memory, alone in its process.

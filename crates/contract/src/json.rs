@@ -67,6 +67,12 @@ impl Profile {
         memory: bounds::DRAFT_MEMORY,
     };
 
+    /// A data part of A2A, whose size the document that it shows has bounded.
+    pub const A2A_DATA: Self = Self {
+        levels: bounds::A2A_DATA_LEVELS,
+        ..Self::STORED
+    };
+
     /// A short document that is fetched.
     pub const NOTICE: Self = Self {
         bytes: bounds::NOTICE_BYTES,

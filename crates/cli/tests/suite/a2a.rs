@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::a2a::client::{Client, message, reply};
 use crate::home::{Home, eventually, ids};
 use crate::intent::{DIFFERENT, different_things};
-use crate::packages::{QUESTION, SKILL, SKILL_FILE, backups, global_backups};
+use crate::packages::{QUESTION, SCRIPT_FILE, SKILL, SKILL_FILE, backups, global_backups};
 use crate::playbooks::{KEYS, decide, purge};
 use crate::service::Service;
 use crate::shared::Tenants;
@@ -113,6 +113,33 @@ fn the_official_client_completes_a_task() {
         let mut other = sent.clone();
         other["message"]["parts"][0]["text"] = json!("Which vaults are empty?");
         assert_eq!(uma.fails("send", &other), "InvalidParamsError");
+    }
+}
+
+/// The SDK reads data parts up to a depth: an answer that nests deeper, because a tool's output does, is its JSON text.
+#[test]
+fn the_official_client_reads_the_deepest_answer() {
+    let deep = (0..58).fold(json!("innermost"), |inner, _| json!({"in": inner}));
+    let output = json!({"backups": [{"id": "b-1", "age_days": 40, "deep": deep}]});
+    let package = backups()
+        .with(SCRIPT_FILE, &format!("print('''{output}''')\n"))
+        .edit(
+            SKILL_FILE,
+            "age_days: .age_days}",
+            "age_days: .age_days, deep: .deep}",
+        );
+    let server = Tenants::with_keys(&KEYS);
+    server.key("ann").register(&package);
+    for binding in BINDINGS {
+        let mut uma = Client::start(&server.key("uma"), binding);
+        let done = task(&uma.ok("send", &message(QUESTION)));
+        assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done:#}");
+        let part = &done["artifacts"][0]["parts"][1];
+        assert_eq!(part["mediaType"], "application/json", "{part:#}");
+        let answer: Value = serde_json::from_str(part["text"].as_str().unwrap()).unwrap();
+        assert_eq!(answer["metadata"]["findings"][0]["deep"], deep);
+        let listed = uma.ok("list", &json!({"includeArtifacts": true, "pageSize": 1}));
+        assert_eq!(listed["tasks"][0]["artifacts"], done["artifacts"]);
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tasks as the protocol writes them (section 4.1), in ProtoJSON.
 
 use charter_contract::agentic::response::AgentResponse;
+use charter_contract::json::{Profile, extent_of};
 use charter_engine::{ArtifactShown, ProgressEvent, Said, Task, TaskState};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::error::{A2aError, Kind};
@@ -68,6 +70,26 @@ pub(super) fn with(mut object: Value, name: &str, value: Value) -> Value {
     object
 }
 
+/// A part for people.
+fn text(text: impl Into<String>) -> Value {
+    with(
+        json!({"mediaType": TEXT}),
+        "text",
+        Value::String(text.into()),
+    )
+}
+
+/// A part for programs. Clients read a data part as Protocol Buffers, which nest up to a limit: a value that nests deeper is
+/// sent as its JSON text, under the same media type.
+fn data(shown: &impl Serialize) -> Value {
+    let part = json!({"mediaType": DATA});
+    let value = json!(shown);
+    match extent_of(&value, Profile::A2A_DATA) {
+        Ok(_) => with(part, "data", value),
+        Err(_) => with(part, "text", Value::String(value.to_string())),
+    }
+}
+
 /// A `Task`.
 pub(super) fn task(task: &Task, view: View) -> Value {
     let mut shown = json!({
@@ -117,11 +139,9 @@ pub(super) fn artifact_updates(told: Option<&Task>, task: &Task, accepts: Accept
 
 /// Progress on a task as a `TaskStatusUpdateEvent`, in a `StreamResponse`.
 pub(super) fn progress(task: &Task, at: usize, event: &ProgressEvent) -> Value {
-    let parts = json!([
-        {"text": words(event), "mediaType": TEXT},
-        {"data": event.to_value(), "mediaType": DATA},
-    ]);
-    let message = agent(task, &format!("{}/progress/{at}", task.id), parts);
+    let parts = vec![text(words(event)), data(&event.to_value())];
+    let id = format!("{}/progress/{at}", task.id);
+    let message = agent(task, &id, Value::Array(parts));
     let status = json!({"state": state_name(TaskState::Working), "message": message});
     json!({"statusUpdate": {
         "taskId": task.id, "contextId": task.context, "status": status,
@@ -132,13 +152,13 @@ fn status(task: &Task) -> Value {
     let mut status = json!({"state": state_name(task.state), "timestamp": task.since});
     let mut parts = Vec::new();
     if !task.words.is_empty() {
-        parts.push(json!({"text": task.words, "mediaType": TEXT}));
+        parts.push(text(task.words.as_str()));
     }
     if let Some(asks) = &task.asks {
-        parts.push(json!({"data": asks, "mediaType": DATA}));
+        parts.push(data(asks));
     }
     if let Some(failure) = &task.failure {
-        parts.push(json!({"data": failure, "mediaType": DATA}));
+        parts.push(data(failure));
     }
     if !parts.is_empty() {
         let id = format!("{}/{}", task.id, task.since.as_micros());
@@ -160,7 +180,7 @@ fn user(task: &Task, said: &Said) -> Value {
         parts.push(json!({"text": said.text}));
     }
     if !said.wishes.is_empty() || parts.is_empty() {
-        parts.push(json!({"data": said.wishes}));
+        parts.push(data(&said.wishes));
     }
     let message = json!({
         "messageId": said.message_id, "role": "ROLE_USER", "taskId": task.id,
@@ -190,14 +210,12 @@ fn of_mission(shown: &ArtifactShown, accepts: Accepts) -> Value {
     let mut parts = Vec::new();
     let summary = shown.artifact.pointer("/approved_output/summary");
     match (accepts.text, summary.and_then(Value::as_str), accepts.data) {
-        (true, Some(summary), _) => parts.push(json!({"text": summary, "mediaType": TEXT})),
-        (true, None, false) => {
-            parts.push(json!({"text": shown.artifact.to_string(), "mediaType": TEXT}));
-        }
+        (true, Some(summary), _) => parts.push(text(summary)),
+        (true, None, false) => parts.push(text(shown.artifact.to_string())),
         (true, None, true) | (false, ..) => {}
     }
     if accepts.data {
-        parts.push(json!({"data": shown.artifact, "mediaType": DATA}));
+        parts.push(data(&shown.artifact));
     }
     let artifact = json!({"artifactId": format!("{kind}/{id}"), "name": kind});
     let mut artifact = with(artifact, "parts", Value::Array(parts));
@@ -219,10 +237,10 @@ const RESULT: &str = "What the change came to, as text and as an AgentResponse: 
 fn answer(answer: &AgentResponse, name: &str, about: &str, accepts: Accepts) -> Value {
     let mut parts = Vec::new();
     if accepts.text {
-        parts.push(json!({"text": answer.content, "mediaType": TEXT}));
+        parts.push(text(answer.content.as_str()));
     }
     if accepts.data {
-        parts.push(json!({"data": answer, "mediaType": DATA}));
+        parts.push(data(answer));
     }
     let artifact = json!({"artifactId": answer.id, "name": name, "description": about});
     with(artifact, "parts", Value::Array(parts))
@@ -276,4 +294,44 @@ pub(super) fn listing(
     listing.insert("pageSize".to_owned(), Value::from(size));
     listing.insert("totalSize".to_owned(), Value::from(total));
     Value::Object(listing)
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::bounds::A2A_DATA_LEVELS;
+
+    use super::*;
+
+    fn lists(levels: usize) -> Value {
+        (0..levels).fold(Value::Null, |inner, _| json!([inner]))
+    }
+
+    fn objects(levels: usize) -> Value {
+        (0..levels).fold(Value::Null, |inner, _| json!({"in": inner}))
+    }
+
+    #[test]
+    fn a_value_that_clients_can_read_is_a_data_part() {
+        for deepest in [lists(A2A_DATA_LEVELS), objects(A2A_DATA_LEVELS)] {
+            let expected = json!({"data": deepest, "mediaType": "application/json"});
+            assert_eq!(data(&deepest), expected);
+        }
+    }
+
+    /// The whole value is kept, and its part nests no deeper than the envelope.
+    #[test]
+    fn a_value_that_clients_cannot_read_as_data_is_its_json_text() {
+        for deep in [lists(A2A_DATA_LEVELS + 1), objects(80)] {
+            let part = data(&deep);
+            assert_eq!(part["text"], deep.to_string());
+            assert_eq!(
+                (part.get("data"), &part["mediaType"]),
+                (None, &json!("application/json"))
+            );
+            assert_eq!(
+                extent_of(&part, Profile::STORED).map(|extent| extent.levels),
+                Ok(1)
+            );
+        }
+    }
 }
