@@ -86,6 +86,15 @@ pub struct Conditions {
     exceptions: Vec<LazyCondition>,
 }
 
+impl Resolved {
+    /// Whether an expression decides if it bears on a call: in its `when`, or in an exception.
+    #[must_use]
+    pub fn asks_expressions(&self) -> bool {
+        let Conditions { when, exceptions } = self.conditions.as_ref();
+        when.is_some() || !exceptions.is_empty()
+    }
+}
+
 impl Conditions {
     /// The expressions of this guardrail.
     #[must_use]

@@ -36,6 +36,7 @@ use crate::memory::MemoryIndexes;
 use crate::moments::Moments;
 use crate::outputs::{self, Admitting};
 use crate::providers::Providers;
+use crate::questions;
 use crate::rate_limits::RateLimits;
 use crate::replicas::Others;
 use crate::requests::InHand;
@@ -123,6 +124,7 @@ pub struct Engine {
     slots: FairSlots,
     computation_slots: FairSlots,
     check_slots: FairSlots,
+    question_slots: FairSlots,
     values: Shares,
     run_values: Shares,
     in_hand: InHand,
@@ -183,6 +185,7 @@ impl Engine {
             slots: FairSlots::new(settings.tool_calls),
             computation_slots: FairSlots::new(confined::at_once()),
             check_slots: FairSlots::new(checks::AT_ONCE),
+            question_slots: FairSlots::new(questions::AT_ONCE),
             values: outputs::values(),
             run_values: outputs::run_values(),
             in_hand: InHand::default(),
@@ -438,6 +441,11 @@ impl Engine {
     /// The places for checks in this process, which tenants get in turn.
     pub(crate) fn check_slots(&self) -> &FairSlots {
         &self.check_slots
+    }
+
+    /// The places for long questions to the gate, which tenants get in turn.
+    pub(crate) fn question_slots(&self) -> &FairSlots {
+        &self.question_slots
     }
 
     /// The memory for large outputs and journals, in shares of tenants.

@@ -37,6 +37,7 @@ mod packages;
 mod plans;
 mod playbooks;
 mod providers;
+mod questions;
 mod quotas;
 mod rate_limits;
 mod recovery;

@@ -80,6 +80,16 @@ impl Run {
         Vec::new()
     }
 
+    /// Whether [`Run::advance`] asks expressions, which may take long: those of steps that are ready.
+    #[must_use]
+    pub fn asks_expressions(&self) -> bool {
+        let steps = self.graph.steps();
+        self.ready.iter().any(|at| {
+            let step = &steps[*at];
+            step.entry.when.is_some() || matches!(step.action, Action::Choose { .. })
+        })
+    }
+
     /// Whether a step would begin that uses tokens, and none are left. What has begun goes on to its
     /// end, and what was produced stays (B002-17).
     fn is_out_of_tokens(&self) -> bool {

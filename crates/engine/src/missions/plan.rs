@@ -23,6 +23,7 @@ use super::package::{nearest, shown};
 use super::prompts::{Variables, filled};
 use super::scope;
 use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
+use crate::questions::Effort;
 use crate::routing::Purpose;
 use crate::{Engine, EngineError};
 
@@ -91,7 +92,9 @@ impl Engine {
         };
         let growth = after_plan(&graph).map_err(|error| with_tokens(unfit(error.to_string())))?;
         let mut artifacts = vec![held(graph.clone()).map_err(with_tokens)?];
-        for decision in self.tool_scope(work, &graph, &offered) {
+        let place = self.place_to_ask(&work.caller.tenant, Effort::Long).await;
+        let decisions = place.ask(|| self.tool_scope(work, &graph, &offered));
+        for decision in decisions {
             artifacts.push(held(decision).map_err(with_tokens)?);
         }
         Ok(StageDone {

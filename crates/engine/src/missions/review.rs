@@ -25,6 +25,7 @@ use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
 use super::work::admissible;
 use crate::Engine;
 use crate::asking::Declared;
+use crate::questions::Effort;
 
 /// A review with what it proposes.
 struct Reviewed {
@@ -59,7 +60,8 @@ impl Engine {
         let mut changes = Vec::with_capacity(proposals.len());
         for (mut proposal, mut proposed) in proposals {
             if !proposal.requires_approval {
-                let decision = self.may_write_back(work, &proposal, &proposed);
+                let place = self.place_to_ask(&work.caller.tenant, Effort::Long).await;
+                let decision = place.ask(|| self.may_write_back(work, &proposal, &proposed));
                 let decision = decision.map_err(with_tokens)?;
                 // What no policy allows by itself, a person has to.
                 proposal.requires_approval = decision.decision != Decision::Allow;

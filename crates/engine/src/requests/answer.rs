@@ -478,7 +478,8 @@ impl Engine {
             Course::Generate => {
                 let view = self.live().view(&asked.caller.tenant);
                 // Before anything is made: a candidate stays.
-                self.must_answer(asked, &about_candidate(&view, &classified)?)?;
+                let about = about_candidate(&view, &classified)?;
+                self.must_answer(asked, &about).await?;
                 Work::Propose(Box::new(self.propose(asked, &classified).await?))
             }
             Course::Open => {

@@ -12,11 +12,12 @@ use charter_contract::catalogue::template::Template;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, DomainId};
 use charter_domain::gate::{Decision, Rule, decide_answer};
-use charter_domain::guardrail::{self, RequestTags, Subject};
+use charter_domain::guardrail::{self, RequestTags, Resolved, Subject};
 use charter_domain::template::{self, Wanted};
 use serde_json::{Map, Value, json};
 
 use super::Asked;
+use crate::questions::Effort;
 use crate::{Engine, EngineError};
 
 /// The field of the metadata that a template does not get: how the request was routed.
@@ -59,7 +60,7 @@ impl Engine {
     ///
     /// # Errors
     /// `guardrail_blocked` with the messages of the guardrails that block it, which the user gets instead.
-    pub(super) fn must_answer(
+    pub(super) async fn must_answer(
         &self,
         asked: &Asked,
         about: &About,
@@ -69,7 +70,9 @@ impl Engine {
         let mut all: Vec<String> = Vec::new();
         for domain in &about.domains {
             let bearing = guardrail::resolve(&view, about.subject(domain, &tags));
-            let warnings = match decide_answer(&bearing, &tags, domain.as_str()) {
+            let effort = Effort::long_if_any(bearing.iter().map(Resolved::asks_expressions));
+            let place = self.place_to_ask(&asked.caller.tenant, effort).await;
+            let warnings = match place.ask(|| decide_answer(&bearing, &tags, domain.as_str())) {
                 Decision::Deny { rules } => {
                     let message = rules.iter().map(quoted).collect::<Vec<_>>().join("; ");
                     return Err(EngineError::new(ErrorCode::GuardrailBlocked, message));
@@ -98,7 +101,7 @@ impl Engine {
         about: &About,
         mut response: AgentResponse,
     ) -> Result<AgentResponse, EngineError> {
-        let mut warnings = self.must_answer(asked, about)?;
+        let mut warnings = self.must_answer(asked, about).await?;
         if let Some(template) = self.answer_template(asked, about)? {
             let what = format!("the template `{}`", template.template_id);
             let structure = Value::Object(template.structure.clone());

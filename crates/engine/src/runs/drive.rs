@@ -20,6 +20,7 @@ use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::gate::Decision;
+use charter_domain::graph::Step;
 use charter_domain::run::{
     Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, Tokens,
 };
@@ -42,6 +43,7 @@ use super::journal::{Folded, Unwritten};
 use super::room::{Housed, Part, RunRoom};
 use super::{NewRun, Unstored};
 use crate::outputs::{OutputMemory, VALUES_WAIT};
+use crate::questions::Effort;
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::shares::Share;
@@ -348,7 +350,7 @@ impl Drive<'_> {
                     let mut begun = 0_usize;
                     for step in steps {
                         // What cannot start may end the run or skip the steps after it.
-                        let Some(effect) = self.begin(&step)? else {
+                        let Some(effect) = self.begin(&step).await? else {
                             break;
                         };
                         begun = begun.saturating_add(memory_of_fields(&effect.call().parameters));
@@ -381,7 +383,10 @@ impl Drive<'_> {
     /// What follows by itself. Before the run's end is decided, its evidence is there.
     async fn settle(&mut self) -> Result<(), EngineError> {
         loop {
-            let events = self.folded.run.advance();
+            let effort = Effort::long_if_any([self.folded.run.asks_expressions()]);
+            let tenant = &self.workspace.tenant;
+            let place = self.engine.place_to_ask(tenant, effort).await;
+            let events = place.ask(|| self.folded.run.advance());
             if events.is_empty() {
                 return Ok(());
             }
@@ -495,13 +500,20 @@ impl Drive<'_> {
 
     /// Decides that a step begins; one that may not is failed, skipped or waits for a person, and
     /// has no effect.
-    fn begin(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
+    async fn begin(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
+        let tool = self.folded.run.graph().step(step).and_then(Step::tool);
+        let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
+        let place = self
+            .engine
+            .place_to_ask(&self.workspace.tenant, effort)
+            .await;
         let at = self.engine.now();
         if let Some(failure) = self.folded.run.not_repeated(step) {
             self.fail_unbegun(step, failure, at)?;
             return Ok(None);
         }
-        let mut prepared = match self.workspace.prepare(&self.folded.run, step, at) {
+        let preparation = place.ask(|| self.workspace.prepare(&self.folded.run, step, at));
+        let mut prepared = match preparation {
             Ok(Preparation::Effect(prepared)) => prepared,
             Ok(Preparation::NotInDryRun) => {
                 let step = step.clone();

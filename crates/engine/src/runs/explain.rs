@@ -120,6 +120,8 @@ impl Engine {
         let new = self.thought_run(caller, thought, tool.document())?;
         let run = self.unstored(new)?.run;
         let workspace = self.pinned_by(&caller.tenant, &run).await?.workspace;
+        let effort = workspace.effort(&thought.tool);
+        let place = self.place_to_ask(&caller.tenant, effort).await;
         let step = step_of(&run, thought)?;
         let internal = |cause: String| EngineError::internal("explaining a call", cause);
         let called = workspace.called(step).map_err(internal)?;
@@ -151,7 +153,7 @@ impl Engine {
                 decision,
                 findings,
                 facts,
-            } = workspace.explain(&run, step, tool, &call, bucket, now);
+            } = place.ask(|| workspace.explain(&run, step, tool, &call, bucket, now));
             explained.verdict = decision.word();
             explained.parameters = call.parameters;
             explained.decision = Some(decision);

@@ -3,18 +3,21 @@
 //! itself.
 
 use charter_contract::catalogue::tool::Tool;
+use charter_contract::ids::ToolId;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
 use charter_domain::gate::{
     self, Asked, Decision, Finding, PolicyAnswer, Question, Rule, RuleKind, Safety, Says,
 };
 use charter_domain::graph::{Source, Step};
+use charter_domain::guardrail::Resolved;
 use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
 use charter_domain::rate_limit::{Left, TooSoon};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
 use crate::missions::Desk;
+use crate::questions::Effort;
 
 /// A decision with everything that was considered for it.
 #[derive(Debug)]
@@ -38,6 +41,12 @@ enum PolicyTurn {
 }
 
 impl Workspace {
+    /// How long the gate's answer about a call of this tool may take.
+    pub(super) fn effort(&self, tool: &ToolId) -> Effort {
+        let asked = self.guardrails.iter().map(Resolved::asks_expressions);
+        Effort::long_if_any(asked.chain([self.policies.governs(tool.as_ref())]))
+    }
+
     /// The gate's answer at `now`.
     pub(super) fn ask(
         &self,
