@@ -2,8 +2,8 @@
 //! cancels them.
 //!
 //! A task is nothing that is stored: it is a request with what became of it, or a mission. Its id is the
-//! id of the request that began it, or the mission's, so it is found again after a restart, and nobody
-//! but the user who began it sees it. Where it stands is read from the request's answer and from the
+//! id of the request that began it, or the mission's, so it is found again after a restart. The user who
+//! began it sees it, and so do the operators of the tenant. Where it stands is read from the request's answer and from the
 //! runs that it led to. A reply to a request that lacked parameters is a request of its own, whose id
 //! follows from the first one's; a mission takes none. Must not know by which protocol it is asked.
 
@@ -169,10 +169,10 @@ pub struct Task {
 }
 
 impl Engine {
-    /// A task of the caller's.
+    /// A task that the caller sees: its own, for an operator any of the tenant.
     ///
     /// # Errors
-    /// `not_found`, also for another user's.
+    /// `not_found`, also for a task that the caller does not see.
     pub async fn task(&self, caller: &Caller, id: &TaskKey) -> Result<Task, EngineError> {
         match id {
             TaskKey::Request(id) => {
@@ -181,7 +181,7 @@ impl Engine {
                 self.detail(caller, thread, outline).await
             }
             TaskKey::Mission(id) => {
-                let record = self.own_mission(caller, id).await?;
+                let record = self.seen_mission(caller, id).await?;
                 self.mission_task(caller, record).await
             }
         }

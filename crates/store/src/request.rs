@@ -84,14 +84,14 @@ pub trait Requests {
         request: &RequestId,
     ) -> Result<Option<RequestRecord>, StoreError>;
 
-    /// A user's requests in a tenant, newest first.
+    /// The requests of a tenant, newest first; with a user, those that the user asked.
     ///
     /// # Errors
     /// [`StoreError::Refused`] for a cursor that no page gave out.
     async fn requests_of(
         &self,
         tenant: &TenantId,
-        user: &UserId,
+        user: Option<&UserId>,
         page: &PageRequest,
     ) -> Result<Page<RequestRecord>, StoreError>;
 

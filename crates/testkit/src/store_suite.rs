@@ -235,7 +235,7 @@ macro_rules! store_suite {
                 tenants_are_apart,
                 open_requests_are_those_without_an_answer,
                 a_held_request_is_left_to_its_holder,
-                requests_of_a_user_are_listed_newest_first,
+                requests_of_a_user_or_a_tenant_are_listed_newest_first,
                 sweep_takes_older_answered_requests,
                 a_result_is_recorded_once,
                 a_request_without_a_run_takes_no_result,

@@ -410,7 +410,7 @@ reads {
     fn take_requests(now: Timestamp, hold: &Hold, limit: usize) -> Vec<RequestRecord>;
     fn renew_requests(hold: &Hold) -> u64;
     fn request(tenant: &TenantId, request: &RequestId) -> Option<RequestRecord>;
-    fn requests_of(tenant: &TenantId, user: &UserId, page: &PageRequest) -> Page<RequestRecord>;
+    fn requests_of(tenant: &TenantId, user: Option<&UserId>, page: &PageRequest) -> Page<RequestRecord>;
     fn request_of_run(tenant: &TenantId, run: &RunId) -> Option<RequestRecord>;
     fn requests_of_ended_runs(limit: usize) -> Vec<RequestRecord>;
 }

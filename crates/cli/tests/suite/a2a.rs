@@ -480,12 +480,13 @@ fn tasks_are_listed_by_page_and_filter_the_newest_first() {
     }
 }
 
-/// Whose a task is, the credential says: to everybody else it is not there.
+/// A task is there for its user and for operators of the tenant; for other callers it is absent.
 #[test]
-fn a_task_is_its_users_alone() {
+fn a_task_is_seen_by_its_user_and_by_operators_of_the_tenant() {
     let home = Home::with_keys(&[
         ("root", "acme", "root", "admin"),
         ("uma", "acme", "uma", "user"),
+        ("ulf", "acme", "ulf", "user"),
         ("ann", "acme", "ann", "operator"),
         ("eve", "umbra", "eve", "operator"),
     ]);
@@ -496,22 +497,52 @@ fn a_task_is_its_users_alone() {
         let sent = message(QUESTION);
         let done = task(&uma.ok("send", &sent));
         let id = json!({"id": done["id"]});
-        for stranger in ["ann", "eve"] {
+        let context = json!({"contextId": done["contextId"]});
+        let mut ann = Client::start(&server.key("ann"), binding);
+        assert_eq!(ann.ok("get", &id), done);
+        assert_eq!(ann.fails("cancel", &id), "TaskNotCancelableError");
+        assert_eq!(ann.fails("subscribe", &id), "UnsupportedOperationError");
+        assert_eq!(ann.ok("list", &context)["tasks"][0]["id"], done["id"]);
+        for stranger in ["ulf", "eve"] {
             let mut stranger = Client::start(&server.key(stranger), binding);
             for what in ["get", "cancel", "subscribe"] {
                 assert_eq!(stranger.fails(what, &id), "TaskNotFoundError", "{what}");
             }
             let answered = reply(&done, "more");
             assert_eq!(stranger.fails("send", &answered), "TaskNotFoundError");
-            let context = json!({"contextId": done["contextId"]});
             assert_eq!(stranger.ok("list", &context).get("tasks"), None);
-            // Neither its message id nor its conversation is theirs.
-            let own = task(&stranger.ok("send", &sent));
+        }
+        // Neither its message id nor its conversation is another caller's.
+        for other in ["ann", "ulf", "eve"] {
+            let mut other = Client::start(&server.key(other), binding);
+            let own = task(&other.ok("send", &sent));
             assert_ne!(own["id"], done["id"]);
             let mut joined = message(QUESTION);
             joined["message"]["contextId"] = done["contextId"].clone();
-            assert_eq!(stranger.fails("send", &joined), "InvalidParamsError");
+            assert_eq!(other.fails("send", &joined), "InvalidParamsError");
         }
+    }
+}
+
+/// An operator sees what a user's task waits for and may cancel it; the message that it waits for is the user's.
+#[test]
+fn an_operator_cancels_a_users_task_and_does_not_answer_for_the_user() {
+    let server = Tenants::with_keys(&KEYS);
+    let asking = backups().edit(SKILL_FILE, ", default: main", "");
+    server.key("ann").register(&asking);
+    for binding in BINDINGS {
+        let mut uma = Client::start(&server.key("uma"), binding);
+        let mut ann = Client::start(&server.key("ann"), binding);
+        let asked = task(&uma.ok("send", &message(QUESTION)));
+        assert_eq!(state(&asked), "TASK_STATE_INPUT_REQUIRED", "{asked:#}");
+        let id = json!({"id": asked["id"]});
+        assert_eq!(ann.ok("get", &id), asked);
+        let refused = ann.tries("send", &reply(&asked, "main"));
+        assert_eq!(refused.get("ok"), None, "{refused:#}");
+        assert_eq!(uma.ok("get", &id), asked);
+        let canceled = ann.ok("cancel", &id);
+        assert_eq!(state(&canceled), "TASK_STATE_CANCELED", "{canceled:#}");
+        assert_eq!(state(&uma.ok("get", &id)), "TASK_STATE_CANCELED");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{Caller, Engine, EngineError};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the journal and the answer say.
-const REASON: &str = "the task was cancelled by whoever asked";
+const REASON: &str = "the task was cancelled";
 
 impl Engine {
     /// Cancels a task and returns where it stands then: a call under way ends first, so that may still
@@ -31,7 +31,7 @@ impl Engine {
         match id {
             TaskKey::Request(request) => self.cancel_asked(caller, id, request).await?,
             TaskKey::Mission(mission) => {
-                self.own_mission(caller, mission).await?;
+                self.seen_mission(caller, mission).await?;
                 self.cancel_mission(caller, mission, REASON.to_owned())
                     .await?;
             }

@@ -147,7 +147,7 @@ impl Follower {
 
     async fn changed_mission(&mut self, id: &MissionId) -> Result<Option<Task>, EngineError> {
         let engine = Arc::clone(&self.engine);
-        let record = engine.own_mission(&self.caller, id).await?;
+        let record = engine.seen_mission(&self.caller, id).await?;
         let state = state_of(record.state);
         let stands = Stands {
             state,

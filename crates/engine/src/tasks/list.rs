@@ -1,11 +1,11 @@
-//! Listing a caller's tasks, the one that changed last first.
+//! Listing the tasks that a caller sees, the one that changed last first.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::time::Timestamp;
 use charter_store::mission::MissionFilter;
 use charter_store::page::PageRequest;
 
-use super::mission::{is_own, state_of};
+use super::mission::{is_seen, state_of};
 use super::{Task, TaskKey, TaskState};
 use crate::{Caller, Engine, EngineError};
 
@@ -34,8 +34,7 @@ pub struct TaskListing {
     pub entries: Vec<Task>,
     /// Where the next page starts.
     pub next: Option<String>,
-    /// How many there are over all pages, among the newest 1,000 requests of the caller and the newest
-    /// 1,000 missions of the tenant.
+    /// How many there are over all pages, among the newest 1,000 requests and the newest 1,000 missions that the caller sees.
     pub total: usize,
 }
 
@@ -43,7 +42,7 @@ pub struct TaskListing {
 type Place = (Timestamp, TaskKey);
 
 impl Engine {
-    /// The caller's tasks.
+    /// The tasks that the caller sees: a user its own, an operator those of the tenant.
     ///
     /// # Errors
     /// `invalid_request` for a cursor that no page gave out.
@@ -87,7 +86,7 @@ impl Engine {
             let page = PageRequest::new(after, BATCH);
             let page = self
                 .store()
-                .requests_of(&caller.tenant, &caller.user, &page)
+                .requests_of(&caller.tenant, caller.only_own(), &page)
                 .await?;
             seen += page.entries.len();
             for record in page.entries {
@@ -126,7 +125,7 @@ impl Engine {
             let page = PageRequest::new(after, BATCH);
             let own = MissionFilter {
                 state: None,
-                user_id: Some(&caller.user),
+                user_id: caller.only_own(),
             };
             let page = self.store().missions(&caller.tenant, own, &page).await?;
             seen += page.entries.len();
@@ -134,7 +133,7 @@ impl Engine {
                 let (state, since) = (state_of(record.state), record.updated_at);
                 let fits = filter.state.is_none_or(|wanted| wanted == state)
                     && filter.since.is_none_or(|wanted| wanted <= since)
-                    && is_own(caller, &record);
+                    && is_seen(caller, &record);
                 if !fits {
                     continue;
                 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{MissionId, RequestId};
+use charter_contract::ids::{MissionId, RequestId, UserId};
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_contract::validate::{self, pointer_segment, read_typed};
@@ -72,15 +72,15 @@ impl Engine {
         }
     }
 
-    /// A mission that the caller began; imported ones are nobody's task.
-    pub(super) async fn own_mission(
+    /// A mission that is a task and that the caller sees.
+    pub(super) async fn seen_mission(
         &self,
         caller: &Caller,
         id: &MissionId,
     ) -> Result<MissionRecord, EngineError> {
         let record = self.store().mission(&caller.tenant, id).await?;
-        let own = record.filter(|record| is_own(caller, record));
-        own.ok_or_else(|| EngineError::not_found("task", id))
+        let seen = record.filter(|record| is_seen(caller, record));
+        seen.ok_or_else(|| EngineError::not_found("task", id))
     }
 
     /// Everything there is to say about a mission as a task.
@@ -135,11 +135,13 @@ impl Engine {
     }
 }
 
-/// Whether somebody began a mission.
-pub(super) fn is_own(caller: &Caller, record: &MissionRecord) -> bool {
-    let envelope: Result<MissionEnvelope, _> = validate::parse_stored(&record.envelope);
-    let by = envelope.is_ok_and(|envelope| envelope.actor_id.as_str() == caller.user.as_str());
-    by && record.imported_at.is_none()
+/// Whether a mission is a task that the caller sees. An imported mission is no task.
+pub(super) fn is_seen(caller: &Caller, record: &MissionRecord) -> bool {
+    let began = |user: &UserId| {
+        let envelope: Result<MissionEnvelope, _> = validate::parse_stored(&record.envelope);
+        envelope.is_ok_and(|envelope| envelope.actor_id.as_str() == user.as_str())
+    };
+    record.imported_at.is_none() && caller.only_own().is_none_or(began)
 }
 
 /// What a message orders: its goal is the text. The pointers of violations lead into what the message gives.

@@ -28,7 +28,8 @@ impl Engine {
     /// Gives a task what it waits for. A message that was taken before does nothing again.
     ///
     /// # Errors
-    /// `not_found`; `invalid_request` for another conversation, or a message that gives nothing that
+    /// `not_found`; `permission_denied` for a message that only the user may send who began the task; `invalid_request` for
+    /// another conversation, or a message that gives nothing that
     /// the task asks for; `invalid_parameters`; `illegal_transition` when the task takes no message
     /// where it stands.
     pub async fn reply_to_task(
@@ -42,7 +43,7 @@ impl Engine {
         match id {
             TaskKey::Request(id) => self.reply_to_asked(caller, id, message, progress).await,
             TaskKey::Mission(mission) => {
-                let record = self.own_mission(caller, mission).await?;
+                let record = self.seen_mission(caller, mission).await?;
                 let task = self.mission_task(caller, record).await?;
                 let mut said = task.said.iter();
                 if said.any(|said| said.message_id == message.message_id) {
@@ -87,6 +88,7 @@ impl Engine {
                 return self.reply_to_run(caller, &run, message).await;
             }
         } else if outline.state == TaskState::InputRequired {
+            must_have_begun(caller, &thread)?;
             return self.ask_again(caller, &thread, message, progress).await;
         }
         Err(takes_nothing(&TaskKey::Request(id.clone()), outline.state))
@@ -251,6 +253,19 @@ impl Engine {
         };
         Asked::new(caller, request)
     }
+}
+
+/// Refuses a reply that becomes a request: it belongs to the session of the user who began the task. An operator steers the
+/// runs of a task, and cancels it.
+fn must_have_begun(caller: &Caller, thread: &Thread) -> Result<(), EngineError> {
+    if thread.user == caller.user {
+        return Ok(());
+    }
+    let message = format!(
+        "the task `{}` waits for a message of the user `{}`, who began it",
+        thread.id, thread.user
+    );
+    Err(EngineError::new(ErrorCode::PermissionDenied, message))
 }
 
 /// Optional parameters that a message declines to give, as `null`.

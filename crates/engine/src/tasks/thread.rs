@@ -2,7 +2,7 @@
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
-use charter_contract::ids::{RequestId, TenantId};
+use charter_contract::ids::{RequestId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_store::request::RequestRecord;
 use serde::{Deserialize, Serialize};
@@ -102,6 +102,8 @@ impl Attempt {
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) id: RequestId,
+    /// The user who began the task.
+    pub(super) user: UserId,
     pub(super) context: String,
     /// What was said with each of them.
     pub(super) said: Vec<Said>,
@@ -136,15 +138,15 @@ fn context(request: &AgentRequest) -> String {
 }
 
 impl Engine {
-    /// The requests of one of the caller's tasks.
+    /// The requests of a task that the caller sees.
     pub(super) async fn thread(
         &self,
         caller: &Caller,
         id: &RequestId,
     ) -> Result<Thread, EngineError> {
         let found = self.store().request(&caller.tenant, id).await?;
-        let own = found.filter(|record| record.user_id == caller.user);
-        let begun = match own {
+        let seen = found.filter(|record| caller.sees(Some(&record.user_id)));
+        let begun = match seen {
             Some(record) => self.thread_of(&caller.tenant, record).await?,
             None => None,
         };
@@ -157,6 +159,7 @@ impl Engine {
         tenant: &TenantId,
         record: RequestRecord,
     ) -> Result<Option<Thread>, EngineError> {
+        let user = record.user_id.clone();
         let first = Attempt::read(self.with_result(record).await, tenant)?;
         let request = &first.asked.request;
         if Origin::of(request).is_some_and(|origin| origin.of.is_some()) {
@@ -164,6 +167,7 @@ impl Engine {
         }
         let mut thread = Thread {
             id: request.id.clone(),
+            user,
             context: context(request),
             said: vec![first.said()],
             replies: 0,

@@ -494,6 +494,10 @@ const LOOKUPS: &[(&str, &str)] = &[
         "request_by_user",
     ),
     (
+        "SELECT * FROM request WHERE tenant_id = 'a' AND NULL IS NULL AND (created_at, request_id) < (5, 'r') ORDER BY created_at DESC, request_id DESC",
+        "request_by_tenant",
+    ),
+    (
         "SELECT * FROM request WHERE tenant_id = 'a' AND run_id = 'r' AND result IS NULL",
         "request_awaiting (tenant_id=? AND run_id=?)",
     ),

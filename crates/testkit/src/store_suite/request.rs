@@ -140,11 +140,11 @@ pub async fn tenants_are_apart(store: &dyn Store) -> Outcome {
     Ok(())
 }
 
-/// A user's own requests, newest first, page by page, and nobody else's.
+/// A user's own requests, or those of the whole tenant, newest first, page by page.
 ///
 /// # Errors
 /// As the store's.
-pub async fn requests_of_a_user_are_listed_newest_first(store: &dyn Store) -> Outcome {
+pub async fn requests_of_a_user_or_a_tenant_are_listed_newest_first(store: &dyn Store) -> Outcome {
     let (acme, ann) = (tenant("acme")?, UserId::parse("ann")?);
     let own = [
         opened("acme", 1, 0)?,
@@ -154,23 +154,31 @@ pub async fn requests_of_a_user_are_listed_newest_first(store: &dyn Store) -> Ou
     for record in &own {
         store.open_request(record, &hold("a", 0)?).await?;
     }
-    store
-        .open_request(&asked_by("bob", "acme", 4, 6)?, &hold("a", 0)?)
-        .await?;
+    let of_bob = asked_by("bob", "acme", 4, 6)?;
+    store.open_request(&of_bob, &hold("a", 0)?).await?;
     store
         .open_request(&opened("other", 5, 7)?, &hold("a", 0)?)
         .await?;
     let [oldest, newest, middle] = own;
     let first = store
-        .requests_of(&acme, &ann, &PageRequest::new(None, 2))
+        .requests_of(&acme, Some(&ann), &PageRequest::new(None, 2))
         .await?;
-    assert_eq!(first.entries, [newest, middle]);
+    assert_eq!(first.entries, [newest.clone(), middle.clone()]);
     let rest = PageRequest::new(first.next, 2);
-    let rest = store.requests_of(&acme, &ann, &rest).await?;
-    assert_eq!((rest.entries, rest.next), (vec![oldest], None));
+    let rest = store.requests_of(&acme, Some(&ann), &rest).await?;
+    assert_eq!((rest.entries, rest.next), (vec![oldest.clone()], None));
+    let first = store
+        .requests_of(&acme, None, &PageRequest::new(None, 2))
+        .await?;
+    assert_eq!(first.entries, [of_bob, newest]);
+    let rest = PageRequest::new(first.next, 2);
+    let rest = store.requests_of(&acme, None, &rest).await?;
+    assert_eq!((rest.entries, rest.next), (vec![middle, oldest], None));
     let made_up = PageRequest::new(Some("made up".into()), 2);
-    let refused = store.requests_of(&acme, &ann, &made_up).await;
-    assert_refused!(refused, StoreError::Refused { .. });
+    for user in [Some(&ann), None] {
+        let refused = store.requests_of(&acme, user, &made_up).await;
+        assert_refused!(refused, StoreError::Refused { .. });
+    }
     Ok(())
 }
 

@@ -40,7 +40,14 @@ pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {
         .look(
             "requests_of",
             Tenants,
-            store.requests_of(&acme, &asker, &page()),
+            store.requests_of(&acme, Some(&asker), &page()),
+        )
+        .await;
+    watched
+        .look(
+            "requests_of, of all users",
+            Tenants,
+            store.requests_of(&acme, None, &page()),
         )
         .await;
     let now = sample::at(80_000)?;
