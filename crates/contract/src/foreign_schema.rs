@@ -13,6 +13,7 @@ mod patterns;
 mod walk;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -147,6 +148,38 @@ pub(crate) fn pattern_fault(pattern: &str) -> Option<String> {
     compiled
         .err()
         .map(|_| format!("`{pattern}` is not a regular expression"))
+}
+
+/// What a regular expression outside of a schema takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PatternCost {
+    steps: u64,
+    memory: usize,
+}
+
+impl PatternCost {
+    /// Measures a pattern; `None` for one that takes more than any schema may.
+    #[must_use]
+    pub fn of(pattern: &str) -> Option<Self> {
+        let measured = patterns::Patterns::of(&BTreeSet::from([pattern])).ok()?;
+        Some(Self {
+            steps: measured.steps,
+            memory: measured.memory,
+        })
+    }
+
+    /// Whether matching a text of so many bytes stays within `SCHEMA_STEPS`.
+    #[must_use]
+    pub fn covers(&self, bytes: usize) -> bool {
+        let blocks = (bytes as u64 / 64).saturating_add(1);
+        self.steps.saturating_mul(blocks) <= SCHEMA_STEPS as u64
+    }
+
+    /// Memory of the pattern, compiled and used, by estimate.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.memory
+    }
 }
 
 /// Compiles a schema, and says whether the result is to be kept.

@@ -257,3 +257,32 @@ fn check_pattern(kind: ParameterType, pattern: &str, pointer: &str, report: &mut
         report.meaning(pointer, "pattern", fault);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn messages(pattern: &str) -> Vec<String> {
+        let declared = json!([{"name": "region", "type": "string", "pattern": pattern}]);
+        let declared: Vec<Parameter> = serde_json::from_value(declared).unwrap();
+        let mut report = Report::new();
+        check_parameters(&declared, "/parameters", &mut report);
+        let violations = report.violations.into_iter();
+        violations.map(|violation| violation.message).collect()
+    }
+
+    #[test]
+    fn a_pattern_that_is_long_large_or_none_is_refused() {
+        assert_eq!(messages("^[a-z]{2}(-[a-z]+)+-[0-9]$"), [""; 0]);
+        let long = messages(&"x".repeat((16 << 10) + 1));
+        let expected =
+            "the pattern has 16385 bytes, more than 16384 (SCHEMA_PATTERN_TEXT); shorten it";
+        assert_eq!(long, [expected]);
+        for wrong in ["(a{1000}){1000}", "(a", "(?=a)"] {
+            let expected = format!("`{wrong}` is not a regular expression");
+            assert_eq!(messages(wrong), [expected]);
+        }
+    }
+}

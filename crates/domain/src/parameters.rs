@@ -6,6 +6,7 @@
 
 mod context;
 mod memories;
+mod pattern;
 mod reply;
 mod sentence;
 mod sources;
@@ -13,10 +14,12 @@ mod written;
 
 use std::collections::BTreeSet;
 
+use charter_contract::bounds::SCHEMA_STEPS;
 use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
-use regex::Regex;
 use serde_json::{Map, Value};
+
+use pattern::{Matched, matched};
 
 pub use memories::{MemoryText, ProposedValue, proposed_values};
 pub use reply::{Reply, from_reply};
@@ -64,6 +67,20 @@ pub enum ParameterFault {
         name: String,
         /// The declared pattern.
         pattern: String,
+    },
+    /// The text is too long for the declared pattern.
+    #[error(
+        "`{name}` has {bytes} bytes, and matching them with `{pattern}` takes more than {} steps (SCHEMA_STEPS); shorten \
+         the text",
+        SCHEMA_STEPS
+    )]
+    LongForPattern {
+        /// Its name.
+        name: String,
+        /// The declared pattern.
+        pattern: String,
+        /// The length of the text.
+        bytes: usize,
     },
     /// Words name a value and do not give it.
     #[error("{0}")]
@@ -116,6 +133,7 @@ pub fn bind_so_far(
         | ParameterFault::Type { .. }
         | ParameterFault::NotAllowed { .. }
         | ParameterFault::Pattern { .. }
+        | ParameterFault::LongForPattern { .. }
         | ParameterFault::Unclear(_) => None,
     });
     let names: BTreeSet<&str> = names.collect();
@@ -176,18 +194,26 @@ fn check(parameter: &Parameter, value: &Value) -> Result<(), ParameterFault> {
             allowed: Value::Array(allowed.clone()).to_string(),
         });
     }
-    match (&parameter.pattern, value.as_str()) {
-        (Some(pattern), Some(text)) if !matches(pattern, text) => Err(ParameterFault::Pattern {
+    let (Some(pattern), Some(text)) = (&parameter.pattern, value.as_str()) else {
+        return Ok(());
+    };
+    match matched(pattern, text) {
+        Matched::Fits => Ok(()),
+        Matched::Differs => Err(ParameterFault::Pattern {
             name: name(),
             pattern: pattern.clone(),
         }),
-        _ => Ok(()),
+        Matched::Costly => Err(ParameterFault::LongForPattern {
+            name: name(),
+            pattern: pattern.clone(),
+            bytes: text.len(),
+        }),
     }
 }
 
-/// A pattern that does not compile was refused at registration, and matches nothing.
+/// Whether a text matches a pattern, as far as that takes little.
 fn matches(pattern: &str, text: &str) -> bool {
-    Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+    matched(pattern, text) == Matched::Fits
 }
 
 /// Whether two parameters of one name take the same values.

@@ -102,7 +102,8 @@ impl EngineError {
             ParameterFault::Unknown { .. }
             | ParameterFault::Type { .. }
             | ParameterFault::NotAllowed { .. }
-            | ParameterFault::Pattern { .. } => None,
+            | ParameterFault::Pattern { .. }
+            | ParameterFault::LongForPattern { .. } => None,
         });
         let names: Vec<&str> = names.collect();
         if !names.is_empty() {

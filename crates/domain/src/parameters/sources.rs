@@ -286,7 +286,8 @@ impl Bound {
             | ParameterFault::Unknown { .. }
             | ParameterFault::Type { .. }
             | ParameterFault::NotAllowed { .. }
-            | ParameterFault::Pattern { .. } => None,
+            | ParameterFault::Pattern { .. }
+            | ParameterFault::LongForPattern { .. } => None,
         });
         unclear
             .map(|unclear| (unclear.parameter.to_string(), unclear.to_string()))

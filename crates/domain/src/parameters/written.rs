@@ -91,7 +91,7 @@ fn keyword(fault: &ParameterFault) -> &'static str {
         ParameterFault::Unknown { .. } => "parameter",
         ParameterFault::Type { .. } => "type",
         ParameterFault::NotAllowed { .. } => "enum",
-        ParameterFault::Pattern { .. } => "pattern",
+        ParameterFault::Pattern { .. } | ParameterFault::LongForPattern { .. } => "pattern",
         ParameterFault::Unclear(_) => "unclear",
     }
 }

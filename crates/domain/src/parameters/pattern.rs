@@ -1,0 +1,91 @@
+//! The pattern of a parameter: compiled once, and matched only where that takes little. Registration refuses a pattern that
+//! does not compile or is too large.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use charter_contract::bounds::{PATTERN_CACHE, PATTERN_SIZE};
+use charter_contract::foreign_schema::PatternCost;
+use regex::{Regex, RegexBuilder};
+
+/// Patterns that are kept compiled, those of all documents together.
+const KEPT: usize = 64;
+/// Memory of a pattern that is kept, by estimate; a larger one is compiled each time.
+const KEPT_MEMORY: usize = 1 << 20;
+
+static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Compiled>>>> = LazyLock::new(Mutex::default);
+
+/// A pattern and what matching takes.
+#[derive(Debug)]
+struct Compiled {
+    regex: Regex,
+    cost: PatternCost,
+}
+
+/// What a pattern says of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Matched {
+    Fits,
+    Differs,
+    /// It is not asked: the text is too long for what each byte takes.
+    Costly,
+}
+
+/// Matches a text. A pattern that does not compile matches nothing.
+pub(super) fn matched(pattern: &str, text: &str) -> Matched {
+    match compiled(pattern) {
+        None => Matched::Differs,
+        Some(compiled) if !compiled.cost.covers(text.len()) => Matched::Costly,
+        Some(compiled) if compiled.regex.is_match(text) => Matched::Fits,
+        Some(_) => Matched::Differs,
+    }
+}
+
+fn compiled(pattern: &str) -> Option<Arc<Compiled>> {
+    // A panic while it is held leaves it whole.
+    let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = kept().get(pattern).map(Arc::clone);
+    if known.is_some() {
+        return known;
+    }
+    let cost = PatternCost::of(pattern)?;
+    let regex = RegexBuilder::new(pattern)
+        .size_limit(PATTERN_SIZE)
+        .dfa_size_limit(PATTERN_CACHE)
+        .build()
+        .ok()?;
+    let compiled = Arc::new(Compiled { regex, cost });
+    if cost.memory() <= KEPT_MEMORY {
+        let mut kept = kept();
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(pattern.to_owned(), Arc::clone(&compiled));
+    }
+    Some(compiled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_compiled_once() {
+        let pattern = "^once-[0-9]+$";
+        assert_eq!(matched(pattern, "once-7"), Matched::Fits);
+        let first = compiled(pattern).unwrap();
+        assert!(Arc::ptr_eq(&first, &compiled(pattern).unwrap()));
+        assert_eq!(matched(pattern, "twice-7"), Matched::Differs);
+        assert_eq!(matched("(", "("), Matched::Differs);
+    }
+
+    /// A usual pattern takes the longest text; one with many states for each byte is not asked about it.
+    #[test]
+    fn a_long_text_is_not_matched_against_a_dear_pattern() {
+        let long = "ab".repeat(4 << 20);
+        assert_eq!(matched("^[ab]+$", &long), Matched::Fits);
+        let dear = "(a|b)*a(a|b){200}";
+        assert_eq!(matched(dear, &long), Matched::Costly);
+        assert_eq!(matched(dear, &"ab".repeat(200)), Matched::Fits);
+    }
+}
