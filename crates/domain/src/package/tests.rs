@@ -245,6 +245,32 @@ fn b000_12_what_does_not_compile_is_refused() {
     );
 }
 
+/// Loops within loops are refused at their line when the package is registered, before any call asks them.
+#[test]
+fn b000_12_an_expression_that_is_too_much_for_every_call_is_refused() {
+    let nested = |levels: usize| {
+        "[0,1,2,3,4,5,6,7,8,9].all(a,".repeat(levels) + "true" + &")".repeat(levels)
+    };
+    let guardrail = "guardrail_id: demo.g\nscope: global\napplies_to: ['*']\nrule: r\n\
+                     enforcement: soft_warn\nmessage: m\n";
+    let when = |levels| format!("{guardrail}when: '{}'\n", nested(levels));
+    let excepted = |levels| {
+        let condition = nested(levels);
+        format!("{guardrail}exceptions:\n  - {{condition: '{condition}', allow: true}}\n")
+    };
+    let costly = "the expression would go over too much";
+    for (file, line) in [(when(10), "7:1"), (excepted(10), "8:6")] {
+        let found = problems(&[("guardrails/g.yaml", &file)]);
+        let expected = format!("guardrails/g.yaml:{line} {costly}");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with(&expected), "{found:?}");
+    }
+    for file in [when(3), excepted(3)] {
+        let found = problems(&[("guardrails/g.yaml", &file)]);
+        assert_eq!(found, Vec::<String>::new());
+    }
+}
+
 /// What is wrong with a schema is said at its line, and the limit by its name.
 #[test]
 fn a_schema_that_takes_too_much_is_refused() {

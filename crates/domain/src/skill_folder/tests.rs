@@ -438,6 +438,17 @@ fn sizes_are_bounded() {
     let reading = read(vec![file("pdf/SKILL.md", &skill_md("pdf")), big]);
     assert_eq!(said(&reading), ["pdf/big:1 ?too_large"]);
     assert_eq!(reading.skills[0].files.len(), 1);
+    let largest = SkillFile {
+        content: vec![b'x'; SKILL_FILE_BYTES].into(),
+        ..file("pdf/largest", "")
+    };
+    let reading = read(vec![file("pdf/SKILL.md", &skill_md("pdf")), largest]);
+    assert_eq!(said(&reading), [""; 0]);
+    let kept = reading.skills[0]
+        .files
+        .iter()
+        .map(|file| file.content.len());
+    assert_eq!(kept.max(), Some(SKILL_FILE_BYTES));
     let head = skill_md("pdf") + &"x".repeat(SKILL_MD_BYTES);
     assert_eq!(one(&head), ["pdf/SKILL.md:1 too_large"]);
     let binary = SkillFile {

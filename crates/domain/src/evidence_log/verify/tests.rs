@@ -173,6 +173,65 @@ fn named(cases: &[Case]) {
     }
 }
 
+/// No byte of an export may be another one: neither its last bit nor the case of a letter, in the header and in every line.
+#[test]
+fn b000_19_every_changed_byte_is_found() {
+    let text = text_of(&export(Coverage::Complete));
+    let signer = signer();
+    let is_found = |text: &str| {
+        let mut lines = text.split_inclusive('\n');
+        let header = lines.next().unwrap();
+        match Verifier::open(header, Some(signer.verifier()), None, Coverage::Complete) {
+            Err(_) => true,
+            Ok(mut verifier) => {
+                (2..)
+                    .zip(lines)
+                    .for_each(|(number, line)| verifier.line(number, line));
+                !verifier.finish().faults.is_empty()
+            }
+        }
+    };
+    assert!(!is_found(&text));
+    for (at, bit) in (0..text.len()).flat_map(|at| [(at, 0x01), (at, 0x20)]) {
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] ^= bit;
+        // What is no text is refused before it is verified.
+        let Ok(changed) = String::from_utf8(bytes) else {
+            continue;
+        };
+        assert!(is_found(&changed), "byte {at}: {changed}");
+    }
+}
+
+/// What stands beside the values of an export, and what readers pass over, is found as well.
+#[test]
+fn b000_19_what_was_added_around_an_export_is_found() {
+    let text = text_of(&export(Coverage::Complete));
+    let (header, rest) = text.split_once('\n').unwrap();
+    let (line, after) = rest.split_once('\n').unwrap();
+    let twice = format!("{text}{text}");
+    let record = "\"record\":\"{}\",";
+    let cases = [
+        ("a blank line", format!("{header}\n\n{rest}")),
+        ("a blank line at the end", format!("{text}\n")),
+        ("a NUL", format!("{header}\n{line}\0\n{after}")),
+        ("a space", format!("{header}\n {line}\n{after}")),
+        (
+            "a mark in a line",
+            format!("{header}\n\u{feff}{line}\n{after}"),
+        ),
+        ("the export twice", twice),
+        (
+            "a doubled field",
+            format!("{header}\n{{{record}{}\n{after}", &line[1..]),
+        ),
+    ];
+    for (what, changed) in cases {
+        let verdict = of_text(&changed, None, Coverage::Complete);
+        assert!(!verdict.faults.is_empty(), "{what}");
+    }
+}
+
 #[test]
 fn b000_19_what_was_changed_is_named() {
     named(&[

@@ -244,20 +244,32 @@ const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What was approved in a pause begins after it, if the approval has not lapsed by then.
+/// What was approved in a pause begins after it, if the approval has not lapsed by then, whoever paused and resumed: the
+/// user who started the run, the approver, another operator.
 #[tokio::test]
 async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
-    for (paused, status, calls) in [(HALF_AN_HOUR, "completed", 1), (HOUR, "failed", 0)] {
+    let pauses = [(HALF_AN_HOUR, "completed", 1), (HOUR, "failed", 0)];
+    let people = [
+        ("ann", "ann"),
+        ("bob", "ann"),
+        ("bob", "bob"),
+        ("cid", "ann"),
+    ];
+    let cases = people
+        .into_iter()
+        .flat_map(|by| pauses.map(|pause| (by, pause)));
+    for ((pauses, resumes), (paused, status, calls)) in cases {
         let rig = Rig::new(HOUR, 0).await;
         let run = rig.start(Retry::default()).await;
         let ann = person("ann");
-        rig.engine.pause_run(&ann, &run).await.unwrap();
+        let pauses = person(pauses);
+        rig.engine.pause_run(&pauses, &run).await.unwrap();
         let approved = rig.approve(&run).await;
         rig.clock.advance(paused).unwrap();
         let kept = rig.engine.approval(&ann, &approved.approval_id).await;
         assert_eq!(kept.unwrap().approval, approved, "a pause uses nothing");
         // Once the approval has lapsed, the run may have ended in the pause already.
-        let resumed = rig.engine.resume_run(&ann, &run).await;
+        let resumed = rig.engine.resume_run(&person(resumes), &run).await;
         let shown = rig.ended(&run).await;
         assert_eq!(
             (shown.summary.status.as_str(), rig.calls()),
