@@ -318,7 +318,8 @@ fn b000_18_a_person_is_asked_through_the_client() {
     }
 }
 
-/// What a client reads whose user cannot be asked, or who says no: nothing has happened, and what is missing.
+/// What a client reads whose user cannot be asked, who says no, or whose key does not name the scope of decisions though it has
+/// all: nothing has happened, and what is missing.
 #[test]
 fn b000_18_without_a_persons_word_nothing_is_changed() {
     let server = Tenants::one();
@@ -330,7 +331,12 @@ fn b000_18_without_a_persons_word_nothing_is_changed() {
         let silent = python(&with(&over_http(&server.api), given.clone())).end();
         let refused = with(&given, json!({"answers": [{"confirm": false}]}));
         let refused = python(&with(&over_http(&server.api), refused)).end();
-        for saw in [silent, refused] {
+        let eager = with(
+            &given,
+            json!({"answers": [{"confirm": true}, {"approve": true}]}),
+        );
+        let eager = python(&with(&over_http(&server.api), eager)).end();
+        for saw in [silent, refused, eager] {
             let content = &saw["content"];
             assert_eq!(
                 content["status"], "awaiting_confirmation",

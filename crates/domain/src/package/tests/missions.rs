@@ -333,6 +333,34 @@ fn placeholders_and_tools_outside_the_families_are_refused_at_their_line() {
     );
 }
 
+/// A schema of a write-back or a prompt is measured as a tool's is, and refused at its line.
+#[test]
+fn a_schema_of_a_mission_type_or_a_prompt_that_takes_too_much_is_refused() {
+    let next = |at: usize| serde_json::json!({"$ref": format!("#/$defs/a{at}")});
+    let alternatives = (0..14).map(|at| {
+        let both = serde_json::json!({"oneOf": [next(at + 1), next(at + 1)]});
+        (format!("a{at}"), both)
+    });
+    let last = ("a14".to_owned(), serde_json::json!({"type": "string"}));
+    let defined: serde_json::Map<_, _> = alternatives.chain([last]).collect();
+    let schema = serde_json::json!({
+        "type": "object", "properties": {"stage": next(0)}, "$defs": defined,
+    });
+    let payload = format!("payload_schema: {schema}\n    by: {{tool: demo.change}}");
+    let of_prompt = format!("output_schema: {schema}\nmodel_route");
+    for (file, from, to, line) in [
+        (FILE, "by: {tool: demo.change}", payload, "24:"),
+        ("prompts/worker.yaml", "model_route", of_prompt, "8:"),
+    ] {
+        let found = said(file, from, &to);
+        let place = format!("{file}:{line}");
+        let is_told = found.iter().any(|one| {
+            one.starts_with(&place) && one.contains("is over the limit SCHEMA_EXPANSION of 4000")
+        });
+        assert!(is_told, "{found:?}");
+    }
+}
+
 /// What is in force of another package must still fit what this one brings.
 #[test]
 fn b000_7_a_mission_type_of_another_package_that_would_not_fit_any_more_is_said() {
