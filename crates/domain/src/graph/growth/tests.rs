@@ -1,4 +1,4 @@
-use charter_contract::bounds::RUN_STEPS;
+use charter_contract::bounds::{RUN_EDGES, RUN_STEPS};
 use charter_contract::ids::ToolId;
 use proptest::prelude::*;
 use serde_json::Map;
@@ -133,6 +133,26 @@ fn a_run_gets_no_larger_than_its_limit_and_an_older_one_is_read() {
     );
     let mut grown = before;
     assert_eq!(grown.grow(&too_much), Ok(1));
+}
+
+/// Dependencies of new steps and late claims count together.
+#[test]
+fn a_run_gets_no_more_dependencies_than_its_limit() {
+    let before = graph(vec![step("a", &[]), step("b", &[])]);
+    let of = |edges: usize, claims: usize| Growth {
+        steps: vec![step("n", &vec!["a"; edges])],
+        claims: (0..claims).map(|_| late("b", "a")).collect(),
+    };
+    for within in [of(RUN_EDGES, 0), of(RUN_EDGES - 1, 1)] {
+        let admitted = before.admits(&within);
+        assert!(!matches!(admitted, Err(GraphError::TooLarge { .. })));
+    }
+    for beyond in [of(RUN_EDGES + 1, 0), of(RUN_EDGES, 1)] {
+        assert_eq!(
+            before.admits(&beyond).unwrap_err().to_string(),
+            "the plan has more than 50000 dependencies between its steps (RUN_EDGES): make two plans of it"
+        );
+    }
 }
 
 proptest! {

@@ -1,8 +1,10 @@
 //! What becomes of proposals (B002-13).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::UserId;
 use charter_contract::mission::MissionState;
 use charter_contract::mission::task_graph::Role;
 use charter_domain::mission::ProposalState;
@@ -11,7 +13,7 @@ use serde_json::json;
 use super::rig::{Rig, asked};
 use super::scripts::{Script, approved};
 use crate::caller::tests::person;
-use crate::{Answer, EngineError, MissionShown, Say, Settings};
+use crate::{Answer, Caller, EngineError, MissionShown, Say, Settings};
 
 async fn proposing(leads: &'static [&'static str], settings: Settings) -> (Rig, MissionShown) {
     let models = Script::new().saying(Role::Reviewer, move |_, _| Ok(approved(leads)));
@@ -32,7 +34,7 @@ async fn decide(
     at: usize,
     answer: Answer,
 ) -> Result<(), EngineError> {
-    say(rig, mission, at, answer, "bob").await
+    say(rig, mission, at, answer, &person("bob")).await
 }
 
 async fn say(
@@ -40,17 +42,17 @@ async fn say(
     mission: &MissionShown,
     at: usize,
     answer: Answer,
-    by: &str,
+    by: &Caller,
 ) -> Result<(), EngineError> {
     let approval = mission.proposals[at].approval_id.clone().unwrap();
-    let asked = rig.engine.approval(&person(by), &approval).await?;
+    let asked = rig.engine.approval(by, &approval).await?;
     let say = Say {
         answer,
         digest: asked.approval.digest.to_string(),
         reason: None,
     };
     rig.engine
-        .decide_approval(&person(by), &approval, say)
+        .decide_approval(by, &approval, say)
         .await
         .map(|_| ())
 }
@@ -104,14 +106,22 @@ async fn b002_13_proposals_are_decided_on_one_by_one_and_once() {
     );
 }
 
-/// Whoever the mission acts for does not approve what it proposes.
+/// The user that the mission acts for does not approve what it proposes, nor with a key that the user made.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_the_proposer_does_not_approve() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
-    let refused = say(&rig, &waiting, 0, Answer::Approve, "ann")
+    let made_by = |maker: &str| BTreeSet::from([UserId::parse(maker).unwrap()]);
+    let of_ann = person("zoe").with_makers(made_by("ann"));
+    for by in [person("ann"), of_ann] {
+        let refused = say(&rig, &waiting, 0, Answer::Approve, &by).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
+    }
+    let of_root = person("zoe").with_makers(made_by("root"));
+    say(&rig, &waiting, 0, Answer::Approve, &of_root)
         .await
-        .unwrap_err();
-    assert_eq!(refused.code, ErrorCode::PermissionDenied);
+        .unwrap();
+    let done = over(&rig, &waiting).await;
+    assert_eq!(states(&done), [ProposalState::Executed]);
 }
 
 /// A target that is not what the proposal was made for is not changed.
