@@ -6,7 +6,7 @@ use std::time::Duration;
 use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, Key, Server, ids};
+use crate::home::{Api, Home, Key, Server, ids, request};
 use crate::playbooks::{PLAYBOOK, confirm, decide, path_of, purge, settled, waiting_run_of};
 use crate::service::Service;
 use crate::shared::Tenants;
@@ -357,7 +357,16 @@ fn nobody_approves_under_a_name_that_they_made() {
         .expect(200);
     confirm(&zoe, &of_all).expect(200);
     let of_all = settled(&ann, &of_all, "awaiting_approval");
-    for run in [&of_ann, &of_zoe, &of_all] {
+    // A request counts as the run that it leads to.
+    let mut asked = request("purge the vault for good");
+    let parameters = json!({"vault": "main"});
+    asked["metadata"] = json!({"playbook_id": PLAYBOOK, "parameters": parameters, "confirm": true});
+    let answer = zoe.ask(&asked).expect(200);
+    let of_request = json!({"run_id": answer["metadata"]["run_ids"][0]});
+    let of_request = settled(&zoe, &of_request, "awaiting_confirmation");
+    confirm(&zoe, &of_request).expect(200);
+    let of_request = settled(&ann, &of_request, "awaiting_approval");
+    for run in [&of_ann, &of_zoe, &of_all, &of_request] {
         for by in [&ann, &zoe, &sub, &deep, &rotated] {
             refused(by, run);
         }
