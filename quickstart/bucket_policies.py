@@ -150,6 +150,22 @@ READING: list[tuple[str, Policy | list[Policy], bool]] = [
     ("a star that is one", under("StringEquals", "aws:PrincipalOrgID", "o-${*}"), False),
     # Callers that lack the key.
     ("only if present", under("StringEqualsIfExists", "aws:SourceVpc", "vpc-1"), True),
+    ("an office, only if present", under("IpAddressIfExists", "aws:SourceIp", "203.0.113.0/24"), True),
+    (
+        "an office, if present, which is demanded",
+        under("IpAddressIfExists", "aws:SourceIp", "203.0.113.0/24", Null=demanded("aws:SourceIp")),
+        False,
+    ),
+    ("a role, only if present", under("ArnLikeIfExists", "aws:PrincipalArn", f"arn:aws:iam::{ACCOUNT}:role/*"), True),
+    (
+        "a role, if present, which is demanded",
+        under(
+            "ArnLikeIfExists", "aws:PrincipalArn", f"arn:aws:iam::{ACCOUNT}:role/*", Null=demanded("aws:PrincipalArn")
+        ),
+        False,
+    ),
+    ("all of some, only if present", under("ForAllValues:StringLikeIfExists", "aws:SourceVpce", "vpce-1"), True),
+    ("any of some, only if present", under("ForAnyValue:StringLikeIfExists", "aws:SourceVpce", "vpce-1"), True),
     (
         "if present, and it is",
         under("StringEqualsIfExists", "aws:SourceVpc", "vpc-1", Null=demanded("aws:SourceVpc")),

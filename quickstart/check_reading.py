@@ -188,6 +188,9 @@ GROUP = {
         opening("udp", 443, 443, "::/0"),
         opening("icmp", 53, -1, "192.0.2.0/24"),
         opening("17", 500, 500, "203.0.113.0/24"),
+        opening("tcp", 8443, 8444, "0.0.0.0/1", "192.0.2.0/24"),
+        opening("tcp", 8443, 8443, "128.0.0.0/1"),
+        opening("udp", 8443, 8443, "8000::/1", "::/1"),
     ],
 }
 # A listener's protocol and port, and the ranges that reach it through the group.
@@ -204,6 +207,9 @@ LISTENERS: list[tuple[str, int, list[str]]] = [
     ("TCP_UDP", 443, ["0.0.0.0/0", "::/0"]),
     ("UDP", 500, ["203.0.113.0/24"]),
     ("TCP_UDP", 9, []),
+    ("TCP", 8443, ["0.0.0.0/0"]),
+    ("TCP", 8444, ["0.0.0.0/1", "192.0.2.0/24"]),
+    ("UDP", 8443, ["::/0"]),
 ]
 
 
@@ -271,6 +277,32 @@ def check_surface(check: Check) -> None:
     check.that("a group that lacks something is named", named == [("sg-7", "no GroupName")], str(named))
 
 
+def check_open_rules(check: Check) -> None:
+    """Rules that admit every address together are open, each by name, so that locking takes them all."""
+    cases = [
+        ("halves", [opening("tcp", 22, 22, "128.0.0.0/1", "0.0.0.0/1")], [(22, "0.0.0.0/1"), (22, "128.0.0.0/1")]),
+        ("one half", [opening("tcp", 22, 22, "0.0.0.0/1")], []),
+        (
+            "halves and an office",
+            [opening("tcp", 22, 22, "128.0.0.0/1", "0.0.0.0/1", "198.51.100.0/24")],
+            [(22, "0.0.0.0/1"), (22, "128.0.0.0/1")],
+        ),
+        (
+            "one half for more ports",
+            [opening("6", 0, 65535, "0.0.0.0/1"), opening("tcp", 22, 22, "128.0.0.0/1")],
+            [(22, "128.0.0.0/1")],
+        ),
+        ("halves of other ports", [opening("tcp", 22, 22, "0.0.0.0/1"), opening("tcp", 23, 23, "128.0.0.0/1")], []),
+        ("halves of IPv6", [opening("-1", None, None, "::/1", "8000::/1")], [(None, "8000::/1"), (None, "::/1")]),
+        ("every address and an office", [opening("udp", 9, 9, "0.0.0.0/0", "198.51.100.0/24")], [(9, "0.0.0.0/0")]),
+    ]
+    for name, permissions, wanted in cases:
+        with scripts_of("aws-security") as script:
+            found = script("ingress_rules").open_rules({"GroupId": "sg-1", "IpPermissions": permissions})
+        seen = [(rule.from_port, rule.cidr) for rule in found]
+        check.that(f"open rules: {name}", seen == wanted, str(seen))
+
+
 def check_costs(check: Check) -> None:
     """What is described in part is named, and never counted as costing nothing."""
     now = datetime.now(timezone.utc)
@@ -315,4 +347,5 @@ def check_reading(check: Check) -> None:
     check_buckets(check)
     check_balancers(check)
     check_surface(check)
+    check_open_rules(check)
     check_costs(check)

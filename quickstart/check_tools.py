@@ -220,6 +220,17 @@ def check_documents(check: Check, packages: list[Package]) -> None:
             Draft7Validator.check_schema(tool["output_schema"])
             script = package.root / tool["implementation"]["path"]
             check.that(f"{tool_id} has its script", script.is_file())
+        for skill_id, skill in package.skills.items():
+            for step in skill["execution_plan"]["steps"]:
+                output = package.tools[step["tool_id"]]["output_schema"]
+                if "unreadable" in output.get("properties", {}):
+                    rules = [
+                        rule
+                        for rule in skill["analysis"]["findings"]
+                        if rule["from"] == step["step_id"]
+                    ]
+                    told = any(".unreadable" in rule["filter"] for rule in rules)
+                    check.that(f"{skill_id} {step['step_id']} says what could not be read", told)
 
 
 def run_quickstart(script: str, *arguments: str) -> str:
@@ -251,7 +262,7 @@ def check_everything(check: Check) -> None:
     check_bucket_policies(check)
     check_change_half_done(check)
     check_reading(check)
-    check_filters(check, security)
+    check_filters(check, security, cost)
     run_quickstart("estate.py")
     first = counted_estate()
     run_quickstart("estate.py")

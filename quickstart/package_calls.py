@@ -110,24 +110,35 @@ class Package:
         return output
 
 
-def jq(program: str, value: Json) -> list[Json]:
-    """Everything a filter emits for a value, as the runtime filters."""
+def _bounded(process: str, program: str, parameters: Json) -> list[Json]:
+    """What a process of the binary answers, which the runtime starts for a filter or template."""
     binary = os.environ.get(CHARTER, str(ROOT / "target" / "debug" / "charter"))
-    with tempfile.NamedTemporaryFile("w", suffix=".jq", encoding="utf-8") as file:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.write(program)
         file.flush()
         done = subprocess.run(
-            [binary, "__filter", file.name],
-            input=json.dumps({"parameters": {"input": value, "limit": MAX_FINDINGS}}),
+            [binary, process, file.name],
+            input=json.dumps({"parameters": parameters}),
             capture_output=True,
             text=True,
             timeout=SCRIPT_TIMEOUT_S,
             check=False,
         )
     if done.returncode != 0:
-        raise SystemExit(f"the filter failed: {done.stderr}\n{program}")
+        raise SystemExit(f"{process} failed: {done.stderr}\n{program}")
     found: list[Json] = json.loads(done.stdout)
     return found
+
+
+def jq(program: str, value: Json) -> list[Json]:
+    """Everything a filter emits for a value, as the runtime filters."""
+    return _bounded("__filter", program, {"input": value, "limit": MAX_FINDINGS})
+
+
+def rendered(template: Json, values: list[Json]) -> list[Json]:
+    """A template filled in with each set of values, as the runtime renders."""
+    filled = _bounded("__render", json.dumps(template), {"values": values})
+    return [one.get("value", one) for one in filled]
 
 
 def bound(step: Json, skill: Json, given: Json) -> Json:
@@ -138,6 +149,15 @@ def bound(step: Json, skill: Json, given: Json) -> Json:
         found = REFERENCE.match(value) if isinstance(value, str) else None
         filled[name] = values[found[1]] if found else value
     return filled
+
+
+def fills_template(check: Check, package: Package, skill_id: str, findings: list[Json]) -> None:
+    """Every placeholder of the skill's template has a value in every finding."""
+    wanted = set(PLACEHOLDER.findall(json.dumps(package.templates[skill_id]["structure"])))
+    for finding in findings:
+        missing = {name for name in wanted - RUNTIME_PLACEHOLDERS if finding.get(name) is None}
+        check.that(f"{skill_id} {finding['rule_id']} fills its template", not missing, str(missing))
+        check.that(f"{skill_id} severity", finding["severity"] in SEVERITIES, finding["severity"])
 
 
 def skill_findings(check: Check, package: Package, skill_id: str, **given: Json) -> list[Json]:
@@ -154,11 +174,7 @@ def skill_findings(check: Check, package: Package, skill_id: str, **given: Json)
         for rule in skill["analysis"]["findings"]
         for finding in jq(rule["filter"], outputs[rule["from"]])
     ]
-    wanted = set(PLACEHOLDER.findall(json.dumps(package.templates[skill_id]["structure"])))
-    for finding in findings:
-        missing = {name for name in wanted - RUNTIME_PLACEHOLDERS if finding.get(name) is None}
-        check.that(f"{skill_id} {finding['rule_id']} fills its template", not missing, str(missing))
-        check.that(f"{skill_id} severity", finding["severity"] in SEVERITIES, finding["severity"])
+    fills_template(check, package, skill_id, findings)
     counts = {
         level: sum(1 for item in findings if item["severity"] == level) for level in SEVERITIES
     }

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from ipaddress import ip_network
 from typing import Any
 
+from address_ranges import are_everyone, is_anywhere, lies_within
 from charter_aws import JsonObject, ToolError
 
 # What stays open when a group is locked: plain web traffic and ICMP.
 _WEB_PORTS = frozenset({80, 443})
 _PORTED = frozenset({"tcp", "6", "udp", "17"})
 _ICMP = frozenset({"icmp", "1", "icmpv6", "58"})
+_NUMBERS = {"icmp": "1", "tcp": "6", "udp": "17", "icmpv6": "58"}
 
 MAX_RULES = 500
 
@@ -51,6 +52,24 @@ class IngressRule:
             and self.from_port == self.to_port
             and self.from_port in _WEB_PORTS
         )
+
+    def covers(self, other: IngressRule) -> bool:
+        """Whether it admits all that another rule does, addresses aside."""
+        if self.protocol == "-1":
+            return True
+        if _NUMBERS.get(self.protocol, self.protocol) != _NUMBERS.get(
+            other.protocol, other.protocol
+        ):
+            return False
+        low, high = (-1 if port is None else port for port in (self.from_port, self.to_port))
+        other_low, other_high = (
+            -1 if port is None else port for port in (other.from_port, other.to_port)
+        )
+        if self.protocol in _PORTED:
+            # Without ports, a rule admits them all.
+            return low < 0 or (low <= other_low and high >= other_high)
+        # The ports of ICMP are type and code, of which -1 is every one.
+        return low in (-1, other_low) and high in (-1, other_high)
 
     def permission(self, *, described: bool) -> JsonObject:
         """The rule as EC2's IpPermission; revoking takes no description."""
@@ -91,17 +110,20 @@ def rules_of(group: Mapping[str, Any]) -> list[IngressRule]:
     return sorted(rules, key=lambda rule: rule.identity)
 
 
-def is_anywhere(cidr: str) -> bool:
-    """Whether a range holds every address of its family, however it is written."""
-    try:
-        return ip_network(cidr, strict=False).prefixlen == 0
-    except ValueError:
-        return False
+def _is_piece(rule: IngressRule, narrower: list[IngressRule]) -> bool:
+    """Whether a rule admits every address together with others of its ports or more."""
+    version = 6 if ":" in rule.cidr else 4
+    together = [other.cidr for other in narrower if other.covers(rule)]
+    return not any(lies_within(rule.cidr, other) for other in together) and are_everyone(
+        together, version
+    )
 
 
 def open_rules(group: Mapping[str, Any]) -> list[IngressRule]:
-    """The rules of a group that admit every address."""
-    return [rule for rule in rules_of(group) if is_anywhere(rule.cidr)]
+    """The rules of a group that admit every address, alone or together."""
+    rules = rules_of(group)
+    narrower = [rule for rule in rules if not is_anywhere(rule.cidr)]
+    return [rule for rule in rules if is_anywhere(rule.cidr) or _is_piece(rule, narrower)]
 
 
 def _optional(value: Any, kind: type, name: str) -> Any:

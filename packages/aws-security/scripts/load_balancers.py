@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from address_ranges import are_everyone, is_anywhere
 from charter_aws import (
     ONE_FAILS,
     Aws,
@@ -70,7 +71,17 @@ def _ranges(
         if admits(permission, port, protocols):
             found.update(entry["CidrIp"] for entry in permission.get("IpRanges", []))
             found.update(entry["CidrIpv6"] for entry in permission.get("Ipv6Ranges", []))
-    return sorted(found)
+    return _named_everyone(found)
+
+
+def _named_everyone(ranges: set[str]) -> list[str]:
+    """The ranges; those of a family that hold every address together are named as one."""
+    four, six = ({cidr for cidr in ranges if (":" in cidr) == is_six} for is_six in (False, True))
+    for family, version, everyone in ((four, 4, "0.0.0.0/0"), (six, 6, "::/0")):
+        if not any(map(is_anywhere, family)) and are_everyone(family, version):
+            family.clear()
+            family.add(everyone)
+    return sorted(four | six)
 
 
 def _everyone(balancer: Mapping[str, Any]) -> list[str]:
