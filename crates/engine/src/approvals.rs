@@ -78,10 +78,10 @@ impl Engine {
         caller: &Caller,
         approval: &ApprovalId,
     ) -> Result<ApprovalEntry, EngineError> {
-        let found = self.listed_approval(&caller.tenant, approval).await?;
-        match caller.sees(found.user_id.as_ref()) {
-            true => entry(caller, found),
-            false => Err(EngineError::not_found("approval", approval)),
+        let found = self.store().approval(&caller.tenant, approval).await?;
+        match found.filter(|found| caller.sees(found.user_id.as_ref())) {
+            Some(found) => entry(caller, found),
+            None => Err(self.no_approval(caller, approval).await?),
         }
     }
 

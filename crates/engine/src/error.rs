@@ -11,6 +11,13 @@ use charter_store::StoreError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The detail that lists ids that there are, where an unknown one was asked for, and the one that counts the rest.
+const KNOWN: &str = "known";
+const MORE: &str = "more";
+
+/// Ids that an error lists.
+pub(crate) const MOST_KNOWN: usize = 20;
+
 /// The detail that has violations.
 const VIOLATIONS: &str = "violations";
 
@@ -71,11 +78,29 @@ impl EngineError {
     }
 
     /// Adds which of the names that the caller sees is nearest to what was given, if one is near enough to be
-    /// meant: one letter is soon mistyped. What the caller does not see is no candidate.
+    /// meant: one letter is soon mistyped. What the caller does not see is no candidate. The details list them.
     #[must_use]
     pub fn or_nearest<'c>(mut self, given: &str, seen: impl IntoIterator<Item = &'c str>) -> Self {
-        if let Some(meant) = nearest(given, seen) {
+        let seen: Vec<&str> = seen.into_iter().collect();
+        if let Some(meant) = nearest(given, seen.iter().copied()) {
             self.message = format!("{}; {meant}", self.message);
+        }
+        self.knowing(seen)
+    }
+
+    /// Lists in the details the first ids that the caller sees, and counts the rest.
+    #[must_use]
+    pub fn knowing<'c>(mut self, seen: impl IntoIterator<Item = &'c str>) -> Self {
+        let mut seen = seen.into_iter().filter(|id| !id.starts_with('_'));
+        let known: Vec<&str> = seen.by_ref().take(MOST_KNOWN).collect();
+        if known.is_empty() {
+            return self;
+        }
+        let more = seen.count();
+        let details = self.details.get_or_insert_with(|| json!({}));
+        details[KNOWN] = json!(known);
+        if more > 0 {
+            details[MORE] = json!(more);
         }
         self
     }
@@ -266,6 +291,25 @@ mod tests {
             assert_eq!(error.to_string(), "there is no run `run-1`");
             assert_eq!(error.details, Some(json!({"what": "run"})));
         }
+    }
+
+    #[test]
+    fn what_is_not_found_comes_with_what_there_is() {
+        let absent = || EngineError::not_found("lens", "rota");
+        let error = absent().or_nearest("rota", ["_hidden", "rotas", "runbooks"]);
+        assert_eq!(
+            error.to_string(),
+            "there is no lens `rota`; did you mean `rotas`?"
+        );
+        let known = json!({"what": "lens", "known": ["rotas", "runbooks"]});
+        assert_eq!(error.details, Some(known));
+        assert_eq!(absent().knowing([]).details, absent().details);
+        let many: Vec<String> = (0..MOST_KNOWN + 3).map(|at| format!("l{at}")).collect();
+        let error = absent().knowing(many.iter().map(String::as_str));
+        assert_eq!(error.to_string(), "there is no lens `rota`");
+        let details = error.details.unwrap();
+        assert_eq!(details["known"], json!(many[..MOST_KNOWN]));
+        assert_eq!(details["more"], 3);
     }
 
     /// B003-3: what a model failed with is told with what was spent, and without the provider's words.

@@ -360,8 +360,10 @@ impl Engine {
     ) -> Result<EvidenceRecord, EngineError> {
         self.must_see_evidence(caller, id).await?;
         let found = self.store().evidence(&caller.tenant, id).await?;
-        let record = found.ok_or_else(|| EngineError::not_found("evidence record", id))?;
-        redacted(caller, record)
+        match found {
+            Some(record) => redacted(caller, record),
+            None => Err(self.no_evidence(caller, id).await?),
+        }
     }
 
     /// Whether the caller sees a record: the user whose run captured it does, and operators.
@@ -376,7 +378,7 @@ impl Engine {
         let owner = self.store().evidence_user(&caller.tenant, id).await?;
         match caller.sees(owner.as_ref()) {
             true => Ok(()),
-            false => Err(EngineError::not_found("evidence record", id)),
+            false => Err(self.no_evidence(caller, id).await?),
         }
     }
 

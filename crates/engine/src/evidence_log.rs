@@ -204,7 +204,7 @@ impl Engine {
         self.must_see_evidence(caller, id).await?;
         let leaves = self.store().log_leaves_of(&caller.tenant, id).await?;
         if leaves.is_empty() {
-            return Err(EngineError::not_found("evidence record", id));
+            return Err(self.no_evidence(caller, id).await?);
         }
         self.proof_of(caller, leaves).await
     }

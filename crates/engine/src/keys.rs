@@ -257,7 +257,10 @@ impl Engine {
 
     async fn key_of(&self, tenant: &TenantId, key: &KeyId) -> Result<KeyRecord, EngineError> {
         let found = self.store().key(tenant, key).await?;
-        found.ok_or_else(|| EngineError::not_found("key", key))
+        match found {
+            Some(found) => Ok(found),
+            None => Err(self.no_key(tenant, key).await?),
+        }
     }
 
     /// A secret of its own for a key. Randomness comes from the operating system and from nowhere else.

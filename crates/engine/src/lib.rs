@@ -5,6 +5,7 @@
 //! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
 
 mod abilities;
+mod absent;
 mod agent_skills;
 mod analysis;
 mod approvals;

@@ -237,11 +237,13 @@ impl Engine {
     /// A memory of which the caller sees something, also when it was removed.
     async fn seen(&self, caller: &Caller, id: &MemoryId) -> Result<MemoryRecord, EngineError> {
         let found = self.store().memory(&caller.tenant, id, self.now()).await?;
-        let record = found.ok_or_else(|| absent(id))?;
+        let Some(record) = found else {
+            return Err(self.no_memory(caller, id).await?);
+        };
         let holding = holding(&record);
         let person = person(caller);
         if !holding.is_seen_by(person) {
-            return Err(absent(id));
+            return Err(self.no_memory(caller, id).await?);
         }
         // Of a memory that was never in force there is only a proposal to see.
         if record.current.is_none() && record.removed.is_none() {
@@ -250,7 +252,7 @@ impl Engine {
                 .memory_version(&caller.tenant, id, record.latest);
             let newest = newest.await?.ok_or_else(|| absent(id))?;
             if !holding.shows_proposal_to(&newest.author, person) {
-                return Err(absent(id));
+                return Err(self.no_memory(caller, id).await?);
             }
         }
         Ok(record)
@@ -261,7 +263,7 @@ impl Engine {
         let record = self.seen(caller, id).await?;
         match record.removed {
             None => Ok(record),
-            Some(_) => Err(absent(id)),
+            Some(_) => Err(self.no_memory(caller, id).await?),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Resolving: which documents are in force for something. Served from the snapshot, no storage.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
@@ -206,7 +207,7 @@ impl Engine {
                 let output_type: &str = found.document().output_type.as_ref();
                 output_type.to_owned()
             });
-            let types: Vec<String> = types.collect();
+            let types: BTreeSet<String> = types.collect();
             EngineError::new(ErrorCode::TemplateMissing, message)
                 .or_nearest(output_type, types.iter().map(String::as_str))
         })?;

@@ -3,6 +3,7 @@
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
+use serde_json::Value;
 
 use super::skills::Skills;
 use super::{Command, runs};
@@ -13,6 +14,13 @@ const WHAT: &str = "what";
 
 /// The detail of a failure that lists the kinds that there are, where an unknown one was asked for.
 const KINDS: &str = "kinds";
+
+/// The details of a failure that list ids that there are, and count the rest.
+const KNOWN: &str = "known";
+const MORE: &str = "more";
+
+/// Ids that a hint lists.
+const NAMED: usize = 8;
 
 /// The commands that list what there is of a kind, beside `charter list`.
 const LISTINGS: [(&str, &str); 14] = [
@@ -92,7 +100,11 @@ impl Advice {
             }
             ErrorCode::NotFound | ErrorCode::InvalidRequest => {
                 let what = reported.details.get(WHAT)?.as_str()?;
-                return Some(format!("`{}` shows what there is.", self.listing(what)?));
+                let listing = self.listing(what)?;
+                return Some(match known(reported) {
+                    Some(known) => format!("There is {known}; `{listing}` shows all."),
+                    None => format!("`{listing}` shows what there is."),
+                });
             }
             ErrorCode::MissingParameters => self.parameters?,
             ErrorCode::InvalidDocument | ErrorCode::RoutingTestFailed => self.documents?,
@@ -125,10 +137,30 @@ impl Advice {
     }
 }
 
+/// The ids that a failure lists, as a part of a sentence.
+fn known(failure: &Reported) -> Option<String> {
+    let known = failure.details.get(KNOWN)?.as_array()?;
+    let named: Vec<String> = known
+        .iter()
+        .filter_map(|id| Some(format!("`{}`", id.as_str()?)))
+        .take(NAMED)
+        .collect();
+    let counted = failure.details.get(MORE).and_then(Value::as_u64);
+    let beyond = u64::try_from(known.len().saturating_sub(named.len())).unwrap_or(0);
+    let named = match named.as_slice() {
+        [] => return None,
+        named => named.join(", "),
+    };
+    Some(match beyond.saturating_add(counted.unwrap_or(0)) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory, Parser};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::commands::Cli;
@@ -168,6 +200,27 @@ mod tests {
             let found = hint(line, ErrorCode::NotFound, json!({ "what": what }));
             let expected = format!("`{listing}` shows what there is.");
             assert_eq!(found, Some(expected), "{line}");
+        }
+        for (known, more, expected) in [
+            (
+                json!(["a", "b"]),
+                json!(null),
+                "There is `a`, `b`; `charter lens list` shows all.",
+            ),
+            (
+                json!([]),
+                json!(null),
+                "`charter lens list` shows what there is.",
+            ),
+            (
+                json!(["a", "b", "c", "d", "e", "f", "g", "h", "i"]),
+                json!(2),
+                "There is `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h` and 3 more; `charter lens list` shows all.",
+            ),
+        ] {
+            let details = json!({"what": "lens", "known": known, "more": more});
+            let found = hint("charter lens show x", ErrorCode::NotFound, details);
+            assert_eq!(found.as_deref(), Some(expected));
         }
         let kinds = json!({"kinds": ["skill", "tool"]});
         let kind = hint("charter list x", ErrorCode::NotFound, kinds).unwrap();

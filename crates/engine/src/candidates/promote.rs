@@ -28,8 +28,15 @@ impl Engine {
         let _one_at_a_time = self.registration_turn().await?;
         let view = self.live().view(&caller.tenant);
         let mut named = keep::all(&view).filter(|kept| kept.document.id() == id.as_ref());
-        let found = named.next();
-        let found = found.ok_or_else(|| EngineError::not_found("candidate", id))?;
+        let Some(found) = named.next() else {
+            let kept: Vec<_> = keep::all(&view).collect();
+            let waiting = kept.iter().filter(|kept| kept.document.is_candidate());
+            let ids: Vec<String> = waiting
+                .map(|kept| kept.document.id().into_owned())
+                .collect();
+            let absent = EngineError::not_found("candidate", id);
+            return Err(absent.or_nearest(id.as_ref(), ids.iter().map(String::as_str)));
+        };
         let (kind, package) = (found.document.kind(), &found.origin.package);
         if !found.document.is_candidate() {
             return Err(illegal(format!("the {kind} `{id}` is no candidate")));

@@ -266,8 +266,9 @@ impl Engine {
         run: &RunId,
     ) -> Result<RunRecord, EngineError> {
         let record = self.store().run(&caller.tenant, run).await?;
-        let unseen = || EngineError::not_found("run", run);
-        let record = record.ok_or_else(unseen)?;
+        let Some(record) = record else {
+            return Err(self.no_run(caller, run).await?);
+        };
         let sees = match &record.user_id {
             None if caller.only_own().is_some() => {
                 let folded = self.fold(&caller.tenant, run).await?;
@@ -277,7 +278,7 @@ impl Engine {
         };
         match sees {
             true => Ok(record),
-            false => Err(unseen()),
+            false => Err(self.no_run(caller, run).await?),
         }
     }
 
