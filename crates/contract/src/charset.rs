@@ -157,6 +157,12 @@ pub fn without_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
+/// The bytes of a UTF-8 text without the byte order mark that they may begin with.
+#[must_use]
+pub fn bytes_without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
 /// The encoding that a header, the first bytes or a declaration states.
 fn stated(
     bytes: &[u8],

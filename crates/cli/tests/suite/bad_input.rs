@@ -102,6 +102,16 @@ fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
         .post_bytes("/v1/requests", b"{\"input\": \"\xff\"}".to_vec())
         .fails(400, "invalid_utf8");
     assert_eq!(said, "the body is not valid UTF-8 from byte 11 on");
+    let utf16 = "{}".encode_utf16().flat_map(u16::to_le_bytes);
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf16).collect();
+    let said = server.api.post_bytes("/v1/requests", utf16);
+    let said = said.fails(400, "invalid_utf8");
+    assert_eq!(said, "the body is not valid UTF-8 from byte 0 on");
+    let asked = json!({"text": "x"});
+    let marked = format!("\u{feff}{asked}").into_bytes();
+    let marked = server.api.post_bytes("/v1/memories/search", marked);
+    let plain = server.api.post("/v1/memories/search", &asked);
+    assert_eq!(marked.expect(200), plain.expect(200));
     server
         .api
         .post_bytes("/v1/requests", b"{\"input\": ".to_vec())
@@ -131,6 +141,50 @@ fn a_body_that_is_no_utf_8_or_no_json_is_refused() {
         .api
         .ask(&request("   "))
         .fails(400, "invalid_request");
+}
+
+/// An integer that would be rounded is refused with its place, in every kind of body.
+#[test]
+fn a_long_integer_is_refused_with_its_place() {
+    let server = Tenants::one();
+    let step =
+        json!({"id": "step-001", "name": "x", "tool": "no.such", "parameters": {"x": "LONG"}});
+    let plan = json!({
+        "id": "plan-01930000-0000-7000-8000-000000000001", "steps": [step],
+        "request_id": "req-01930000-0000-7000-8000-000000000001", "created_at": "2026-04-14T12:00:00Z",
+    });
+    for (path, body, code, pointer) in [
+        (
+            "/v1/requests",
+            request_of("no.such", json!({"x": "LONG"})),
+            "invalid_document",
+            "/metadata/parameters/x",
+        ),
+        (
+            "/v1/runs",
+            json!({"execution_plan": plan}),
+            "invalid_request",
+            "/execution_plan/steps/0/parameters/x",
+        ),
+        (
+            "/v1/gate/explain",
+            json!({"tool": "no.such", "parameters": {"x": ["LONG"]}}),
+            "invalid_request",
+            "/parameters/x/0",
+        ),
+    ] {
+        let long = body
+            .to_string()
+            .replace(r#""LONG""#, "-98765432109876543210");
+        let refused = server.api.post_bytes(path, long.into_bytes());
+        let message = refused.clone().fails(400, code);
+        assert!(
+            message.contains("the number -98765432109876543210 at"),
+            "{message}"
+        );
+        let violation = &refused.body["technical_details"]["violations"][0];
+        assert_eq!(violation["pointer"], pointer, "{path}");
+    }
 }
 
 /// B003-2: whatever is sent, all that is wrong with it is listed, each with its place and with the word that was meant.

@@ -288,15 +288,26 @@ mod tests {
     fn json_values_keep_their_types_and_absent_ones_are_left_out() {
         let template = json!({
             "n": "${user.n}", "list": "${user.list}", "text": "n=${user.n}", "token": "Bearer ${env.TOKEN}",
+            "escaped": "$${{ github.sha }} ${user.n}", "whole": "$${user.n}",
             "absent": "${user.absent}", "fixed": [true, null, "${user.id}", "${user.absent}"],
         });
         assert_eq!(
             with_values(|values| values.json(&template)),
             Ok(Some(json!({
                 "n": 7, "list": ["x", 1], "text": "n=7", "token": "Bearer s3cret",
+                "escaped": "${{ github.sha }} 7", "whole": "${user.n}",
                 "fixed": [true, null, "a/b?c=d&e#f ${user.n} é"],
             })))
         );
+    }
+
+    /// `$${` is a `${` that nothing fills, also in headers and addresses.
+    #[test]
+    fn an_escape_is_what_it_writes() {
+        let header = with_values(|values| values.text("$${user.n}=${user.n}"));
+        assert_eq!(header.as_deref(), Ok("${user.n}=7"));
+        let address = url("https://x/y?q=$${user.n}&n=${user.n}");
+        assert_eq!(address.as_deref(), Ok("https://x/y?q=${user.n}&n=7"));
     }
 
     /// A template that names a parameter a thousand times comes to a thousand times its value.

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
+use charter_contract::charset::bytes_without_mark;
 use charter_contract::json::{Line, Lines, Profile, TooMuch, decode_beside_numbers};
 use rmcp::model::RequestId;
 use serde::Deserialize;
@@ -118,7 +119,7 @@ struct MessageHead {
 fn passable(line: Line) -> Result<Vec<u8>, TooMuch> {
     let much = match line.refused {
         Some(much @ TooMuch::Number { .. }) if !http::is_of_listing(&much) => much,
-        Some(TooMuch::Number { .. }) | None => return Ok(line.bytes),
+        Some(TooMuch::Number { .. }) | None => return Ok(bytes_without_mark(&line.bytes).to_vec()),
         Some(much) => return Err(much),
     };
     let said = format!("its answer {much}");
@@ -173,6 +174,17 @@ mod tests {
             assert_eq!(read.is_ok(), reason.is_none());
             assert_eq!(fault.get().map(String::as_str), reason);
         }
+    }
+
+    /// Servers whose runtime writes marks begin a line, often the first, with one.
+    #[tokio::test]
+    async fn a_byte_order_mark_is_no_part_of_a_message() {
+        let message = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        let sent = format!("\u{feff}{message}\n{message}\n\u{feff}{message}\n");
+        let mut bounded = Bounded::new(sent.as_bytes(), Arc::default());
+        let mut read = String::new();
+        bounded.read_to_string(&mut read).await.unwrap();
+        assert_eq!(read, format!("{message}\n").repeat(3));
     }
 
     /// One request fails, and the connection continues.

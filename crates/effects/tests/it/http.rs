@@ -15,6 +15,9 @@ use crate::support::{call, failure, http_call, output, sandbox};
 /// Told by the server when it is asked for `/hang`.
 static ASKED: tokio::sync::Notify = tokio::sync::Notify::const_new();
 
+/// Integers at the ends of their range, and one that a double would round.
+const DIGITS: &str = r#"{"ids":[9007199254740993,18446744073709551615,-9223372036854775808]}"#;
+
 /// Replies with the request.
 fn echo(request: &Request) -> Reply {
     let named = |name: &str| request.headers.get(name);
@@ -31,6 +34,8 @@ fn answer(request: &Request) -> Reply {
         "/broken" => Reply::json(200, "{"),
         "/deepest" => Reply::json(200, "[".repeat(64) + &"]".repeat(64)),
         "/deeper" => Reply::json(200, "[".repeat(65) + &"]".repeat(65)),
+        "/digits" => Reply::json(200, DIGITS),
+        "/long" => Reply::json(200, r#"{"id": [1, -9223372036854775809]}"#),
         "/refused" => Reply::json(409, "[".repeat(65) + &"]".repeat(65)),
         "/big" => Reply::text(200, "x".repeat(2 << 20)),
         "/hang" => {
@@ -223,8 +228,13 @@ async fn a_response_is_measured_before_it_is_read() {
         "the host answered 409 Conflict: {:?}",
         "[".repeat(65) + &"]".repeat(65)
     );
+    let digits = output(fixture.run(get_call(server, "/digits")).await);
+    assert_eq!(digits.to_string(), DIGITS);
+    let long = "the host answered 200 OK with a body that holds the number -9223372036854775809 at `/id/1`, which would \
+                be rounded: an integer has at most 64 bits, any other number is at most 1.8e308; send it as text";
     for (path, words, has_answered) in [
         ("/deeper", deeper, true),
+        ("/long", long, true),
         ("/refused", refused.as_str(), false),
     ] {
         let ToolOutcome::Failed {

@@ -112,6 +112,13 @@ async fn an_output_is_measured_before_it_is_read_and_its_script_has_answered() {
     };
     let deepest = output(fixture.run(lists(64)).await).to_string();
     assert_eq!(deepest, "[".repeat(64) + &"]".repeat(64));
+    let digits = "{\"ids\":[9007199254740993,18446744073709551615,-9223372036854775808]}";
+    let kept = output(
+        fixture
+            .run(python_call(&format!("print('{digits}')")))
+            .await,
+    );
+    assert_eq!(kept.to_string(), digits);
     let many = python_call("print('[' + '{\"\":0},' * 1000000 + '0]')");
     for (call, words) in [
         (
@@ -121,6 +128,11 @@ async fn an_output_is_measured_before_it_is_read_and_its_script_has_answered() {
         (
             lists(100_000),
             "the script's output nests more than 64 levels deep; flatten it",
+        ),
+        (
+            python_call("print('{\"id\": [1, 18446744073709551616]}')"),
+            "the script's output holds the number 18446744073709551616 at `/id/1`, which would be rounded: an integer \
+             has at most 64 bits, any other number is at most 1.8e308; send it as text",
         ),
         (
             many,

@@ -158,6 +158,9 @@ mod tests {
         };
         let expected = "Do a thing for ${objective}. Go on.".to_owned();
         assert_eq!(filled(&prompt, &variables, " Go on."), Ok(expected));
+        let escaped = Text::parse("Write $${goal} as ${goal}.").unwrap();
+        let expected = "Write ${goal} as ${objective}.".to_owned();
+        assert_eq!(filled(&escaped, &variables, ""), Ok(expected));
     }
 
     /// A prompt of a thousand variables and a goal of a kilobyte are each small.

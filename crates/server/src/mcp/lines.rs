@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 
+use charter_contract::charset::bytes_without_mark;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::json::{
     JsonFault, Line, Lines, Profile, TooMuch, decode, decode_beside_numbers,
@@ -22,9 +23,6 @@ use super::failure::protocol_error;
 
 /// Size of the read buffer.
 const PIECE_BYTES: usize = 8 << 10;
-
-/// Ignored at the start of a message (RFC 8259, section 8.1).
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The write of an error response.
 type PendingWrite = Pin<Box<dyn Future<Output = Result<(), io::Error>> + Send>>;
@@ -122,7 +120,7 @@ enum ParsedLine {
 
 fn parse(line: &Line) -> ParsedLine {
     let text = line.bytes.as_slice();
-    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let text = bytes_without_mark(text);
     if let Some(much) = &line.refused {
         return match Refusal::of(text, much) {
             Refusal::Answer(answer) => ParsedLine::Refused(answer),

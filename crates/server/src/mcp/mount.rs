@@ -10,6 +10,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on_service};
 use axum::{Json, Router};
+use charter_contract::charset::bytes_without_mark;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::json::Profile;
 use charter_engine::{Caller, EngineError, Share};
@@ -202,6 +203,8 @@ impl Gate {
             };
         }
         let bytes = Bytes::from(read.bytes);
+        // The SDK reads no mark.
+        let bytes = bytes.slice_ref(bytes_without_mark(&bytes));
         let body = HeldBody::new(Body::from(bytes.clone()), read.share);
         let request = Request::from_parts(head, Body::new(body));
         Ok((request, bytes))

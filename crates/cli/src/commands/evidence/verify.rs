@@ -224,6 +224,11 @@ impl Lines {
                 self.number
             );
         }
-        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+        let text = String::from_utf8_lossy(&bytes);
+        let text: &str = match self.number {
+            1 => charset::without_mark(&text),
+            _ => &text,
+        };
+        Ok(Some(text.to_owned()))
     }
 }

@@ -247,6 +247,17 @@ fn b002_14_lines_that_are_missing_doubled_or_moved_are_found() {
     );
 }
 
+/// A mark that an editor or a transfer put before the first line is no part of it; one elsewhere is.
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_bundle() {
+    let whole: String = small().lines().collect();
+    let marked = verify(format!("\u{feff}{whole}").as_bytes()).unwrap();
+    assert_eq!(marked, verify(whole.as_bytes()).unwrap());
+    assert!(verify(format!("\u{feff}\u{feff}{whole}").as_bytes()).is_err());
+    let within = whole.replacen('\n', "\n\u{feff}", 1);
+    assert!(verify(within.as_bytes()).is_err());
+}
+
 /// Two lines that have become one are named, beside what no longer fits the header.
 #[test]
 fn b002_14_a_line_that_is_none_is_named() {

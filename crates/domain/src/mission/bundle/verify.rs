@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use charter_contract::canonical;
 use charter_contract::json::decode_stored;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::upcast::read_stored;
 use charter_contract::mission::{ArtifactKind, MissionRoot};
 use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
+use charter_contract::{canonical, charset};
 use serde_json::Value;
 
 use super::manifest::{Entry, Link, OfArtifact, OfEvent, OfHeader, digest};
@@ -82,7 +82,7 @@ fn split(bytes: &[u8]) -> Result<Vec<&str>, Fault> {
             problem: format!("byte {} is not UTF-8", error.valid_up_to()),
         }
     })?;
-    let mut lines: Vec<&str> = text.split('\n').collect();
+    let mut lines: Vec<&str> = charset::without_mark(text).split('\n').collect();
     let after_the_last = lines.pop();
     if after_the_last != Some("") {
         return Err(Fault {

@@ -149,6 +149,24 @@ fn b003_5_a_tree_refers_to_what_comes_before() {
     );
 }
 
+/// B003-9: a branch calls functions that there are, and does not ask for the time.
+#[test]
+fn b003_9_what_a_branch_calls_is_checked() {
+    let view = view();
+    for when in ["now() > timestamp(0)", "'a'.lowr() == 'a'", "1 +"] {
+        let nodes = json!([
+            {"type": "decision", "id": "start", "branches": [
+                {"when": "parameters.n > 1", "next": "end"}, {"when": when, "next": "end"}
+            ], "otherwise": "end"},
+            {"type": "outcome", "id": "end", "result": "done"}
+        ]);
+        let report = from_tree(&tree(nodes), &CallableTools::new(&view)).unwrap_err();
+        let (pointer, keyword, _) = pointers(&report)[0];
+        let expected = ("/decision_tree/nodes/0/branches/1/when", "expression");
+        assert_eq!((pointer, keyword), expected, "{when}");
+    }
+}
+
 /// B003-9: what is read before a run is bounded.
 #[test]
 fn b003_9_a_tree_with_too_many_branches_is_refused() {
