@@ -25,6 +25,7 @@ MODEL_READY := $(MODEL_PEERS)/.ready
 TELEMETRY_PEERS := target/telemetry-peers
 TELEMETRY_READY := $(TELEMETRY_PEERS)/.ready
 COLLECTOR := $(TELEMETRY_PEERS)/collector
+PDF := target/pdf
 DOCS := target/docs-venv
 DOCS_READY := $(DOCS)/.ready
 PYTHON_VENV := target/python-venv
@@ -63,7 +64,7 @@ BENCH_PARTS := $(addprefix bench-,run steps skills search passages missions repl
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -80,6 +81,7 @@ help:
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
+	@echo "make check-pdf   read PDFs of many producers; fails where too few files have their words"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make fuzz        try made-up inputs on every parser for FUZZ_S=600 seconds each; FUZZ=\"cel jq\" on these alone"
 	@echo "make bench       measure against named peers (takes a while); PARTS=\"skills search\" for these parts alone"
@@ -247,6 +249,19 @@ $(ELASTICSEARCH_READY): $(ELASTICSEARCH_PARTS)
 	cp crates/testkit/elasticsearch/plugin-descriptor.properties $(ELASTICSEARCH)/node/modules/who-answers/
 	cp crates/testkit/elasticsearch/log4j2.properties $(ELASTICSEARCH)/node/config/
 	touch $@
+
+# Words of PDFs of many producers, against two other readers. The corpus is collected once; the programs that
+# bench/pdf_corpus.py names print a part of it.
+check-pdf: $(PDF)/.ready
+	$(CARGO) build --locked --release -p charter-cli
+	$(PDF)/venv/bin/python bench/pdf_words.py $(PDF)/corpus --charter target/release/charter --at-least 0.98
+
+$(PDF)/.ready: bench/peers/requirements-pdf.txt bench/pdf_corpus.py
+	$(PYTHON) -m venv $(PDF)/venv
+	$(PDF)/venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	$(PDF)/venv/bin/python bench/pdf_corpus.py packages $(PDF)/corpus
+	$(PDF)/venv/bin/python bench/pdf_corpus.py printed $(PDF)/corpus
+	@touch $@
 
 # The tests of traces and metrics once more, by way of OpenTelemetry's own Collector, which is built from the Go proxy;
 # takes a few minutes the first time. A Collector sends no export of nothing on: the test of those is left out.

@@ -1,10 +1,11 @@
 """Measures which words of PDFs Charter finds, over the corpus of `bench/pdf_corpus.py`.
 
-    VENV/bin/python bench/pdf_words.py CORPUS --charter target/release/charter
+    VENV/bin/python bench/pdf_words.py CORPUS --charter target/release/charter [--at-least 0.98]
 
 The reference of a file is the words on which two other readers, pypdfium2 and pypdf, agree: the common part of what
 each reads, word for word, separated by white space. Files with fewer than 20 such words are left out. The share of a
-file is the part of its reference that `charter __extract` reads too.
+file is the part of its reference that `charter __extract` reads too. With `--at-least` the exit code is 1 where a
+smaller share of the files has 95 % of its words, or the corpus has fewer than 200 files or 15 producers.
 """
 
 import argparse
@@ -21,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FEWEST_WORDS = 20
+FEWEST_FILES = 200
+FEWEST_PRODUCERS = 15
 GOOD = 0.95
 MOST_PAGES = 400
 TIMEOUT_S = 60
@@ -115,11 +118,26 @@ def measure(file: Path, charter: str) -> Measured | None:
     return Measured(file.name, producer, wanted.total(), share, seconds, memory_mib, process.returncode)
 
 
+def shortcomings(measured: list[Measured], at_least: float) -> list[str]:
+    """What keeps a measurement below the bar."""
+    producers = len({file.producer for file in measured})
+    share = sum(file.share >= GOOD for file in measured) / len(measured)
+    found = []
+    if len(measured) < FEWEST_FILES:
+        found.append(f"{len(measured)} files are fewer than {FEWEST_FILES}")
+    if producers < FEWEST_PRODUCERS:
+        found.append(f"{producers} producers are fewer than {FEWEST_PRODUCERS}")
+    if share < at_least:
+        found.append(f"{share:.2%} of the files have {GOOD:.0%} of their words, less than {at_least:.2%}")
+    return found
+
+
 def main() -> None:
     """Prints the files below the mark, and the table."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("corpus", type=Path)
     arguments.add_argument("--charter", default="target/release/charter")
+    arguments.add_argument("--at-least", type=float, help="the share of files from which the exit code is 0")
     given = arguments.parse_args()
     measured = [found for file in sorted(given.corpus.glob("*.pdf")) if (found := measure(file, given.charter))]
     if not measured:
@@ -137,6 +155,8 @@ def main() -> None:
     print(f"files with all words      {sum(file.share == 1 for file in measured)}")
     print(f"slowest                   {slowest.seconds:.2f} s ({slowest.file})")
     print(f"most memory               {largest.memory_mib} MiB ({largest.file})")
+    if given.at_least is not None and (short := shortcomings(measured, given.at_least)):
+        raise SystemExit("pdf_words: " + "; ".join(short))
 
 
 if __name__ == "__main__":

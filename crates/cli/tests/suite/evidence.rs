@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::home::{Home, ids, request_of};
-use crate::packages::{SKILL, backups};
+use crate::packages::{SCRIPT_FILE, SKILL, backups};
 use crate::shared::Tenants;
 
 /// B000-19: one record per tool result, with what it supports and where a person can check it.
@@ -43,6 +43,37 @@ fn b000_19_a_tool_result_becomes_one_record() {
         server.api.get("/v1/evidence").expect(200)["entries"],
         json!([entry])
     );
+}
+
+/// Integers that a double would round are proof as they were answered: in storage, in answers and in exports.
+#[test]
+fn integers_of_evidence_keep_their_digits() {
+    let server = Tenants::one();
+    let key = server.api.key.as_deref().unwrap();
+    let home = Home::new().with("CHARTER_API_KEY", key);
+    let digits = "[9007199254740993,18446744073709551615,-9223372036854775808]";
+    let answers = format!("\"backups\": backups, \"digits\": {digits},");
+    server
+        .api
+        .register(&backups().edit(SCRIPT_FILE, "\"backups\": backups,", &answers));
+    let answer = server.api.ask(&request_of(SKILL, json!({}))).expect(200);
+    let id = answer["metadata"]["evidence_ids"][0].as_str().unwrap();
+    let record = server.api.get(&format!("/v1/evidence/{id}")).expect(200);
+    assert_eq!(record["payload"]["output"]["digits"].to_string(), digits);
+    let proof = home.path("proof.jsonl");
+    let proof = proof.to_str().unwrap();
+    let url = server.api.base.as_str();
+    let run = |rest: &[&str]| {
+        let common = ["--server", url, "--output", "json"];
+        home.run_in_home(&[&common[..], rest].concat())
+    };
+    run(&["evidence", "export", proof]).json(0);
+    let exported = std::fs::read_to_string(proof).unwrap();
+    assert!(exported.contains(digits));
+    run(&["evidence", "verify", proof]).json(0);
+    // A mark that a transfer put before the first line is no part of it.
+    std::fs::write(proof, format!("\u{feff}{exported}")).unwrap();
+    run(&["evidence", "verify", proof]).json(0);
 }
 
 /// B000-19, ruling 17: a later attachment is a link record of its own; the record stays as it was captured.

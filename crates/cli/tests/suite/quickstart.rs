@@ -387,4 +387,13 @@ fn shipped_packages_find_what_is_there_and_answer_their_examples() {
     put_in_force(&begun);
     expected.extend(guardrail_messages(&begun));
     assert!(every_example_is_answered(&server, &begun, &expected) >= 3);
+    for (question, service) in [
+        ("who owns the payments service?", "payments"),
+        ("whom do I call when checkout is down", "checkout"),
+        ("which team looks after search", "search"),
+    ] {
+        let answer = server.api.ask(&request(question)).expect(200);
+        let findings = &answer["metadata"]["findings"];
+        assert_eq!(ids(findings, "resource_id"), [service], "{answer:#}");
+    }
 }

@@ -87,6 +87,8 @@ const ANSWERS: &[(&str, &str)] = &[
     ("'tacocat'.indexOf('c')", "2"),
     ("'tacocat'.indexOf('c', 3)", "4"),
     ("'tacocat'.indexOf('x')", "-1"),
+    ("'tacocat'.indexOf('')", "0"),
+    ("'tacocat'.lastIndexOf('')", "7"),
     ("'tacocat'.lastIndexOf('c')", "4"),
     ("'tacocat'.lastIndexOf('c', 3)", "2"),
     ("['a', 'b'].join()", "'ab'"),
@@ -95,8 +97,15 @@ const ANSWERS: &[(&str, &str)] = &[
     ("'TacoCät'.upperAscii()", "'TACOCäT'"),
     ("'a-b-a'.replace('a', 'x')", "'x-b-x'"),
     ("'a-b-a'.replace('a', 'x', 1)", "'x-b-a'"),
+    ("'a-b-a'.replace('a', 'x', 0)", "'a-b-a'"),
+    ("'a-b-a'.replace('a', 'x', -1)", "'x-b-x'"),
+    ("'ab'.replace('', '_')", "'_a_b_'"),
     ("'a,b,c'.split(',')", "['a', 'b', 'c']"),
     ("'a,b,c'.split(',', 2)", "['a', 'b,c']"),
+    ("'a,b,c'.split(',', 1)", "['a,b,c']"),
+    ("'a,b,c'.split(',', 0)", "[]"),
+    ("'a,b,c'.split(',', -1)", "['a', 'b', 'c']"),
+    ("'abé'.split('')", "['a', 'b', 'é']"),
     ("'tacocat'.substring(4)", "'cat'"),
     ("'tacocat'.substring(0, 4)", "'taco'"),
     ("' \\t x '.trim()", "'x'"),
@@ -104,6 +113,14 @@ const ANSWERS: &[(&str, &str)] = &[
     ("strings.quote('a\"b')", "'\"a\\\\\"b\"'"),
     ("'%s is %d'.format(['x', 3])", "'x is 3'"),
     ("'%.2f and %x'.format([2.5, 255])", "'2.50 and ff'"),
+    ("'%b %o %X %%'.format([5, 8, 255])", "'101 10 FF %'"),
+    (
+        "'%e %.1e'.format([1052.032911275, 0.5])",
+        "'1.052033e+03 5.0e-01'",
+    ),
+    ("'%b %x %d'.format([-5, 'ok', 3u])", "'-101 6f6b 3'"),
+    ("'%s %s'.format([double('NaN'), -1.5])", "'NaN -1.5'"),
+    ("'%f'.format([2])", "'2.000000'"),
     (
         "'%s'.format([[1, 2.5, true, null]])",
         "'[1, 2.5, true, null]'",
@@ -243,6 +260,64 @@ fn every_function_is_documented() {
     for name in calls::names() {
         let named = [format!("`{name}`"), format!("`{name}(")];
         assert!(named.iter().any(|named| page.contains(named)), "{name}");
+    }
+}
+
+/// Functions, methods and macros of the specification's standard definitions, operators apart, and of cel-go's strings
+/// extension in version 4, in the order of their names.
+const STANDARD: [&str; 45] = [
+    "all",
+    "bool",
+    "bytes",
+    "charAt",
+    "contains",
+    "double",
+    "duration",
+    "dyn",
+    "endsWith",
+    "exists",
+    "existsOne",
+    "exists_one",
+    "filter",
+    "format",
+    "getDate",
+    "getDayOfMonth",
+    "getDayOfWeek",
+    "getDayOfYear",
+    "getFullYear",
+    "getHours",
+    "getMilliseconds",
+    "getMinutes",
+    "getMonth",
+    "getSeconds",
+    "has",
+    "indexOf",
+    "int",
+    "join",
+    "lastIndexOf",
+    "lowerAscii",
+    "map",
+    "matches",
+    "replace",
+    "reverse",
+    "size",
+    "split",
+    "startsWith",
+    "string",
+    "strings.quote",
+    "substring",
+    "timestamp",
+    "trim",
+    "type",
+    "uint",
+    "upperAscii",
+];
+
+/// No function that is standard goes missing.
+#[test]
+fn every_standard_function_is_there() {
+    for standard in STANDARD {
+        assert!(calls::names().any(|name| name == standard), "{standard}");
     }
 }
 
