@@ -1,4 +1,4 @@
-//! What the compiler and clippy do not check: who may import whom, who reads JSON, sizes, names, module pages,
+//! What the compiler and clippy do not check: who may import whom, who reads JSON and text, sizes, names, module pages,
 //! error pages, links, server starts and pauses of tests. Each check is a function from texts to findings in a file
 //! of its own.
 
@@ -12,6 +12,7 @@ mod pauses;
 mod rust_code;
 mod server_starts;
 mod sources;
+mod text_readers;
 
 use crate::finding::Finding;
 use crate::workspace::Workspace;
@@ -32,6 +33,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
         findings.extend(sources::check(file));
     }
     findings.extend(json_readers::check(workspace.rust_below("crates/")));
+    findings.extend(text_readers::check(workspace.rust_below("crates/")));
     findings.extend(pauses::check(workspace.rust_below("crates/")));
     let suite = workspace.rust_below(server_starts::SUITE);
     findings.extend(server_starts::check(suite));
