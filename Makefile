@@ -64,7 +64,7 @@ BENCH_PARTS := $(addprefix bench-,run steps skills search passages missions repl
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -81,6 +81,7 @@ help:
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
+	@echo "make check-openapi read the OpenAPI document with Redocly"
 	@echo "make check-pdf   read PDFs of many producers; fails where too few files have their words"
 	@echo "make mutants     break the gate, approvals and the run machine on purpose: a test must notice (takes a while)"
 	@echo "make fuzz        try made-up inputs on every parser for FUZZ_S=600 seconds each; FUZZ=\"cel jq\" on these alone"
@@ -131,10 +132,11 @@ test-full:
 	@$(MAKE) test-rest
 	@$(MAKE) check-python check-web
 
-# The rest: a second PostgreSQL, longer faults, measurements in the browser.
+# The rest: a second PostgreSQL, longer faults, another reader of the OpenAPI document, measurements in the browser.
 test-rest:
 	@$(PART) "storage on the system's PostgreSQL" -- $(MAKE) test-system-postgres
 	@$(PART) "replicas under faults, longer" -- env CHARTER_TEST_CHAOS_S=20 $(MAKE) test-chaos
+	@$(PART) "OpenAPI document" -- $(MAKE) check-openapi
 	@$(PART) "console, measured" --covers $(SERVER_COVERS) -- $(MAKE) test-console-measured
 	@$(PYTHON) .ci/part.py table
 
@@ -249,6 +251,10 @@ $(ELASTICSEARCH_READY): $(ELASTICSEARCH_PARTS)
 	cp crates/testkit/elasticsearch/plugin-descriptor.properties $(ELASTICSEARCH)/node/modules/who-answers/
 	cp crates/testkit/elasticsearch/log4j2.properties $(ELASTICSEARCH)/node/config/
 	touch $@
+
+# What another reader of OpenAPI says of the document.
+check-openapi: $(NODE_READY)
+	$(NPM) exec --yes --package=@redocly/cli@2.77.0 -- redocly lint --skip-rule no-unused-components schemas/openapi.json
 
 # Words of PDFs of many producers, against two other readers. The corpus is collected once; the programs that
 # bench/pdf_corpus.py names print a part of it.

@@ -36,8 +36,8 @@ impl Engine {
         caller: &Caller,
         id: &EvidenceId,
     ) -> Result<EngineError, EngineError> {
-        let seen = self.list_evidence(caller, EvidenceQuery::default(), &newest());
-        let seen = seen.await?;
+        let (query, page) = (EvidenceQuery::default(), newest());
+        let seen = self.list_evidence(caller, query, &page).await?;
         let ids = seen.entries.iter().map(|seen| seen.id.as_str());
         Ok(EngineError::not_found("evidence record", id).knowing(ids))
     }
