@@ -313,6 +313,16 @@ fn a_key_for_agent_skills_that_do_not_exist_is_refused_with_the_nearest() {
     make(&ann, order(&[]));
 }
 
+/// A request counts as the run that it leads to.
+fn waiting_run_of_request(by: &Api) -> Value {
+    let mut asked = request("purge the vault for good");
+    let parameters = json!({"vault": "main"});
+    asked["metadata"] = json!({"playbook_id": PLAYBOOK, "parameters": parameters, "confirm": true});
+    let answer = by.ask(&asked).expect(200);
+    let run = json!({"run_id": answer["metadata"]["run_ids"][0]});
+    settled(by, &run, "awaiting_confirmation")
+}
+
 /// Ruling 33: the user who creates or rotates a key learns its secret. So the key approves no call that its makers
 /// asked for, nor a call that was asked for with another key of theirs. Keys of the configuration, and keys created
 /// where the data is, have no maker.
@@ -357,13 +367,7 @@ fn nobody_approves_under_a_name_that_they_made() {
         .expect(200);
     confirm(&zoe, &of_all).expect(200);
     let of_all = settled(&ann, &of_all, "awaiting_approval");
-    // A request counts as the run that it leads to.
-    let mut asked = request("purge the vault for good");
-    let parameters = json!({"vault": "main"});
-    asked["metadata"] = json!({"playbook_id": PLAYBOOK, "parameters": parameters, "confirm": true});
-    let answer = zoe.ask(&asked).expect(200);
-    let of_request = json!({"run_id": answer["metadata"]["run_ids"][0]});
-    let of_request = settled(&zoe, &of_request, "awaiting_confirmation");
+    let of_request = waiting_run_of_request(&zoe);
     confirm(&zoe, &of_request).expect(200);
     let of_request = settled(&ann, &of_request, "awaiting_approval");
     for run in [&of_ann, &of_zoe, &of_all, &of_request] {
