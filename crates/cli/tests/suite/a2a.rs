@@ -137,7 +137,7 @@ fn the_official_client_reads_the_deepest_answer() {
         let part = &done["artifacts"][0]["parts"][1];
         assert_eq!(part["mediaType"], "application/json", "{part:#}");
         let answer: Value = serde_json::from_str(part["text"].as_str().unwrap()).unwrap();
-        assert_eq!(answer["metadata"]["findings"][0]["deep"], deep);
+        assert_eq!(answer["metadata"]["findings"][0]["fields"]["deep"], deep);
         let listed = uma.ok("list", &json!({"includeArtifacts": true, "pageSize": 1}));
         assert_eq!(listed["tasks"][0]["artifacts"], done["artifacts"]);
     }
