@@ -117,8 +117,8 @@ pub use package::{PackageError, PackageFiles};
 pub use patience::{Jitter, Patience};
 pub use room::{AnyRoom, NoRoom, OutputRoom, OutputSize};
 pub use sandbox::{
-    Capability, CapabilityState, LandlockUse, NamespaceUse, Sandbox, SandboxError, SandboxOptions,
-    keep,
+    Capability, CapabilityState, LandlockUse, NamespaceUse, NotificationUse, Sandbox, SandboxError,
+    SandboxOptions, keep,
 };
 pub use schema_check::check_against;
 pub use secret::{Secret, SecretSource};

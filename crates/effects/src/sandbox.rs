@@ -54,7 +54,7 @@ use watch::ProcessWatch;
 
 pub use capability::{Capability, CapabilityState};
 pub use keeper::keep;
-pub use options::{LandlockUse, NamespaceUse, SandboxError, SandboxOptions};
+pub use options::{LandlockUse, NamespaceUse, NotificationUse, SandboxError, SandboxOptions};
 
 /// Private folders older than this were left by a process that died.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
@@ -248,9 +248,10 @@ impl Support {
             Ok(()) => probe_mounts(options),
             Err(error) => Err(io::Error::other(format!("no namespaces: {error}"))),
         };
-        let notification_filter = match &mounts {
-            Ok(()) => Err(io::Error::other("a mount namespace takes its place")),
-            Err(_) => notification_filter(),
+        let notification_filter = match (&mounts, options.notifications) {
+            (Ok(()), _) => Err(io::Error::other("a mount namespace takes its place")),
+            (Err(_), NotificationUse::Never) => Err(io::Error::other("switched off")),
+            (Err(_), NotificationUse::WhenAvailable) => notification_filter(),
         };
         let metadata = match (&mounts, &notification_filter) {
             (Ok(()), _) => MetadataEnforcement::Mounts,

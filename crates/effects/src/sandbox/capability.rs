@@ -136,7 +136,7 @@ impl Sandbox {
                 "modes, owners, times and attributes outside a call's folders stay as they are: changes fail everywhere",
                 CapabilityState::Partial {
                     gap: format!(
-                        "in a call's own folders they fail as well, where tar, pip and others need them: no mount \
+                        "in a call's own folders they fail as well, where git, tar, pip and others need them: no mount \
                          namespace{}, and no notifications of the kernel{}",
                         reason(&self.support.mounts),
                         reason(&self.support.notification_filter)

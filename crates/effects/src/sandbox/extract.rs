@@ -64,22 +64,7 @@ impl Sources for Sandbox {
             .run_extractor(source.bytes, &input, &limits, cancel)
             .await
             .map_err(|failure| SourceError::new(SourceFault::System, failure.message))?;
-        match ending {
-            Ending::Exited => {
-                let reading = tokio::task::spawn_blocking(move || concluded(remains, media_type));
-                reading.await.unwrap_or_else(|error| {
-                    let message = format!("reading the text broke off: {error}");
-                    Err(SourceError::new(SourceFault::System, message))
-                })
-            }
-            Ending::TimedOut => Err(unreadable(&late())),
-            Ending::OutputTooLarge => Err(unreadable("it holds too much text")),
-            Ending::TooManyProcesses => Err(unreadable("its reader started processes")),
-            Ending::Cancelled => Err(SourceError::new(
-                SourceFault::Unreachable,
-                "reading the source was cancelled",
-            )),
-        }
+        outcome(ending, remains, media_type).await
     }
 }
 
@@ -120,6 +105,30 @@ impl Sandbox {
         let input = input.to_string().into_bytes();
         self.start_and_supervise(&launch, &input, &redactor, cancel)
             .await
+    }
+}
+
+/// What a reader that came to an end has for its caller.
+async fn outcome(
+    ending: Ending,
+    remains: Remains,
+    media_type: MediaType,
+) -> Result<Extracted, SourceError> {
+    match ending {
+        Ending::Exited => {
+            let reading = tokio::task::spawn_blocking(move || concluded(remains, media_type));
+            reading.await.unwrap_or_else(|error| {
+                let message = format!("reading the text broke off: {error}");
+                Err(SourceError::new(SourceFault::System, message))
+            })
+        }
+        Ending::TimedOut => Err(unreadable(&late())),
+        Ending::OutputTooLarge => Err(unreadable("it holds too much text")),
+        Ending::TooManyProcesses => Err(unreadable("its reader started processes")),
+        Ending::Cancelled => Err(SourceError::new(
+            SourceFault::Unreachable,
+            "reading the source was cancelled",
+        )),
     }
 }
 
@@ -167,4 +176,41 @@ fn late() -> String {
 fn unreadable(what: &str) -> SourceError {
     let message = format!("the source cannot be read: {what}");
     SourceError::new(SourceFault::Unreadable, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SandboxOptions;
+
+    /// What comes of a reader that never ends, within limits.
+    async fn endless(limits: Limits) -> SourceError {
+        let directory = tempfile::tempdir().unwrap();
+        let mut options = SandboxOptions::new(directory.path().join("sandbox"));
+        let never_ending = ["-c", "while :; do :; done"].map(str::to_owned);
+        options.extractor = Some(("/bin/sh".into(), never_ending.to_vec()));
+        let sandbox = Sandbox::new(options).await.unwrap();
+        let cancel = CancellationToken::new();
+        let run = sandbox.run_extractor(Vec::new(), &json!({}), &limits, &cancel);
+        let (ending, remains) = run.await.unwrap();
+        outcome(ending, remains, MediaType::Pdf).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn b000_16_a_reader_that_does_not_end_is_ended_and_its_source_refused() {
+        let short = Limits {
+            timeout: Duration::from_millis(200),
+            ..Limits::default()
+        };
+        let busy = Limits {
+            timeout: TIMEOUT,
+            cpu_seconds: 1,
+            ..Limits::default()
+        };
+        let message = "the source cannot be read: its text was not found within 60 s";
+        for limits in [short, busy] {
+            let refused = endless(limits).await;
+            assert_eq!(refused, SourceError::new(SourceFault::Unreadable, message));
+        }
+    }
 }

@@ -78,6 +78,12 @@ impl Keeper {
         }
     }
 
+    /// The process that was started last.
+    pub(super) fn pid(&self) -> Option<Pid> {
+        let running = self.running.as_ref()?;
+        Some(Pid::from_child(&running.process))
+    }
+
     fn start(&self, groups: &[Pid]) -> io::Result<KeeperProcess> {
         let kind = SocketType::STREAM;
         let (ours, theirs) =

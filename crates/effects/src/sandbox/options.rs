@@ -37,10 +37,12 @@ pub struct SandboxOptions {
     pub landlock: LandlockUse,
     /// Whether to use namespaces.
     pub namespaces: NamespaceUse,
+    /// Whether this process makes changes of modes and times for scripts that get no mount namespace.
+    pub notifications: NotificationUse,
 }
 
 impl SandboxOptions {
-    /// `python3` and `/bin/bash`, Landlock required, namespaces when available.
+    /// `python3` and `/bin/bash`, Landlock required, namespaces and notifications when available.
     #[must_use]
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
@@ -56,6 +58,7 @@ impl SandboxOptions {
             trace: TraceContext::default(),
             landlock: LandlockUse::Required,
             namespaces: NamespaceUse::WhenAvailable,
+            notifications: NotificationUse::WhenAvailable,
         }
     }
 }
@@ -77,6 +80,16 @@ pub enum NamespaceUse {
     /// Use them if the kernel lets this process create them.
     WhenAvailable,
     /// Do not use them.
+    Never,
+}
+
+/// Whether the kernel notifies this process of a script's changes of modes and times, so that this process can make
+/// them. Containers that use such notifications themselves do not allow others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotificationUse {
+    /// Use them if the kernel offers them.
+    WhenAvailable,
+    /// Do not use them: without a mount namespace all such changes fail.
     Never,
 }
 

@@ -1,7 +1,10 @@
 //! Reaps the orphans of scripts: this process becomes the parent of processes whose own parents have ended.
 //!
 //! Only members of scripts' groups are reaped, and never the leaders: the code that started a process waits for it
-//! itself. Must not know calls.
+//! itself. The first process of a container also becomes the parent of orphans that it did not start (`adopted.rs`).
+//! Must not know calls.
+
+mod adopted;
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
@@ -13,6 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 
 use super::child;
+use adopted::AdoptedOrphans;
 
 /// How often ended processes are reaped while there are groups: as often as `watch` counts them, so that a zombie
 /// hardly counts.
@@ -23,8 +27,16 @@ const LAST_SWEEPS: usize = 40;
 /// The thread that reaps, until dropped.
 #[derive(Debug)]
 pub(super) struct Reaper {
-    groups: Arc<Mutex<Vec<Pid>>>,
+    owned: Arc<Mutex<OwnedProcesses>>,
     wake: SyncSender<()>,
+}
+
+/// The processes whose owners wait for them.
+#[derive(Debug, Default)]
+struct OwnedProcesses {
+    /// The groups that have members, by their leaders.
+    groups: Vec<Pid>,
+    keeper: Option<Pid>,
 }
 
 impl Reaper {
@@ -34,17 +46,18 @@ impl Reaper {
     /// When the kernel refuses, or no thread can be started.
     pub(super) fn new() -> io::Result<Self> {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-        let groups = Arc::new(Mutex::new(Vec::new()));
+        let owned = Arc::new(Mutex::new(OwnedProcesses::default()));
         let (wake, woken) = mpsc::sync_channel(1);
         let thread = thread::Builder::new().name("reaper".to_owned());
-        let reaped = Arc::clone(&groups);
-        thread.spawn(move || reap(&woken, &reaped))?;
-        Ok(Self { groups, wake })
+        let shared = Arc::clone(&owned);
+        let adopted = AdoptedOrphans::of_this_process();
+        thread.spawn(move || reap(&woken, &shared, adopted))?;
+        Ok(Self { owned, wake })
     }
 
     /// Reaps orphans of a group until it has no member.
     pub(super) fn add(&self, group: Pid) {
-        lock(&self.groups).push(group);
+        lock(&self.owned).groups.push(group);
         match self.wake.try_send(()) {
             Ok(()) | Err(TrySendError::Full(())) => {}
             Err(TrySendError::Disconnected(())) => {
@@ -55,33 +68,44 @@ impl Reaper {
 
     /// The groups that have members.
     pub(super) fn groups(&self) -> Vec<Pid> {
-        lock(&self.groups).clone()
+        lock(&self.owned).groups.clone()
+    }
+
+    /// Leaves the keeper to the code that started it.
+    pub(super) fn leave_keeper(&self, keeper: Option<Pid>) {
+        lock(&self.owned).keeper = keeper;
     }
 }
 
-fn reap(woken: &Receiver<()>, groups: &Mutex<Vec<Pid>>) {
+fn reap(woken: &Receiver<()>, owned: &Mutex<OwnedProcesses>, mut adopted: Option<AdoptedOrphans>) {
     loop {
-        let idle = lock(groups).is_empty();
-        let wait = match idle {
-            true => woken.recv().map_err(RecvTimeoutError::from),
-            false => woken.recv_timeout(INTERVAL),
+        let idle = lock(owned).groups.is_empty();
+        let wait = match (idle, &adopted) {
+            (false, _) => woken.recv_timeout(INTERVAL),
+            (true, Some(_)) => woken.recv_timeout(adopted::INTERVAL),
+            (true, None) => woken.recv().map_err(RecvTimeoutError::from),
         };
         match wait {
-            Ok(()) | Err(RecvTimeoutError::Timeout) => sweep(groups),
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {
+                sweep(owned);
+                if let Some(adopted) = &mut adopted {
+                    adopted.reap_when_due(owned);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     for _ in 0..LAST_SWEEPS {
-        sweep(groups);
-        if lock(groups).is_empty() {
+        sweep(owned);
+        if lock(owned).groups.is_empty() {
             return;
         }
         thread::sleep(INTERVAL);
     }
 }
 
-fn sweep(groups: &Mutex<Vec<Pid>>) {
-    lock(groups).retain(|group| has_members(*group));
+fn sweep(owned: &Mutex<OwnedProcesses>) {
+    lock(owned).groups.retain(|group| has_members(*group));
 }
 
 /// Reaps the ended orphans of a group. Returns whether the group has members.
@@ -92,10 +116,7 @@ fn sweep(groups: &Mutex<Vec<Pid>>) {
 fn has_members(group: Pid) -> bool {
     loop {
         let reaped = match child::ended_member(group) {
-            Ok(Some(member)) if member != group => {
-                let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-                rustix::process::waitid(WaitId::Pid(member), options).map(drop)
-            }
+            Ok(Some(member)) if member != group => reap_ended(member),
             // All members are alive, or the leader is left to its owner.
             Ok(_) => return true,
             Err(Errno::CHILD) => return false,
@@ -108,6 +129,12 @@ fn has_members(group: Pid) -> bool {
     }
 }
 
-fn lock(groups: &Mutex<Vec<Pid>>) -> MutexGuard<'_, Vec<Pid>> {
-    groups.lock().unwrap_or_else(PoisonError::into_inner)
+/// Reaps a child that has ended.
+fn reap_ended(child: Pid) -> Result<(), Errno> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    rustix::process::waitid(WaitId::Pid(child), options).map(drop)
+}
+
+fn lock(owned: &Mutex<OwnedProcesses>) -> MutexGuard<'_, OwnedProcesses> {
+    owned.lock().unwrap_or_else(PoisonError::into_inner)
 }

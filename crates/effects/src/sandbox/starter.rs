@@ -93,8 +93,12 @@ impl Group {
         keeper: Option<&mut Keeper>,
     ) -> io::Result<Self> {
         let _entered = runtime.enter();
-        if let Some(channel) = keeper.and_then(|keeper| keeper.channel(&reaper.groups())) {
-            child::announce_group(&mut command, channel);
+        if let Some(keeper) = keeper {
+            let channel = keeper.channel(&reaper.groups());
+            reaper.leave_keeper(keeper.pid());
+            if let Some(channel) = channel {
+                child::announce_group(&mut command, channel);
+            }
         }
         let leader = command.spawn()?;
         // With the command the child's ends of pipes and sockets are closed in this process.

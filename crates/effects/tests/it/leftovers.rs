@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use charter_effects::{Sandbox, SandboxOptions, ToolRunner};
@@ -63,7 +64,7 @@ fn call_of_long_ago(sandbox: &Path, name: &str) {
 #[test]
 fn what_cannot_be_removed_does_not_stop_a_start() {
     if !rustix::process::geteuid().is_root() {
-        // Only root can make a folder that this user cannot remove.
+        eprintln!("not run: only root can make a folder that this user cannot remove");
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -132,4 +133,53 @@ print(1)
     );
     call.limits.processes = 48;
     assert_eq!(output(fixture.run(call).await), json!(1));
+}
+
+/// The path of a test of this file, for the program itself.
+const ORPHAN_TEST: &str = "leftovers::an_orphan_of_another_process_is_reaped";
+
+/// As where `docker exec` leaves a process behind: the first process is the only one that can reap it.
+#[test]
+fn the_first_process_reaps_every_orphan() {
+    let within = |command: &[&str]| {
+        let mut unshare = Command::new("unshare");
+        unshare.args([
+            "--user",
+            "--map-root-user",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+        ]);
+        unshare.args(command).output()
+    };
+    match within(&["true"]) {
+        Ok(probe) if probe.status.success() => {}
+        refused => {
+            eprintln!("not run: no namespace of processes can be made: {refused:?}");
+            return;
+        }
+    }
+    let own = std::env::current_exe().unwrap();
+    for test in [ORPHAN_TEST, "leftovers::no_zombie_is_left"] {
+        let ran = within(&[own.to_str().unwrap(), "--exact", test, "--include-ignored"]).unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(said.contains("1 passed"), "{said}{ran:?}");
+    }
+}
+
+#[test]
+#[ignore = "started by the_first_process_reaps_every_orphan"]
+fn an_orphan_of_another_process_is_reaped() {
+    assert_eq!(std::process::id(), 1);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _fixture = runtime.block_on(sandbox());
+    let leaving = "setsid sleep 0 & echo $!";
+    let left = Command::new("sh").args(["-c", leaving]).output().unwrap();
+    let orphan = String::from_utf8(left.stdout).unwrap();
+    let entry = Path::new("/proc").join(orphan.trim());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while entry.exists() {
+        assert!(Instant::now() < deadline, "{orphan} is left");
+        std::thread::yield_now();
+    }
 }

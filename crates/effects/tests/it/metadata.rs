@@ -1,17 +1,17 @@
 //! Modes, owners, times and attributes: files outside a call's folders keep theirs, and in these folders tools work.
-//! With namespaces (read-only mounts) and without (the server makes the changes).
+//! With namespaces (read-only mounts), without (the server makes the changes), and without notifications (changes fail).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use charter_effects::CapabilityState;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-use crate::support::{Fixture, both, output, python_call};
+use crate::support::{Fixture, both, output, python_call, without_notifications};
 
 /// Tries each call that changes metadata, with each way to name the file: on files outside, and prints which worked; on
-/// a file of its own, and prints which failed.
+/// a file of its own, and prints which failed. Tries to get the files outside into its folder as well.
 const TRY: &str = r##"
 import ctypes, errno, json, os, struct, sys
 parameters = json.load(sys.stdin)["parameters"]
@@ -63,6 +63,15 @@ for at, path in enumerate(parameters["outside"]):
                 # The script may change its own link.
                 if call in ("utimensat link", "lchown", "lsetxattr", "lremovexattr") and "/link" in name: continue
                 if work(kind[call]): worked.append([call, name])
+    source, descriptor = path.encode(), f"/proc/self/fd/{fd}".encode()
+    ways = {
+        "link": (86, source), "linkat": (265, here, source, here), "linkat fd": (265, here, descriptor, here),
+        "linkat empty": (265, fd, b"", here), "rename": (82, source), "renameat2": (316, here, source, here),
+    }
+    for at_way, (way, call) in enumerate(ways.items()):
+        made = f"{home}/made{at}-{at_way}"
+        flags = {"linkat": (0,), "linkat fd": (0x400,), "linkat empty": (0x1000,), "renameat2": (0,)}.get(way, ())
+        if work((*call, made.encode(), *flags)): worked.append([way, path])
 own = f"{home}/file"
 open(own, "w").close()
 fd, failed = os.open(own, os.O_RDONLY), []
@@ -89,7 +98,8 @@ fn state(path: &Path) -> (u32, u32, u32, i64) {
     (mode, user, group, metadata.mtime())
 }
 
-async fn stays_outside_and_changes_within(fixture: &Fixture) {
+/// What [`TRY`] prints, whose files outside stay as they are.
+async fn tried(fixture: &Fixture) -> Value {
     let folder = fixture.directory.path();
     let (victim, granted) = (folder.join("victim"), folder.join("granted"));
     for file in [&victim, &granted] {
@@ -109,8 +119,8 @@ async fn stays_outside_and_changes_within(fixture: &Fixture) {
     call.parameters = Map::from_iter([("outside".to_owned(), outside)]);
     call.readable = vec![granted.clone()];
     let printed = output(fixture.run(call).await);
-    assert_eq!(printed, json!({"worked": [], "failed": []}));
     assert_eq!(states(), before);
+    printed
 }
 
 #[tokio::test]
@@ -120,8 +130,42 @@ async fn modes_owners_times_and_attributes_outside_stay_as_they_are() {
         return;
     }
     for fixture in both().await {
-        stays_outside_and_changes_within(&fixture).await;
+        assert_eq!(tried(&fixture).await, json!({"worked": [], "failed": []}));
     }
+    let refusing = without_notifications().await;
+    assert_eq!(tried(&refusing).await["worked"], json!([]));
+}
+
+/// Changes a file of its own, and prints the numbers of the errors and what the file holds.
+const OWN: &str = r#"
+import json, os
+def error_of(change, *arguments):
+    try: change(*arguments)
+    except OSError as error: return error.errno
+os.chdir(os.environ["HOME"])
+open("file", "w").write("x"); os.rename("file", "renamed")
+changes = {"chmod": error_of(os.chmod, "renamed", 0o640), "utime": error_of(os.utime, "renamed", (5, 7))}
+print(json.dumps({**changes, "text": open("renamed").read()}))
+"#;
+
+/// Where neither mounts nor the server decide on a change, the kernel refuses it, and files are still written.
+#[tokio::test]
+async fn where_nothing_confines_changes_they_are_refused_in_the_private_folder_too() {
+    let fixture = without_notifications().await;
+    let refused = rustix::io::Errno::PERM.raw_os_error();
+    assert_eq!(
+        output(fixture.run(python_call(OWN)).await),
+        json!({"chmod": refused, "utime": refused, "text": "x"})
+    );
+    let capabilities = fixture.sandbox.capabilities().await.into_iter();
+    let mut named = capabilities.filter(|capability| capability.name == "metadata");
+    let metadata = named.next().unwrap();
+    let CapabilityState::Partial { gap } = &metadata.state else {
+        panic!("{metadata:?}");
+    };
+    let told =
+        "in a call's own folders they fail as well, where git, tar, pip and others need them";
+    assert!(gap.starts_with(told), "{gap}");
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{
-    AnyRoom, DryRun, HttpTool, Language, Limits, NamespaceUse, PackageFiles, Sandbox,
-    SandboxOptions, ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
+    AnyRoom, DryRun, HttpTool, Language, Limits, NamespaceUse, NotificationUse, PackageFiles,
+    Sandbox, SandboxOptions, ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome,
+    ToolRunner,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -37,10 +38,24 @@ pub(crate) async fn sandbox() -> Fixture {
 }
 
 pub(crate) async fn sandbox_with(namespaces: NamespaceUse) -> Fixture {
+    sandbox_of(|options| options.namespaces = namespaces).await
+}
+
+/// With neither namespaces nor notifications, as in some containers.
+pub(crate) async fn without_notifications() -> Fixture {
+    let set = |options: &mut SandboxOptions| {
+        options.namespaces = NamespaceUse::Never;
+        options.notifications = NotificationUse::Never;
+    };
+    sandbox_of(set).await
+}
+
+/// With what `set` changes.
+pub(crate) async fn sandbox_of(set: impl FnOnce(&mut SandboxOptions)) -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let mut options = SandboxOptions::new(directory.path().join("sandbox"));
     options.python = python();
-    options.namespaces = namespaces;
+    set(&mut options);
     Fixture {
         sandbox: Sandbox::new(options).await.unwrap(),
         directory,
