@@ -57,6 +57,8 @@ bounds! {
     A2A_DATA_LEVELS = 30, Levels;
     /// Memory that such a document takes when read, by estimate.
     JSON_MEMORY = 48 * MIB, Bytes;
+    /// Memory that a message of the Model Context Protocol takes when read, by estimate; its reader makes more copies of it.
+    MCP_MEMORY = 24 * MIB, Bytes;
     /// Parameters, arguments of calls and outputs in one run's journal together, by estimate.
     RUN_MEMORY = 64 * MIB, Bytes;
     /// Nesting of the value of a run's parameter.
@@ -367,6 +369,7 @@ mod tests {
     #[test]
     fn what_is_accepted_fits_into_the_memory_that_it_waits_for() {
         const { assert!(JSON_BYTES <= BODIES_BYTES && JSON_MEMORY <= BODIES_MEMORY) };
+        const { assert!(JSON_BYTES < MCP_MEMORY && 2 * MCP_MEMORY <= JSON_MEMORY) };
         const { assert!(2 * (JSON_BYTES + JSON_MEMORY) <= VALUES_MEMORY) };
         const { assert!(JSON_MEMORY <= RUN_MEMORY && RUN_MEMORY <= VALUES_MEMORY) };
         // A tenant has half of it.

@@ -5,9 +5,7 @@
 use serde_json::Value;
 
 use crate::bounds::JSON_LEVELS;
-
-/// Memory that a value takes beside its text, by estimate.
-const PLACE: usize = 72;
+use crate::json::{VALUE, memory_beside_values};
 
 /// The budget of one filling, in bytes of memory by estimate.
 #[derive(Debug)]
@@ -63,15 +61,31 @@ impl Filling {
     /// # Errors
     /// [`Overfull::Size`].
     pub fn take_text(&mut self, bytes: usize) -> Result<(), Overfull> {
-        self.take(PLACE.saturating_add(bytes))
+        self.take(VALUE.saturating_add(bytes))
     }
 
-    /// Takes a list or an object that `level` others enclose, and returns how many enclose its items.
+    /// Takes a list that `level` other lists and objects enclose, and returns how many enclose its items.
     ///
     /// # Errors
     /// Either [`Overfull`].
-    pub fn take_container(&mut self, level: usize) -> Result<usize, Overfull> {
-        self.take(PLACE)?;
+    pub fn take_list(&mut self, level: usize) -> Result<usize, Overfull> {
+        self.take(VALUE)?;
+        deeper(level).ok_or(Overfull::Depth)
+    }
+
+    /// Takes an object that `level` lists and other objects enclose, with the names of its fields, and returns how many
+    /// enclose its values.
+    ///
+    /// # Errors
+    /// Either [`Overfull`].
+    pub fn take_object<'n>(
+        &mut self,
+        level: usize,
+        names: impl ExactSizeIterator<Item = &'n str>,
+    ) -> Result<usize, Overfull> {
+        let count = names.len();
+        let beside = memory_beside_values(count, names.map(str::len).sum());
+        self.take(VALUE.saturating_add(beside))?;
         deeper(level).ok_or(Overfull::Depth)
     }
 
@@ -129,12 +143,14 @@ fn deeper(level: usize) -> Option<usize> {
 
 /// Takes the size of a value off what is left, and stops where that is not enough.
 fn weigh(value: &Value, level: usize, most: usize, left: &mut usize) -> Result<(), Overfull> {
-    let text = match value {
+    let beside = match value {
         Value::String(text) => text.len(),
-        Value::Object(fields) => fields.keys().map(String::len).sum(),
+        Value::Object(fields) => {
+            memory_beside_values(fields.len(), fields.keys().map(String::len).sum())
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => 0,
     };
-    take(left, PLACE.saturating_add(text)).ok_or(Overfull::Size(most))?;
+    take(left, VALUE.saturating_add(beside)).ok_or(Overfull::Size(most))?;
     match value {
         Value::Array(items) => {
             let level = deeper(level).ok_or(Overfull::Depth)?;
@@ -155,6 +171,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::memory_of;
 
     /// A value of so many lists within each other.
     fn nested(levels: usize) -> Value {
@@ -164,7 +181,7 @@ mod tests {
     #[test]
     fn a_copy_costs_what_is_in_it_and_is_refused_as_a_whole() {
         let value = json!({"name": ["text", 1, null]});
-        let cost = 5 * PLACE + "nametext".len();
+        let cost = 5 * VALUE + "text".len() + memory_beside_values(1, "name".len());
         let mut enough = Filling::of(cost + 1);
         assert_eq!(enough.copy(&value, 0), Ok(value.clone()));
         assert_eq!((enough.used(), enough.is_used_up()), (cost, false));
@@ -172,6 +189,22 @@ mod tests {
         assert_eq!(short.copy(&value, 0), Err(Overfull::Size(cost - 1)));
         assert!(short.is_used_up());
         assert_eq!(short.take(1), Err(Overfull::Size(cost - 1)));
+    }
+
+    /// Objects are the heavier values: each has room for fields that it does not have, and a table.
+    #[test]
+    fn an_object_costs_what_it_takes_in_memory() {
+        let value = json!({"a": {"b": {"c": 1}}, "d": {}, "e": {"f": 1, "g": 2, "h": 3, "i": 4}});
+        let mut copied = Filling::of(1 << 20);
+        assert_eq!(copied.copy(&value, 0), Ok(value.clone()));
+        assert_eq!(copied.used(), memory_of(&value));
+        let mut built = Filling::of(1 << 20);
+        assert_eq!(built.take_object(0, ["a", "bc"].into_iter()), Ok(1));
+        assert_eq!(built.take_text(3), Ok(()));
+        assert_eq!(built.take_text(0), Ok(()));
+        let text = 3;
+        let plain = json!({"a": 1, "bc": 2});
+        assert_eq!(built.used(), memory_of(&plain) + text);
     }
 
     #[test]
@@ -185,16 +218,19 @@ mod tests {
         assert_eq!(copied(60, 4), Ok(()));
         assert_eq!(copied(60, 5), Err(Overfull::Depth));
         let mut filling = Filling::of(1 << 20);
-        assert_eq!(filling.take_container(63), Ok(64));
-        assert_eq!(filling.take_container(64), Err(Overfull::Depth));
+        assert_eq!(filling.take_list(63), Ok(64));
+        assert_eq!(
+            filling.take_object(64, [].into_iter()),
+            Err(Overfull::Depth)
+        );
     }
 
     #[test]
     fn a_value_too_large_for_a_text_is_not_written_out_to_find_that_out() {
         let mut text = String::new();
-        let mut filling = Filling::of(3 * PLACE);
+        let mut filling = Filling::of(3 * VALUE);
         let wrote = filling.write_value(&mut text, &json!([[[[]]]]), |_| panic!("it was shown"));
-        assert_eq!(wrote, Err(Overfull::Size(3 * PLACE)));
+        assert_eq!(wrote, Err(Overfull::Size(3 * VALUE)));
         assert_eq!(
             filling.write_value(&mut text, &json!("a"), Value::to_string),
             Ok(())

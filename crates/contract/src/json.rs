@@ -18,13 +18,14 @@ use serde::de::{Deserialize, DeserializeOwned, Error as _};
 use serde_json::de::{Deserializer, Read};
 use serde_json::{Map, Value, map};
 
-use self::weight::{TEXT, VALUE, of_fields, of_items};
+use self::weight::{TEXT, of_fields, of_items};
 use crate::bounds;
 use crate::charset;
 use crate::deeply::deeply;
 
 pub use lines::{Line, Lines};
 pub use meter::Meter;
+pub(crate) use weight::VALUE;
 
 /// What a source of JSON may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,12 @@ impl Profile {
         bytes: bounds::JSON_BYTES,
         levels: bounds::JSON_LEVELS + bounds::JSON_ENVELOPE_LEVELS,
         memory: bounds::JSON_MEMORY,
+    };
+
+    /// A message of the Model Context Protocol to the server. The SDK reads it twice, each time by way of a copy.
+    pub const MCP_MESSAGE: Self = Self {
+        memory: bounds::MCP_MEMORY,
+        ..Self::MESSAGE
     };
 
     /// A tool's output, and any other value that is kept as a part of something.
@@ -260,6 +267,16 @@ pub fn memory_of_fields(fields: &Map<String, Value>) -> usize {
         name.saturating_add(memory_of(value))
     });
     each.fold(of_fields(fields.len()), usize::saturating_add)
+}
+
+/// Bytes of memory that an object takes beside its values, by estimate: room for its fields, the table by which they are
+/// found, and their names, which have `name_bytes` together.
+#[must_use]
+pub(crate) fn memory_beside_values(fields: usize, name_bytes: usize) -> usize {
+    let names = TEXT.saturating_mul(fields).saturating_add(name_bytes);
+    let values = VALUE.saturating_mul(fields);
+    let beside = of_fields(fields).saturating_sub(values);
+    beside.saturating_add(names)
 }
 
 /// The length in bytes of a value's JSON text, which is not made.

@@ -153,14 +153,14 @@ fn resolve_within(
     Ok(match value {
         Value::String(text) => resolve_text(text, bindings, filling, level)?,
         Value::Array(items) => {
-            let level = filling.take_container(level)?;
+            let level = filling.take_list(level)?;
             let items = items.iter();
             items
                 .map(|item| resolve_within(item, bindings, filling, level))
                 .collect::<Result<_, _>>()?
         }
         Value::Object(fields) => {
-            let level = filling.take_container(level)?;
+            let level = filling.take_object(level, fields.keys().map(String::as_str))?;
             let fields = fields.iter().map(|(key, field)| {
                 let field = resolve_within(field, bindings, filling, level)?;
                 Ok::<_, ReferenceError>((key.clone(), field))

@@ -2,7 +2,7 @@
 //! Objects that keep their fields in the order in which they came are the heavier ones, and are what is counted.
 
 /// A value without what it holds.
-pub(super) const VALUE: usize = 72;
+pub(crate) const VALUE: usize = 72;
 
 /// A text without its bytes.
 pub(super) const TEXT: usize = 32;

@@ -106,16 +106,16 @@ impl<'t, T> Part<'t, T> {
                 Self::Text(text(written)?)
             }
             Value::Array(items) => {
-                let level = room.take_container(level).map_err(over)?;
+                let level = room.take_list(level).map_err(over)?;
                 let items = items
                     .iter()
                     .map(|item| Self::read_within(item, level, room, text));
                 Self::List(items.collect::<Result<_, E>>()?)
             }
             Value::Object(fields) => {
-                let level = room.take_container(level).map_err(over)?;
+                let names = fields.keys().map(String::as_str);
+                let level = room.take_object(level, names).map_err(over)?;
                 let fields = fields.iter().map(|(key, field)| {
-                    room.take(key.len()).map_err(over)?;
                     let field = Self::read_within(field, level, room, text)?;
                     Ok::<_, E>((key.as_str(), field))
                 });
@@ -163,14 +163,14 @@ impl<'t, T> Part<'t, T> {
         Ok(match self {
             Self::Text(written) => text(written, level, pass)?,
             Self::List(items) => {
-                let level = pass.filling.take_container(level)?;
+                let level = pass.filling.take_list(level)?;
                 let items = items.iter().map(|item| item.fill(level, pass, text));
                 Value::Array(items.collect::<Result<_, RenderError>>()?)
             }
             Self::Fields(fields) => {
-                let level = pass.filling.take_container(level)?;
+                let names = fields.iter().map(|(key, _)| *key);
+                let level = pass.filling.take_object(level, names)?;
                 let fields = fields.iter().map(|(key, field)| {
-                    pass.filling.take(key.len())?;
                     Ok::<_, RenderError>(((*key).to_owned(), field.fill(level, pass, text)?))
                 });
                 Value::Object(fields.collect::<Result<_, RenderError>>()?)

@@ -101,7 +101,8 @@ impl<'a> Values<'a> {
         match template {
             Value::String(text) => self.json_string(text, level),
             Value::Array(items) => {
-                let level = self.container(level)?;
+                let level = self.filling.take_list(level);
+                let level = level.map_err(|over| too_much(&over))?;
                 let mut filled = Vec::with_capacity(items.len());
                 for item in items {
                     filled.extend(self.json_within(item, level)?);
@@ -109,7 +110,9 @@ impl<'a> Values<'a> {
                 Ok(Some(Value::Array(filled)))
             }
             Value::Object(members) => {
-                let level = self.container(level)?;
+                let names = members.keys().map(String::as_str);
+                let level = self.filling.take_object(level, names);
+                let level = level.map_err(|over| too_much(&over))?;
                 let mut filled = Map::new();
                 for (name, member) in members {
                     if let Some(value) = self.json_within(member, level)? {
@@ -137,11 +140,6 @@ impl<'a> Values<'a> {
     fn copy(&mut self, value: &Value, level: usize) -> Result<Option<Value>, Failure> {
         let copied = self.filling.copy(value, level);
         copied.map(Some).map_err(|over| too_much(&over))
-    }
-
-    fn container(&mut self, level: usize) -> Result<usize, Failure> {
-        let within = self.filling.take_container(level);
-        within.map_err(|over| too_much(&over))
     }
 
     fn scalar(&self, placeholder: &Piece<'_>, template: &str) -> Result<String, Failure> {

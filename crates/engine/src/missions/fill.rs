@@ -26,8 +26,9 @@ fn fields(
     filling: &mut Filling,
     level: usize,
 ) -> Result<Map<String, Value>, String> {
+    let names = written.keys().map(String::as_str);
     let level = filling
-        .take_container(level)
+        .take_object(level, names)
         .map_err(|over| over.to_string())?;
     let each = written.iter();
     each.map(|(name, value)| Ok((name.clone(), filled(value, proposal, filling, level)?)))
@@ -43,9 +44,7 @@ fn filled(
     Ok(match value {
         Value::String(text) => string(text, proposal, filling, level)?,
         Value::Array(items) => {
-            let level = filling
-                .take_container(level)
-                .map_err(|over| over.to_string())?;
+            let level = filling.take_list(level).map_err(|over| over.to_string())?;
             let items = items
                 .iter()
                 .map(|item| filled(item, proposal, filling, level));

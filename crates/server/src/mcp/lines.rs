@@ -50,7 +50,7 @@ where
         Self {
             input,
             piece: vec![0; PIECE_BYTES],
-            lines: Lines::new(Profile::MESSAGE),
+            lines: Lines::new(Profile::MCP_MESSAGE),
             waiting: VecDeque::new(),
             output: AsyncRwTransport::new(empty(), output),
             refusing: None,
@@ -129,10 +129,10 @@ fn parse(line: &Line) -> ParsedLine {
             Refusal::Unknown => ParsedLine::Refused(refused(much, None)),
         };
     }
-    match decode(text, Profile::MESSAGE) {
+    match decode(text, Profile::MCP_MESSAGE) {
         Ok(message) => ParsedLine::Message(Box::new(message)),
         Err(JsonFault::Form(error)) if error.is_data() => {
-            let head = decode::<MessageHead>(text, Profile::MESSAGE).ok();
+            let head = decode::<MessageHead>(text, Profile::MCP_MESSAGE).ok();
             let head = head.filter(|message| message.method.is_some());
             if head.as_ref().is_some_and(|message| message.id.is_none()) {
                 return ParsedLine::Nothing;
@@ -172,6 +172,7 @@ pub(super) enum Refusal {
 impl Refusal {
     /// The handling of a message that is refused because of `much`.
     pub(super) fn of(message: &[u8], much: &TooMuch) -> Self {
+        // The fields that are left out take no memory.
         match decode_beside_numbers::<MessageHead>(message, Profile::MESSAGE) {
             Ok(MessageHead {
                 id: Some(id),

@@ -17,7 +17,7 @@ pub(super) fn refused(body: &[u8]) -> Response {
 
 /// The fault of a body.
 fn fault(body: &[u8]) -> ErrorData {
-    match decode::<Value>(body, Profile::MESSAGE.of_bytes(usize::MAX)) {
+    match decode::<Value>(body, Profile::MCP_MESSAGE.of_bytes(usize::MAX)) {
         Err(error) => ErrorData::parse_error(format!("the body is not JSON: {error}"), None),
         Ok(Value::Array(_)) => {
             let message = "a body is one message: send those of a batch one by one";

@@ -189,7 +189,7 @@ impl Gate {
         let (head, body) = request.into_parts();
         let read = ReadBody::read(&head, body, &self.state).await;
         let mut read = read.map_err(Refused::Body)?;
-        let profile = Profile::MESSAGE.of_bytes(usize::MAX);
+        let profile = Profile::MCP_MESSAGE.of_bytes(usize::MAX);
         let much = read.set_aside(&head, &self.state, profile).await;
         if let Some(much) = much.map_err(Refused::Body)? {
             read.bytes = match Refusal::of(&read.bytes, &much) {
