@@ -2,18 +2,24 @@
 
 use std::net::TcpStream;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::a2a::client::message;
 use crate::home::{Api, Home, Key, MCP_HEADERS, eventually, status_on};
+use crate::memory_use::{self, end_of, plan_of};
+use crate::packages::QUESTION;
+use crate::service::Service;
 use crate::shared::Tenants;
 
 /// More than one credential may have at once of anything but sessions: a quarter of `limits.concurrency`.
 const MANY: usize = 160;
 
-const KEYS: [Key; 3] = [
+const KEYS: [Key; 5] = [
     ("ann", "acme", "ann", "operator"),
     ("bob", "acme", "bob", "user"),
     ("eve", "umbra", "eve", "user"),
+    ("adm", "acme", "adm", "admin"),
+    ("una", "umbra", "una", "admin"),
 ];
 
 const STREAM: &str = "accept: text/event-stream\r\n";
@@ -41,7 +47,13 @@ fn slow_bodies_of_one_key_keep_no_other_key_out() {
         (own.status == 503).then(|| own.fails(503, "overloaded"))
     });
     check_others(&ann, &[server.key("bob"), server.key("eve")]);
-    drop(held);
+    // The server waits for none of them to be complete: those with a place are refused after a pause.
+    let statuses: Vec<u16> = held.iter().map(status_on).collect();
+    assert!(
+        statuses.iter().all(|status| [504, 503].contains(status)),
+        "{statuses:?}"
+    );
+    assert!(statuses.contains(&504), "{statuses:?}");
     eventually("a place", || {
         (ann.get("/v1/caller").status == 200).then_some(())
     });
@@ -60,19 +72,93 @@ fn slow_bodies_without_a_key_keep_nobody_out() {
     check_others(&stranger, &[server.key("ann"), server.key("eve")]);
 }
 
-/// Streams take places of their own: who has no more of them is answered otherwise.
+/// Sessions whose streams are more than one key may have: the SDK closes the oldest of more than 32 of one session.
+const SESSIONS: usize = MANY / 25;
+
+/// A plan whose only call is not answered.
+fn open_run(api: &Api) -> String {
+    let plan = plan_of("vault.list_backups", json!({"vault": "main"}));
+    let sent = json!({"execution_plan": plan, "parameters": {}});
+    let run = api.post("/v1/runs", &sent).expect(201);
+    run["run_id"].as_str().unwrap().to_owned()
+}
+
+/// A task of A2A whose only call is not answered.
+fn open_task(api: &Api) -> String {
+    let mut sent = message(QUESTION);
+    sent["configuration"] = json!({"returnImmediately": true});
+    let headers = [("a2a-version", "1.0"), ("content-type", "application/json")];
+    let body = sent.to_string().into_bytes();
+    let (status, text) = api.raw("POST", "/a2a/v1/message:send", &headers, body);
+    assert_eq!(status, 200, "{text}");
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    answer["task"]["id"].as_str().unwrap().to_owned()
+}
+
+/// Streams take places of their own, whichever operation opens them: a key that has no more of them gets other answers.
 #[test]
 fn streams_of_one_key_keep_no_other_key_out() {
     let server = Tenants::with_keys(&KEYS);
+    let service = Service::start();
+    server.key("adm").register(&service.package());
     let ann = server.key("ann");
-    let open = || ann.begin("GET /v1/events", STREAM, "");
-    let held: Vec<TcpStream> = (0..MANY).map(|_| open()).collect();
-    let refused = held
-        .iter()
-        .filter(|stream| status_on(stream) == 503)
-        .count();
-    assert!((1..MANY).contains(&refused), "{refused}");
-    ann.get("/v1/caller").expect(200);
+    let (run, task) = (open_run(&ann), open_task(&ann));
+    let sessions = (0..SESSIONS).map(|_| ann.open_mcp_session());
+    let sessions: Vec<String> = sessions
+        .map(|id| format!("{STREAM}mcp-session-id: {id}\r\n"))
+        .collect();
+    let plain = vec![STREAM.to_owned()];
+    let of_a2a = vec![format!("{STREAM}a2a-version: 1.0\r\n")];
+    for (line, headers) in [
+        (format!("GET /v1/runs/{run}/events"), plain.clone()),
+        (format!("GET /a2a/v1/tasks/{task}:subscribe"), of_a2a),
+        ("GET /mcp".to_owned(), sessions),
+        ("GET /v1/events".to_owned(), plain),
+    ] {
+        let mut headers = headers.iter().cycle();
+        let mut open = || ann.begin(&line, headers.next().unwrap(), "");
+        let held: Vec<TcpStream> = (0..MANY).map(|_| open()).collect();
+        let refused = held
+            .iter()
+            .filter(|stream| status_on(stream) == 503)
+            .count();
+        assert!((1..MANY).contains(&refused), "{line}: {refused}");
+        ann.get("/v1/caller").expect(200);
+        check_others(&ann, &[server.key("bob"), server.key("eve")]);
+        drop(held);
+        eventually("a place for a stream", || {
+            (status_on(&open()) == 200).then_some(())
+        });
+    }
+}
+
+/// A run whose output is a text of so many MiB.
+fn run_with_output(api: &Api, mib: usize) -> String {
+    let argument = format!("{mib} text");
+    let plan = plan_of(memory_use::TOOL, json!({"list": argument}));
+    let sent = json!({"execution_plan": plan, "parameters": {}});
+    let run = api.post("/v1/runs", &sent).expect(201)["run_id"].clone();
+    assert_eq!(end_of(api, &run), "completed");
+    run.as_str().unwrap().to_owned()
+}
+
+/// Large answers that a client does not take have memory of their own, of which one key leaves the others enough.
+#[test]
+fn answers_that_one_key_does_not_take_keep_no_other_key_out() {
+    let server = Tenants::with_keys(&KEYS);
+    let (ann, una) = (server.key("ann"), server.key("una"));
+    for admin in [server.key("adm"), una.clone()] {
+        admin.register(&memory_use::package());
+    }
+    let large = run_with_output(&ann, 14);
+    let small = run_with_output(&una, 2);
+    let ask = || ann.begin(&format!("GET /v1/runs/{large}"), "", "");
+    let first = ask();
+    // The head of an answer comes once it has its memory.
+    assert_eq!(status_on(&first), 200);
+    let _more: Vec<TcpStream> = (0..7).map(|_| ask()).collect();
+    let answered = una.get(&format!("/v1/runs/{small}")).expect(200);
+    assert_eq!(answered["run_id"], small);
     check_others(&ann, &[server.key("bob"), server.key("eve")]);
 }
 

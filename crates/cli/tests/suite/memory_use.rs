@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::home::{Api, Home, Key, Server, eventually};
+use crate::home::{Api, Home, Key, MCP_HEADERS, Server, eventually, request};
 use crate::packages::{Package, backups};
 use crate::plans::{abort, plan};
 
@@ -69,7 +69,7 @@ impl List {
     }
 }
 
-const TOOL: &str = "vault.print_list";
+pub(crate) const TOOL: &str = "vault.print_list";
 
 const TOOL_DOCUMENT: &str = "tool_id: vault.print_list
 name: print_list
@@ -90,7 +90,8 @@ part = part.replace("text", json.dumps("x" * (1 << 20)))
 sys.stdout.write("[" + ",".join([part] * int(count)) + "]")
 "#;
 
-fn package() -> Package {
+/// With a tool that prints a list of equal parts.
+pub(crate) fn package() -> Package {
     backups()
         .with("tools/print_list.yaml", TOOL_DOCUMENT)
         .with("scripts/print_list.py", SCRIPT)
@@ -150,13 +151,13 @@ fn check_memory(server: &Server, idle: u64) {
     });
 }
 
-fn plan_of(tool: &str, parameters: Value) -> Value {
+pub(crate) fn plan_of(tool: &str, parameters: Value) -> Value {
     let steps = json!([{"id": "step-001", "tool": tool, "parameters": parameters}]);
     plan(&format!("plan-{}", Uuid::now_v7()), steps, abort())
 }
 
 /// How a run ended, without being shown, which would read its output each time.
-fn end_of(api: &Api, run: &Value) -> Value {
+pub(crate) fn end_of(api: &Api, run: &Value) -> Value {
     eventually("the end of a run", || {
         let listed = api.get("/v1/runs").expect(200);
         let mut entries = listed["entries"].as_array().unwrap().iter();
@@ -221,6 +222,9 @@ fn large_bodies_at_once_take_no_more_memory_than_there_is_for_them() {
         }
         assert!(!list.fits || sent.contains(&201), "{list:?}: {sent:?}");
     }
+    for list in [LISTS[0], LISTS[2]] {
+        send_by_every_way(&server, list);
+    }
     // The largest package that may be sent is still taken, by each tenant.
     let large = package()
         .version("1.0.0", "1.1.0")
@@ -234,4 +238,111 @@ fn large_bodies_at_once_take_no_more_memory_than_there_is_for_them() {
     let taken = sent.iter().filter(|status| **status == 201).count();
     assert!(taken >= 2, "{sent:?}");
     check_memory(&server, idle);
+}
+
+/// An operation, its headers, and its body with a list in it.
+struct Way {
+    path: &'static str,
+    headers: Vec<(&'static str, &'static str)>,
+    body: fn(&str) -> String,
+}
+
+/// The list as a parameter of a request.
+fn as_request(list: &str) -> String {
+    let mut asked = request("do it");
+    asked["metadata"] = json!({"parameters": {"list": MARK}});
+    marked(&asked, list)
+}
+
+/// The list as an argument of a tool of MCP.
+fn as_call(list: &str) -> String {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let arguments = json!({"question": "do it", "parameters": {"list": MARK}});
+    let params = json!({"name": "run", "arguments": arguments, "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    marked(&call, list)
+}
+
+/// The list in the data part of a message of A2A.
+fn as_message(list: &str) -> String {
+    let parts = json!([{"text": "do it"}, {"data": {"list": MARK}}]);
+    let message = json!({"messageId": Uuid::now_v7(), "role": "ROLE_USER", "parts": parts});
+    marked(&json!({"message": message}), list)
+}
+
+/// Stands for the list, which is no value here: it would take much memory in this process too.
+const MARK: &str = "the list";
+
+fn marked(body: &Value, list: &str) -> String {
+    body.to_string().replace(&json!(MARK).to_string(), list)
+}
+
+fn way(
+    path: &'static str,
+    headers: &[(&'static str, &'static str)],
+    body: fn(&str) -> String,
+) -> Way {
+    let headers = headers.to_vec();
+    Way {
+        path,
+        headers,
+        body,
+    }
+}
+
+fn ways() -> [Way; 7] {
+    let of_mcp = [
+        MCP_HEADERS[0],
+        MCP_HEADERS[1],
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "run"),
+    ];
+    [
+        way("/v1/requests", &[], as_request),
+        way("/v1/missions/import", &[], |list| {
+            format!("{{\"header\": {list}}}\n")
+        }),
+        way("/v1/agent-skills/import", &[], |list| {
+            format!("{{\"files\": {list}}}")
+        }),
+        way("/v1/memories", &[], |list| {
+            format!("{{\"memory\": {{\"content\": \"x\", \"metadata\": {{\"list\": {list}}}}}}}")
+        }),
+        way("/v1/executor/leases/lease-1/outcome", &[], |list| {
+            format!("{{\"result\": {{\"status\": \"succeeded\", \"output\": {list}}}}}")
+        }),
+        way("/mcp", &of_mcp, as_call),
+        way(
+            "/a2a/v1/message:send",
+            &[("a2a-version", "1.0")],
+            as_message,
+        ),
+    ]
+}
+
+/// Sends the list by every way, for every caller at once.
+#[track_caller]
+fn send_by_every_way(server: &Server, list: List) {
+    let text = list.text();
+    for way in ways() {
+        let sent = all_at_once(server, |api| {
+            let body = (way.body)(&text).into_bytes();
+            api.raw("POST", way.path, &way.headers, body).0
+        });
+        let is_answered = |status: &u16| match status {
+            503 => true,
+            status if list.fits => *status < 500,
+            status => (400..500).contains(status),
+        };
+        assert!(
+            sent.iter().all(is_answered),
+            "{} {list:?}: {sent:?}",
+            way.path
+        );
+    }
 }
