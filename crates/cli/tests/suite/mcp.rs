@@ -10,6 +10,7 @@ pub(crate) mod tasks;
 
 use std::io::Read;
 
+use charter_contract::bounds::JSON_LEVELS;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, MCP_HEADERS, eventually, ids, status_on};
@@ -684,4 +685,36 @@ fn hostile_input_is_refused_with_a_public_error() {
         told.contains("-92233720368547758099 at `/params/arguments/id`"),
         "{told}"
     );
+}
+
+/// An output nests as deep as it may: with what each answer puts around it, it stays within the limits of the clients.
+#[test]
+fn the_deepest_output_reaches_the_official_clients() {
+    let deepest = (1..JSON_LEVELS).fold(json!([]), |inner, _| json!([inner]));
+    let server = Tenants::one();
+    let printing = format!("print('{deepest}')\n");
+    server.api.register(&backups().with(SCRIPT_FILE, &printing));
+    let way = over_http(&server.api);
+    let arguments = json!({"tool_id": "vault.list_backups", "parameters": {"vault": "main"}});
+    let given = json!({"do": "call", "tool": "call", "arguments": arguments});
+    let work = typescript(&with(&way, given)).end()["content"].clone();
+    assert_eq!(work["output"], deepest, "{work:#}");
+    let steps = json!([
+        {"tool": "call", "arguments": arguments},
+        {"tool": "status", "arguments": {"id": work["id"]}},
+        {"read": work["evidence"][0]},
+    ]);
+    for (mode, _) in MODES {
+        let given = json!({"do": "steps", "mode": mode, "steps": steps});
+        let saw = python(&with(&way, given)).end();
+        for at in [0, 1] {
+            assert_eq!(saw["steps"][at]["content"]["output"], deepest, "{saw:#}");
+        }
+        let read = saw["steps"][2]["text"].as_str().unwrap();
+        let record: Value = serde_json::from_str(read).unwrap();
+        assert!(
+            record.to_string().contains(&deepest.to_string()),
+            "{record:#}"
+        );
+    }
 }

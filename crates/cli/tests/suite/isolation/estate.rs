@@ -19,13 +19,14 @@ use crate::site::Site;
 /// In every text of the tenant, and in nothing that another one sends.
 pub(crate) const MARK: &str = "amethyst-of-acme";
 
-/// The owner, a colleague who decides on approvals, the stranger, who may everything in another tenant, and a
-/// user of the owner's tenant.
-pub(crate) const KEYS: [(&str, &str, &str, &str); 4] = [
+/// The owner, a colleague who decides on approvals, the stranger, who may everything in another tenant, a user and an
+/// operator of the owner's tenant.
+pub(crate) const KEYS: [(&str, &str, &str, &str); 5] = [
     ("ann", "acme", "ann", "admin"),
     ("bob", "acme", "bob", "admin"),
     ("eve", "umbra", "eve", "admin"),
     ("ulf", "acme", "ulf", "user"),
+    ("opa", "acme", "opa", "operator"),
 ];
 
 /// Places of what belongs to a user of the tenant.

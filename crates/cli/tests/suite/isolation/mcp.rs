@@ -180,6 +180,7 @@ fn no_tool_resource_or_prompt_tells_anything_of_another_tenant() {
     tasks_are_nobodys(&estate, &estate.stranger(), &nobodys);
     tasks_are_nobodys(&estate, &estate.server.key("ulf"), &nobodys);
     no_user_sees_what_another_started(&estate, &nobodys);
+    an_operator_sees_what_another_started(&estate);
     let after = listing(&document, &estate);
     for (path, was) in &before {
         assert_eq!(after.get(path), Some(was), "{path} changed");
@@ -213,16 +214,39 @@ fn tasks_are_nobodys(estate: &Estate, stranger: &Api, nobodys: &Known) {
     }
 }
 
-/// A user of the owner's tenant sees neither what the owner started nor its evidence and artifacts.
-fn no_user_sees_what_another_started(estate: &Estate, nobodys: &Known) {
+/// Addresses of evidence, and of a mission with its artifacts.
+fn started_addresses(known: &Known) -> Vec<Value> {
     let templates = json!([
         {"uriTemplate": "evidence://{evidence_id}"},
         {"uriTemplate": "mission://{mission_id}"},
         {"uriTemplate": "mission://{mission_id}/artifacts{?after}"},
         {"uriTemplate": "mission://{mission_id}/artifacts/{kind}/{artifact_id}"},
     ]);
+    addresses(&templates, known)
+}
+
+/// An operator of the owner's tenant sees what the owner sees.
+fn an_operator_sees_what_another_started(estate: &Estate) {
+    let mut asked = started_addresses(&estate.known);
+    let resources = asked.len();
+    let ids = estate.known["tasks"].iter().chain(&estate.known["runs"]);
+    asked.extend(ids.map(|id| json!({"tool": "status", "arguments": {"id": id}})));
+    let owned = steps(estate, "ann", "auto", &asked);
+    let seen = steps(estate, "opa", "auto", &asked);
+    for (asked, (owned, seen)) in asked.iter().zip(owned.iter().zip(&seen)) {
+        assert_eq!(told(seen), told(owned), "{asked}: {seen}");
+    }
+    for (asked, seen) in asked.iter().zip(&seen).take(resources) {
+        assert!(seen["code"].is_null(), "{asked}: {seen}");
+    }
+    let is_completed = |seen: &Value| seen["content"]["status"] == "completed";
+    assert!(seen.iter().any(is_completed), "no run is shown");
+}
+
+/// A user of the owner's tenant sees neither what the owner started nor its evidence and artifacts.
+fn no_user_sees_what_another_started(estate: &Estate, nobodys: &Known) {
     let asked = |known: &Known| {
-        let mut asked = addresses(&templates, known);
+        let mut asked = started_addresses(known);
         for id in known["tasks"].iter().chain(&known["runs"]) {
             let by = |tool: &str| json!({"tool": tool, "arguments": {"id": id}});
             asked.extend([by("status"), by("cancel")]);
