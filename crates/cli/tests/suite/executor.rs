@@ -5,6 +5,7 @@ use std::process::Child;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use charter_contract::bounds::JSON_LEVELS;
 use charter_contract::schema::SchemaName;
 use charter_contract::validate::validate;
 use serde_json::{Value, json};
@@ -224,7 +225,7 @@ fn an_outcome_is_checked_and_taken_once() {
     );
 }
 
-/// B003-4: an executor's output is checked against the tool's schema as any other.
+/// B003-4: an executor's output is checked against the tool's schema as any other, and bounded as any other.
 #[test]
 fn b003_4_what_an_executor_answers_is_checked_against_the_tool() {
     let home = server_home();
@@ -237,6 +238,20 @@ fn b003_4_what_an_executor_answers_is_checked_against_the_tool() {
     let report = path_of(&call, "outcome");
     assert_eq!(ann.post(&report, &succeeded(json!([1]))).status, 204);
     asked.join().unwrap().fails(502, "tool_result_invalid");
+
+    let asked = asking(&ann);
+    let call = leased(&ann);
+    let report = path_of(&call, "outcome");
+    let many = "[],".repeat(2_000_000);
+    let heavy = format!(r#"{{"result": {{"status": "succeeded", "output": [{many}1]}}}}"#);
+    ann.post_bytes(&report, heavy.into_bytes())
+        .fails(400, "invalid_document");
+    ann.post(&path_of(&call, "renew"), &json!({})).expect(200);
+    let deep = (0..JSON_LEVELS).fold(json!(1), |inner, _| json!([inner]));
+    let deep = succeeded(json!({"backups": deep}));
+    assert_eq!(ann.post(&report, &deep).status, 204);
+    let message = asked.join().unwrap().fails(502, "tool_result_invalid");
+    assert!(message.contains("more than 64 levels"), "{message}");
 }
 
 /// A readonly call of a killed executor goes to another under the same key, and what the first one

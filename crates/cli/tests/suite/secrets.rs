@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::home::{Home, request_of};
+use crate::home::{Home, Server, ids, request_of};
 use crate::packages::{SCRIPT_FILE, SKILL, TOOL_FILE, backups};
 
 const SECRET: &str = "s3cr3t/of~the+vault=";
@@ -31,6 +31,17 @@ if how == "prints": print("token", token)
 pin = int(os.environ["VAULT_PIN"])
 print(json.dumps({"backups": [{"id": token[::-1], "age_days": 40, token: f"used {token}", "ways": ways, "pin": pin}]}))
 "#;
+
+/// Keys outside the data directory.
+const EVIDENCE_KEY: &str = "evidence.seed";
+const CARD_KEY: &str = "card.seed";
+
+fn with_own_keys(home: Home) -> Home {
+    let file = |name| home.path(name).to_str().unwrap().to_owned();
+    let (evidence, card) = (file(EVIDENCE_KEY), file(CARD_KEY));
+    home.with("CHARTER_EVIDENCE__KEY_FILE", &evidence)
+        .with("CHARTER_A2A__KEY_FILE", &card)
+}
 
 fn package() -> crate::packages::Package {
     backups().with(SCRIPT_FILE, CARELESS).edit(
@@ -58,6 +69,56 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
     found
 }
 
+/// Prints which files a script sees, and which it can read.
+const LOOKING: &str = r#"import json, os
+def is_readable(path):
+    try: open(path).close()
+    except OSError: return False
+    return True
+seen = [f"{at} {os.path.isfile(path)} {is_readable(path)}" for at, path in enumerate(PATHS)]
+print(json.dumps({"backups": [{"id": one, "age_days": 40} for one in seen]}))
+"#;
+
+/// Whether scripts see that a file of the server exists, as Python writes it: they do where the kernel allows no mount
+/// namespace.
+fn visibility_of_data(home: &Home) -> &'static str {
+    let told = home.run(&["doctor", "--output", "json"]).out;
+    let checks: Value = serde_json::from_str(&told).unwrap();
+    let hidden = json!("data: scripts do not see the server's data");
+    match checks
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|one| one["found"] == hidden)
+    {
+        true => "False",
+        false => "True",
+    }
+}
+
+/// The data directory and the keys are hidden from scripts wherever the configuration puts them.
+#[track_caller]
+fn check_that_own_files_are_hidden(home: &Home, server: &Server, seen: &str) {
+    let keys = [home.path(EVIDENCE_KEY), home.path(CARD_KEY)];
+    let data = ["charter.db", "charter.lock"].map(|file| home.data().join(file));
+    let paths: Vec<_> = data.into_iter().chain(keys).collect();
+    for path in &paths {
+        assert!(path.is_file(), "{}", path.display());
+    }
+    let script = LOOKING.replace("PATHS", &json!(paths).to_string());
+    let looking = backups()
+        .version("1.0.0", "1.1.0")
+        .with(SCRIPT_FILE, &script);
+    server.api.register(&looking);
+    let answer = server.api.ask(&request_of(SKILL, json!({}))).expect(200);
+    let mut found = ids(&answer["metadata"]["findings"], "resource_id");
+    found.sort();
+    let expected: Vec<String> = (0..paths.len())
+        .map(|at| format!("{at} {seen} False"))
+        .collect();
+    assert_eq!(found, expected);
+}
+
 /// B003-3.
 #[test]
 fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
@@ -71,6 +132,8 @@ fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
         .with("VAULT_PIN", PIN)
         .with("NEVER_ASKED_FOR", "another-secret")
         .with("CHARTER_LOG", "trace");
+    let home = with_own_keys(home);
+    let seen = visibility_of_data(&home);
     let server = home.serve();
     server.api.register(&package());
     for (how, says) in [
@@ -127,4 +190,5 @@ fn b003_3_a_secret_reaches_its_script_and_no_log_journal_or_error() {
         assert_eq!(holding(&home.data(), secret), Vec::<String>::new());
     }
     assert_ne!(holding(&home.data(), &reversed), Vec::<String>::new());
+    check_that_own_files_are_hidden(&home, &server, seen);
 }
