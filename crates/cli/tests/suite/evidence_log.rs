@@ -482,8 +482,9 @@ fn b000_19_the_signing_key_is_kept_and_guarded() {
     ] {
         let (file, aside) = (home.data().join(file), home.path("aside"));
         std::fs::rename(&file, &aside).unwrap();
-        for _ in 0..2 {
-            let refused = home.run(&["evidence", "key"]);
+        for command in ["evidence key", "evidence key", "serve --listen 127.0.0.1:0"] {
+            let line = format!("timeout 60 charter --data-dir data {command}");
+            let refused = home.shell(&line);
             assert_eq!(refused.code, Some(2), "{refused:?}");
             assert!(refused.err.contains(because), "{refused:?}");
         }
