@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Server, eventually};
 use crate::packages::{SKILL, backups};
+use crate::playbooks::{decide, purge, settled, waiting_run_of};
+use crate::service::Service;
 
 const GRANTS: &str = r#"
 [[auth.oidc.grants]]
@@ -100,6 +102,36 @@ fn a_token_lets_in_with_what_its_claims_are_granted() {
 
     let other = rig.with(json!({"org": "umbra"}));
     assert_eq!(other.brought("skill"), [""; 0]);
+    check_who_approves(&rig);
+}
+
+/// Ruling 33: an identity of the provider has no maker. It approves what another user asked for, not what it asked for
+/// itself; nor does a key that it made.
+#[track_caller]
+fn check_who_approves(rig: &Rig) {
+    let service = Service::start();
+    let (ann, mallory) = (rig.server.key("ann"), rig.with(json!({})));
+    ann.register(&purge(&service).version("1.0.0", "1.1.0"));
+    let order = json!({"name": "zoe", "user": "zoe", "role": "operator"});
+    let made = mallory.post("/v1/keys", &order).expect(201);
+    let zoe = rig.server.key(made["secret"].as_str().unwrap());
+    let may_agree = |by: &Api, run: &Value| {
+        let id = run["approvals"][0]["approval_id"].as_str().unwrap();
+        by.get(&format!("/v1/approvals/{id}")).expect(200)["may_agree"].clone()
+    };
+    let own = waiting_run_of(&mallory);
+    for by in [&mallory, &zoe] {
+        assert_eq!(may_agree(by, &own), false);
+        decide(by, &own["approvals"][0], "approve").fails(403, "permission_denied");
+    }
+    let of_ann = waiting_run_of(&ann);
+    for (by, run) in [(&mallory, &of_ann), (&ann, &own)] {
+        assert_eq!(may_agree(by, run), true);
+        decide(by, &run["approvals"][0], "approve").expect(200);
+        service.next().answer_with("{}");
+        settled(by, run, "completed");
+    }
+    assert!(!service.was_called());
 }
 
 /// A token is one of several credentials: the same over MCP and A2A, beside keys, which go on.

@@ -118,7 +118,7 @@ fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
 /// B003-7, B003-8: an attempt that takes too long, and the plan that takes over.
 #[test]
 fn b003_8_after_a_timeout_the_fallback_runs_once() {
-    let (_home, server, service) = served_alone();
+    let (home, server, service) = served_alone();
     let ann = server.key("ann");
     let slow = json!([{"id": "step-001", "tool": READ, "parameters": {"vault": "main"}, "timeout_ms": 300}]);
     let other = json!([{"id": "step-001", "tool": READ, "parameters": {"vault": "spare"}}]);
@@ -144,6 +144,41 @@ fn b003_8_after_a_timeout_the_fallback_runs_once() {
     assert_eq!(failed[0]["failure"]["kind"], "timeout_error", "{failed:?}");
     assert_eq!(events(&done, "fell_back").len(), 1);
     replays(&ann, &done);
+    check_orders_after_a_restart(&home, server, &service, (&sent, &run));
+}
+
+/// A plan of a request, and an order with a key, are the same orders after a restart, and start no run again.
+#[track_caller]
+fn check_orders_after_a_restart(
+    home: &Home,
+    server: Server,
+    service: &Service,
+    (sent, run): (&Value, &Value),
+) {
+    let keyed = |api: &Api| {
+        let pipeline = json!({
+            "id": "pipe-01930000-0000-7000-8000-000000000001", "name": "Look",
+            "inputs": [{"name": "vault", "type": "string", "required": true}],
+            "stages": [{"id": "look", "tool": "tool-vault-list-backups", "parameters": {"vault": "${user.vault}"}}],
+            "error_handling": abort(),
+        });
+        let order = json!({"pipeline": pipeline, "parameters": {"vault": "third"}});
+        let headers = [
+            ("content-type", "application/json"),
+            ("idempotency-key", "order-1"),
+        ];
+        api.call_plainly("POST", "/v1/runs", &headers, order.to_string().into_bytes())
+    };
+    let begun = keyed(&server.key("ann")).expect(201);
+    service.next().answer();
+    settled(&server.key("ann"), &begun, "completed");
+    server.kill();
+    let server = home.serve();
+    let ann = server.key("ann");
+    let again = ann.post("/v1/runs", sent).expect(200);
+    assert_eq!(again["run_id"], run["run_id"]);
+    assert_eq!(keyed(&ann).expect(200)["run_id"], begun["run_id"]);
+    assert!(!service.was_called());
 }
 
 /// B003-6, B003-8: a pipeline's inputs, its handler of a failure, and what goes on beside it.

@@ -2,6 +2,7 @@
 
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use charter_contract::ids::{RunId, TenantId};
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, DEADLINE, Home, Server, eventually, ids, request_of};
 use crate::packages::{SKILL, backups};
+use crate::plans::{PLAN, abort, plan};
 use crate::playbooks::{KEYS, confirm, decide, path_of, purge, settled, waiting};
 use crate::service::{Call, Service};
 
@@ -120,6 +122,38 @@ fn a_registration_is_served_by_every_replica_within_a_second() {
     });
     let history = one.key("ann").get("/v1/packages").expect(200);
     assert_eq!(history.as_array().unwrap().len(), 1);
+    check_that_an_order_at_two_replicas_is_one_run([&one, &other]);
+}
+
+/// The same plan of a request, and the same order with a key, come to both replicas at once.
+#[track_caller]
+fn check_that_an_order_at_two_replicas_is_one_run(at: [&Server; 2]) {
+    let steps =
+        json!([{"id": "step-001", "tool": "vault.list_backups", "parameters": {"vault": "main"}}]);
+    let planned = json!({"execution_plan": plan(PLAN, steps, abort()), "parameters": {}});
+    let pipeline = json!({
+        "id": "pipe-01930000-0000-7000-8000-000000000001", "name": "Look",
+        "inputs": [{"name": "vault", "type": "string", "required": true}],
+        "stages": [{"id": "look", "tool": "tool-vault-list-backups", "parameters": {"vault": "${user.vault}"}}],
+        "error_handling": abort(),
+    });
+    let keyed = json!({"pipeline": pipeline, "parameters": {"vault": "main"}});
+    let plain = ("content-type", "application/json");
+    let key = ("idempotency-key", "order-1");
+    for (order, headers) in [(planned, vec![plain]), (keyed, vec![plain, key])] {
+        let answers = thread::scope(|scope| {
+            let sent = at.map(|server| {
+                let (ann, body) = (server.key("ann"), order.to_string().into_bytes());
+                let headers = &headers;
+                scope.spawn(move || ann.call_plainly("POST", "/v1/runs", headers, body))
+            });
+            sent.map(|sent| sent.join().unwrap())
+        });
+        let mut statuses = [answers[0].status, answers[1].status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 201], "{answers:?}");
+        assert_eq!(answers[0].body["run_id"], answers[1].body["run_id"]);
+    }
 }
 
 /// Skills of the link graph that are written at one replica are found at another, and written there.
