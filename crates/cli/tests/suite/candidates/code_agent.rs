@@ -40,6 +40,24 @@ fn kitchen_with(models: &HttpStub) -> (Home, Server, Service) {
     (home, server, service)
 }
 
+/// The body of a request to a model without the model's own answers and without the content of its blocks of data.
+fn outside_the_data(body: &Value) -> String {
+    let mut rest = body.clone();
+    let messages = rest["messages"].as_array_mut().unwrap();
+    messages.retain(|message| message["role"] != "assistant");
+    for message in messages {
+        let text = message["content"].as_str().unwrap();
+        let parts = text.split("<data>\n").enumerate();
+        let outside = parts.map(|(at, part)| match part.split_once("\n</data>") {
+            Some((_, behind)) if at > 0 => behind,
+            Some(_) | None => part,
+        });
+        let outside: String = outside.collect();
+        message["content"] = json!(outside);
+    }
+    rest.to_string()
+}
+
 /// B000-5: the model's plan becomes a candidate like any other: shown, run when it is named, accepted
 /// after a run that succeeded, and then reached by the requests that the model said it answers.
 #[test]
@@ -63,6 +81,14 @@ fn b000_5_a_model_drafts_a_candidate_within_the_boundary() {
         told.contains("user.other"),
         "what was wrong is told: {told}"
     );
+    // The request, the tools' descriptions and what was wrong with a draft are data.
+    for asked in &seen {
+        assert!(asked.body.to_string().contains("coffee"));
+        let outside = outside_the_data(&asked.body);
+        for mark in ["coffee", "boiler", "Boiler", "user.other"] {
+            assert!(!outside.contains(mark), "{mark}: {outside}");
+        }
+    }
     assert!(
         !seen[0].body.to_string().contains("kitchen.flush_boiler"),
         "a question is not offered what writes"
