@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use charter_contract::bounds::SKILL_FILE_BYTES;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -149,12 +150,14 @@ fn skills(home: &Home, arguments: &[&str]) -> Ran {
     home.run(&[&["skills"], arguments].concat())
 }
 
-/// Imported and exported, every byte and executable bit is what it was.
+/// Imported and exported, every byte and executable bit is what it was, also of the largest file.
 #[test]
 fn b001_9_two_hundred_skills_come_back_byte_for_byte() {
     let home = home();
     let (from, to) = (home.path("from"), home.path("to"));
-    let tree = allowed();
+    let mut tree = allowed();
+    let largest = [0, 0xff, b'\n', b'x'].repeat(SKILL_FILE_BYTES / 4);
+    tree.insert("x1-16/assets/largest.bin".to_owned(), (largest, false));
     let count = tree
         .keys()
         .filter(|path| path.ends_with("/SKILL.md") && !path.contains("/assets/"))
