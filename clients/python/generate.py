@@ -58,7 +58,7 @@ def contract() -> str:
     """The models of every schema of the OpenAPI document."""
     document = json.loads(OPENAPI.read_text(encoding="utf-8"))
     components = without_names(document["components"]["schemas"])
-    sent = re.findall(r'"#/components/schemas/(\w+)"', json.dumps([*bodies(document)]))
+    sent = reached([*bodies(document)], document["components"]["schemas"])
     schemas = {}
     for name, schema in components.items():
         # What failures are with which status, and what streams send: classes of errors and words, not of answers.
@@ -113,6 +113,18 @@ def bodies(document: dict[str, Any]) -> Iterator[Any]:
     """What operations are sent."""
     for path in document["paths"].values():
         yield from (operation.get("requestBody") for operation in path.values())
+
+
+def reached(parts: list[Any], components: dict[str, Any]) -> set[str]:
+    """The names of the components that something refers to, and that these refer to."""
+    found: set[str] = set()
+    waiting = parts
+    while waiting:
+        names = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(waiting.pop()))
+        new = set(names) - found
+        found |= new
+        waiting.extend(components[name] for name in new)
+    return found
 
 
 def opened(schema: Any) -> Any:

@@ -216,6 +216,30 @@ mod tests {
         }
     }
 
+    /// A generator that reads a choice twice makes their classes twice, and drops the form.
+    #[test]
+    fn no_form_of_a_choice_has_an_object_without_a_name() {
+        let document = document();
+        let components = document["components"]["schemas"].as_object().unwrap();
+        let own = components
+            .iter()
+            .filter(|(_, schema)| schema["$id"].is_null());
+        let mut unnamed = Vec::new();
+        for (name, schema) in own {
+            let forms = ["anyOf", "oneOf"].map(|choice| schema[choice].as_array());
+            let forms = forms.into_iter().flatten().flatten();
+            for properties in forms.filter_map(|form| form["properties"].as_object()) {
+                for (property, place) in properties {
+                    let mut found = Vec::new();
+                    within(place, format!("{name}/{property}"), &mut found);
+                    found.retain(|(_, part)| part["type"] == "object");
+                    unnamed.extend(found.into_iter().map(|(place, _)| place));
+                }
+            }
+        }
+        assert_eq!(unnamed, [""; 0]);
+    }
+
     /// Classes of clients are called by titles, methods by operation ids.
     #[test]
     fn names_are_taken_once() {

@@ -1,5 +1,8 @@
-//! Schemas as generators of clients read them. They know JSON Schema in part: `true` as a schema, a list without items
-//! and a class for each place of any object stop them, though validators take all three.
+//! Schemas as generators of clients read them. They know JSON Schema in part: `true` as a schema, a list without items,
+//! a class for each place of any object and an object without a name within a choice stop them, though validators take
+//! all four.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
@@ -29,7 +32,10 @@ pub(super) const NAMED: [&str; 4] = [
     "properties",
 ];
 
-/// What a place of any object says beside its type.
+/// Keywords of a choice.
+const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
+
+/// What a place says beside its type.
 const WORDS: [&str; 2] = ["default", "description"];
 
 /// The component of any object.
@@ -49,6 +55,7 @@ pub(super) fn write(components: &mut Map<String, Value>) {
     }
     let any = json!({"type": "object", "additionalProperties": true, "description": "Any object."});
     components.insert(OBJECT.to_owned(), any);
+    name_parts(components);
 }
 
 /// Does something with every schema inside of a schema, and with the schema itself last.
@@ -78,7 +85,7 @@ fn spell_out(schema: &mut Value) {
         Value::Bool(true) => *schema = json!({}),
         Value::Bool(false) => *schema = json!({"not": {}}),
         Value::Object(keywords) => {
-            if is_list(keywords.get("type")) && !keywords.contains_key("prefixItems") {
+            if is_of("array", keywords.get("type")) && !keywords.contains_key("prefixItems") {
                 keywords.entry("items").or_insert_with(|| json!({}));
             }
         }
@@ -86,10 +93,10 @@ fn spell_out(schema: &mut Value) {
     }
 }
 
-fn is_list(types: Option<&Value>) -> bool {
+fn is_of(kind: &str, types: Option<&Value>) -> bool {
     match types {
-        Some(Value::Array(types)) => types.iter().any(|one| one == "array"),
-        Some(one) => one == "array",
+        Some(Value::Array(types)) => types.iter().any(|one| one == kind),
+        Some(one) => one == kind,
         None => false,
     }
 }
@@ -118,6 +125,77 @@ fn refer_to_object(schema: &mut Value) {
     }
     keywords.remove("type");
     keywords.remove("additionalProperties");
+}
+
+/// Makes components of the objects that properties of a choice's forms have in them, each named after its component and
+/// property. A generator may read a choice twice, and drops a form whose classes it has made before.
+fn name_parts(components: &mut Map<String, Value>) {
+    let taken: BTreeSet<String> = components.keys().cloned().collect();
+    let mut named = Map::new();
+    for (component, schema) in components.iter_mut() {
+        // References of a contract are relative to its id.
+        if schema.get("$id").is_some() {
+            continue;
+        }
+        for (property, place) in properties_of_forms(schema) {
+            let name = format!("{component}_{property}");
+            let Some(pointer) = unnamed(place) else {
+                continue;
+            };
+            let Some(part) = place.pointer_mut(&pointer) else {
+                continue;
+            };
+            let mut own = part.clone();
+            if let Some(keywords) = own.as_object_mut() {
+                keywords.remove("default");
+            }
+            if taken.contains(&name) || named.get(&name).is_some_and(|known| *known != own) {
+                continue;
+            }
+            let mut reference = json!({"$ref": format!("{COMPONENTS}{name}")});
+            for word in WORDS {
+                if let Some(value) = part.get(word) {
+                    reference[word] = value.clone();
+                }
+            }
+            *part = reference;
+            named.insert(name, own);
+        }
+    }
+    components.extend(named);
+}
+
+/// The properties of the forms of a choice.
+fn properties_of_forms(schema: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
+    let keywords = schema.as_object_mut().into_iter().flatten();
+    let choices = keywords.filter(|(keyword, _)| CHOICES.contains(&keyword.as_str()));
+    let forms = choices.filter_map(|(_, forms)| forms.as_array_mut());
+    let properties = forms
+        .flatten()
+        .filter_map(|form| form.get_mut("properties")?.as_object_mut());
+    properties.flatten()
+}
+
+/// Where in a place an object is written out, or a choice that has one: as a pointer.
+fn unnamed(place: &Value) -> Option<String> {
+    if is_of("object", place.get("type")) {
+        return Some(String::new());
+    }
+    if let Some(items) = place.get("items") {
+        return unnamed(items).map(|pointer| format!("/items{pointer}"));
+    }
+    let keyword = CHOICES
+        .iter()
+        .find(|choice| place.get(**choice).is_some())?;
+    let forms = place.get(*keyword)?.as_array()?;
+    let mut found = forms.iter().enumerate();
+    let (at, pointer) = found.find_map(|(at, form)| Some((at, unnamed(form)?)))?;
+    let is_null = |form: &Value| form.get("type").is_some_and(|kind| kind == "null");
+    let mut others = forms.iter().enumerate().filter(|(other, _)| *other != at);
+    if others.all(|(_, form)| is_null(form)) {
+        return Some(format!("/{keyword}/{at}{pointer}"));
+    }
+    Some(String::new())
 }
 
 #[cfg(test)]
@@ -158,5 +236,48 @@ mod tests {
         let mut contract = schema;
         contract["$id"] = json!("urn:charter:schema:one");
         assert_eq!(written(contract.clone()), contract);
+    }
+
+    #[test]
+    fn objects_within_a_choice_have_names_of_their_own() {
+        let object =
+            json!({"type": "object", "properties": {"n": {"type": "integer"}}, "description": "d"});
+        let either = json!({"oneOf": [object, {"const": "none"}]});
+        let choice = |maybe: &Value, list: &Value, either: &Value| {
+            let properties = json!({"maybe": maybe, "list": list, "either": either, "plain": {"type": "string"}});
+            json!({"oneOf": [{"properties": properties, "type": "object"}, {"const": "x"}]})
+        };
+        let before = choice(
+            &json!({"anyOf": [object, {"type": "null"}], "default": null}),
+            &json!({"type": "array", "items": object}),
+            &either,
+        );
+        let mut components = Map::from_iter([("one".to_owned(), before)]);
+        write(&mut components);
+        let reference = |name: &str| json!({"$ref": format!("#/components/schemas/one_{name}")});
+        let described = |name: &str| json!({"$ref": reference(name)["$ref"], "description": "d"});
+        let after = choice(
+            &json!({"anyOf": [described("maybe"), {"type": "null"}], "default": null}),
+            &json!({"type": "array", "items": described("list")}),
+            &reference("either"),
+        );
+        assert_eq!(components["one"], after);
+        let named = ["one_maybe", "one_list", "one_either"].map(|name| components[name].clone());
+        assert_eq!(named, [object.clone(), object, either]);
+    }
+
+    #[test]
+    fn a_part_whose_name_is_taken_stays_where_it_is() {
+        let object = json!({"type": "object", "default": {}});
+        let choice = json!({"oneOf": [{"properties": {"part": object}}]});
+        let other = json!({"type": "string"});
+        let parts = [
+            ("one".to_owned(), choice.clone()),
+            ("one_part".to_owned(), other.clone()),
+        ];
+        let mut components = Map::from_iter(parts);
+        write(&mut components);
+        assert_eq!(components["one"], choice);
+        assert_eq!(components["one_part"], other);
     }
 }
