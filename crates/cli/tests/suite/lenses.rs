@@ -100,6 +100,7 @@ fn b000_16_registration_fetches_indexes_and_answers_with_places_and_sources() {
         passage["position"]["headings"],
         json!(["Handbook", "About locks"])
     );
+    check_scores(&server, passage["score"].as_f64().unwrap());
     let length = passage["position"]["end"].as_u64().unwrap()
         - passage["position"]["start"].as_u64().unwrap();
     assert_eq!(length, first(&answer).len() as u64);
@@ -123,6 +124,25 @@ fn b000_16_registration_fetches_indexes_and_answers_with_places_and_sources() {
     assert_eq!(first(&asked), first(&answer));
     let listed = home.run(&["lens", "list", "--output", "json"]).json(0);
     assert_eq!(listed[0]["lens_id"], LENS);
+}
+
+/// A score is high for a passage that answers, `best` among them, and low for one that does not.
+#[track_caller]
+fn check_scores(server: &Server, best: f64) {
+    let arguments = json!({"question": "which rules apply to locks?", "limit": 1});
+    let call = json!({"name": "ask_lens", "arguments": arguments});
+    let told = server
+        .api
+        .mcp(&json!({}), "tools/call", Some("ask_lens"), call);
+    let score = &told["result"]["structuredContent"]["passages"][0]["score"];
+    let score = score.as_f64().unwrap();
+    assert!(best > 0.8 && (score - best).abs() < 1e-6, "{best} {told:#}");
+    // It has a word in common with one passage, and no more.
+    let answer = ask(&server.api, "how often are keys rotated");
+    let score = answer["passages"][0]["score"].as_f64().unwrap();
+    assert!(score < 0.5, "{answer:#}");
+    let answer = ask(&server.api, "unrelated quantum physics lecture");
+    assert_eq!(answer["passages"], json!([]));
 }
 
 /// B000-16: the same hash is no work; of a change, only texts that are new are embedded; a start
@@ -603,6 +623,8 @@ fn b000_16_a_folder_of_the_package_is_one_lens() {
         1,
         "{answer:#}"
     );
+    let score = answer["passages"][0]["score"].as_f64().unwrap();
+    assert!(score > 0.5, "the only passage answers: {answer:#}");
     let position = &answer["passages"][0]["position"];
     assert_eq!(
         (&position["file"], &position["headings"]),

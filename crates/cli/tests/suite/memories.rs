@@ -1,5 +1,6 @@
 //! B003-10: memories, as their owners, other users and operators meet them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use charter_testkit::postgres_server::PostgresServer;
@@ -36,6 +37,13 @@ fn found(api: &Api, query: Value) -> Vec<String> {
         &api.post("/v1/memories/search", &query).expect(200),
         "memory.title",
     )
+}
+
+/// What a tool of the Model Context Protocol answers.
+fn by_tool(api: &Api, name: &str, arguments: &Value) -> Value {
+    let call = json!({"name": name, "arguments": arguments});
+    let answer = api.mcp(&json!({}), "tools/call", Some(name), call);
+    answer["result"]["structuredContent"].clone()
 }
 
 #[test]
@@ -298,6 +306,7 @@ fn b003_10_search_combines_meaning_words_tags_time_and_importance() {
     let best = |text: &str| found(&ann, json!({"text": text, "limit": 1}));
     assert_eq!(best("when can I eat"), ["Lunch"], "by meaning");
     assert_eq!(best("eu-west-1"), ["Region"], "by words");
+    check_scores(&ann);
     let one = |query: Value| {
         let mut titles = found(&ann, query);
         titles.sort();
@@ -331,6 +340,81 @@ fn b003_10_search_combines_meaning_words_tags_time_and_importance() {
         ann.post("/v1/memories/search", &query)
             .fails(400, "invalid_request");
     }
+}
+
+/// A score is low for a memory that has nothing to do with the question, and high for its answer.
+#[track_caller]
+fn check_scores(api: &Api) {
+    let scores = |text: &str| -> Vec<f64> {
+        let found = api.post("/v1/memories/search", &json!({"text": text}));
+        let found = found.expect(200);
+        let found = found.as_array().unwrap().iter();
+        found
+            .map(|found| found["score"].as_f64().unwrap())
+            .collect()
+    };
+    let recalled = |text: &str| by_tool(api, "recall", &json!({"query": text}))["memories"].clone();
+    let unrelated = "unrelated quantum physics lecture";
+    let low = scores(unrelated);
+    assert!(
+        low.len() == 4 && low.iter().all(|score| *score < 0.1),
+        "{low:?}"
+    );
+    assert_eq!(recalled(unrelated), json!([]));
+    let answered = "how long does a restore take";
+    let high = scores(answered);
+    assert!(
+        high[0] > 0.5 && high[1..].iter().all(|score| *score < 0.5),
+        "{high:?}"
+    );
+    let best = &recalled(answered)[0];
+    assert_eq!(best["title"], "Restore");
+    let score = best["score"].as_f64().unwrap();
+    assert!((score - high[0]).abs() < 1e-6, "{score} {high:?}");
+}
+
+/// B003-10: who writes a memory or finds it is told which others say the same or contradict it.
+#[test]
+fn b003_10_a_contradiction_is_told_where_memories_are_written_and_found() {
+    let server = Tenants::with_keys(&PEOPLE);
+    let ann = server.key("ann");
+    let mail = |relay: &str| draft("Mail", &format!("The relay is {relay}."), &["ops"], 5);
+    let first = id(&add(&ann, mail("Postfix"), "private"));
+    let second = add(&ann, mail("Exim"), "private");
+    assert_eq!(
+        (&second["conflicts_with"], &second["notice"]),
+        (
+            &json!([first]),
+            &json!(format!("may contradict {first} (\"Mail\")"))
+        )
+    );
+    let second = id(&second);
+    let marked = |found: &Value| -> BTreeMap<String, Value> {
+        let found = found.as_array().unwrap().iter();
+        found
+            .map(|found| (id(found), found["conflicts_with"].clone()))
+            .collect()
+    };
+    let each_other = BTreeMap::from([
+        (first.clone(), json!([second])),
+        (second.clone(), json!([first])),
+    ]);
+    let about = json!({"text": "which relay"});
+    let found = ann.post("/v1/memories/search", &about).expect(200);
+    assert_eq!(marked(&found), each_other);
+    let recalled = by_tool(&ann, "recall", &json!({"query": "which relay"}));
+    assert_eq!(marked(&recalled["memories"]), each_other);
+    let again = json!({"title": "Mail", "content": "The relay is Postfix.", "tags": ["ops"]});
+    let proposed = by_tool(&ann, "remember", &again);
+    let notice = format!("says the same as {first} (\"Mail\"); may contradict {second} (\"Mail\")");
+    assert_eq!(
+        [
+            &proposed["similar_to"],
+            &proposed["conflicts_with"],
+            &proposed["notice"]
+        ],
+        [&json!([first]), &json!([second]), &json!(notice)]
+    );
 }
 
 #[test]
@@ -435,6 +519,10 @@ fn b003_10_the_commands_work_without_a_server() {
     assert_eq!(next["version"], 2);
     let found = json(&["memory", "find", "where do we deploy", "--tag", "aws"]);
     assert_eq!(ids(&found, "memory.content"), ["We deploy to eu-north-1."]);
+    let other = "We deploy to us-east-1.";
+    let told = home.run(&["memory", "add", "--title", "Region", "--tag", "aws", other]);
+    let notice = format!("may contradict {id} (\"Region\")");
+    assert!(told.out.contains(&notice), "{told:?}");
     assert_eq!(json(&["memory", "show", id, "--related", "1"]), json!([]));
     assert_eq!(json(&["memory", "delete", id])["removed_by"], "local");
     let listed = home.run(&["memory", "list"]);
