@@ -61,12 +61,20 @@ async function tour(client) {
   };
 }
 
-async function call(client) {
+// Tool calls, one after the other.
+async function steps(client) {
   // From here on the client checks structured content against the tool's output schema.
   await client.listTools();
-  const called = await client.callTool({ name: given.tool, arguments: given.arguments });
-  if (called.isError) return { is_error: true, content: JSON.parse(called.content[0].text) };
-  return { is_error: false, content: called.structuredContent };
+  const saw = [];
+  for (const step of given.steps) {
+    const called = await client.callTool({ name: step.tool, arguments: step.arguments });
+    const structured = called.structuredContent;
+    if (!called.isError) saw.push({ is_error: false, content: structured });
+    // The schema has no place for an error.
+    else if (structured !== undefined) throw new Error(`structured: ${JSON.stringify(called)}`);
+    else saw.push({ is_error: true, content: JSON.parse(called.content[0].text) });
+  }
+  return { steps: saw };
 }
 
 async function cancel(client) {
@@ -86,6 +94,6 @@ async function cancel(client) {
 
 const client = new Client({ name: 'charter-tests', version: '1.0.0' });
 await client.connect(reach());
-const saw = await { tour, call, cancel }[given.do](client);
+const saw = await { tour, steps, cancel }[given.do](client);
 await client.close();
 console.log(JSON.stringify(saw));

@@ -551,7 +551,14 @@ impl Api {
         ]);
         headers.extend(name.map(|name| ("mcp-name", name)));
         let (_, answer) = self.send("POST", "/mcp", &headers, body.to_string().into_bytes());
-        serde_json::from_reader(answer).unwrap()
+        let answer: Value = serde_json::from_reader(answer).unwrap();
+        let result = &answer["result"];
+        // Clients check structured content against a schema that has no place for errors.
+        assert!(
+            result["isError"] != true || result["structuredContent"].is_null(),
+            "{answer:#}"
+        );
+        answer
     }
 
     /// Sends a request and does not read its answer, for as long as the connection is held.

@@ -14,7 +14,7 @@ use charter_contract::bounds::JSON_LEVELS;
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, MCP_HEADERS, eventually, ids, status_on};
-use crate::packages::{QUESTION, SCRIPT_FILE, SKILL, TOOL_FILE, backups};
+use crate::packages::{QUESTION, SCRIPT_FILE, SKILL, SKILL_FILE, TOOL_FILE, backups};
 use crate::playbooks::{KEYS, PLAYBOOK, purge};
 use crate::service::{Service, served_tenant};
 use crate::shared::Tenants;
@@ -205,6 +205,13 @@ fn the_typescript_client_lists_calls_and_reads_over_http_and_stdio() {
         );
         assert_eq!(saw["prompts"], json!([PLAYBOOK]));
     }
+    let absent = json!([{"tool": "open", "arguments": {"kind": "skill", "id": "no.such"}}]);
+    let given = with(&over_stdio(&home), json!({"do": "steps", "steps": absent}));
+    let saw = typescript(&given).end();
+    assert_eq!(
+        saw["steps"][0]["content"]["error_code"], "not_found",
+        "{saw:#}"
+    );
 }
 
 /// Starts a call whose tool hangs, gives it up, and sees its run aborted.
@@ -530,32 +537,57 @@ fn a_stream_of_mcp_ends_with_its_key() {
     }
 }
 
+/// A call of a tool that fails, and a field of its answer with the word in it.
+type Failing = (&'static str, Value, &'static str, &'static str);
+
+/// One at least of each tool, over the package of `the_official_clients_see_errors_as_errors`.
+#[rustfmt::skip]
+fn failing_calls() -> [Failing; 14] {
+    let vault = json!({"vault": "main"});
+    let code = "error_code";
+    [
+        ("open", json!({"kind": "skill", "id": "no.such"}), code, "not_found"),
+        ("open", json!({"kind": "skill"}), code, "invalid_request"),
+        ("find", json!({"kind": "moon"}), code, "invalid_request"),
+        ("call", json!({"tool_id": "no.such_tool"}), code, "not_found"),
+        ("call", json!({"tool_id": "vault.list_backups", "parameters": vault}), "status", "failed"),
+        ("run", json!({}), code, "invalid_request"),
+        ("run", json!({"skill_id": SKILL}), "status", "awaiting_parameters"),
+        ("run", json!({"skill_id": SKILL, "parameters": vault}), code, "tool_failed"),
+        ("start_mission", json!({"goal": ""}), code, "invalid_request"),
+        ("status", json!({"id": "run-1"}), code, "invalid_request"),
+        ("cancel", json!({"id": "run-1"}), code, "invalid_request"),
+        ("ask_lens", json!({"question": "x", "lens_ids": ["no.such"]}), code, "not_found"),
+        ("recall", json!({"min_importance": 11}), code, "invalid_request"),
+        ("remember", json!({"title": "t", "content": "c", "tags": []}), code, "invalid_request"),
+    ]
+}
+
 /// A client that checks structured content against the tool's output schema does so of errors too, and would show the
 /// violation in place of the error.
 #[test]
 fn the_official_clients_see_errors_as_errors() {
     let server = Tenants::one();
-    for (tool, arguments, code) in [
-        (
-            "open",
-            json!({"kind": "skill", "id": "no.such"}),
-            "not_found",
-        ),
-        ("open", json!({"kind": "skill"}), "invalid_request"),
-        ("call", json!({"tool_id": "no.such_tool"}), "not_found"),
-        ("run", json!({}), "invalid_request"),
-        ("status", json!({"id": "run-1"}), "invalid_request"),
-        ("recall", json!({"min_importance": 11}), "invalid_request"),
-    ] {
-        let given = json!({"do": "call", "tool": tool, "arguments": arguments});
-        let given = with(&over_http(&server.api), given);
-        let of_python = MODES.map(|(mode, _)| python(&with(&given, json!({"mode": mode}))));
-        for peer in of_python.into_iter().chain([typescript(&given)]) {
-            let saw = peer.end();
+    // A skill that lacks a value, and a tool that fails.
+    let failing = backups()
+        .edit(SKILL_FILE, ", default: main", "")
+        .with(SCRIPT_FILE, "import sys\nsys.exit('no vault')\n");
+    server.api.register(&failing);
+    let calls = failing_calls();
+    let steps = calls
+        .iter()
+        .map(|(tool, arguments, ..)| json!({"tool": tool, "arguments": arguments}));
+    let given = json!({"do": "steps", "steps": steps.collect::<Vec<_>>()});
+    let given = with(&over_http(&server.api), given);
+    let of_python = MODES.map(|(mode, _)| python(&with(&given, json!({"mode": mode}))));
+    for peer in of_python.into_iter().chain([typescript(&given)]) {
+        let saw = peer.end();
+        for (at, (tool, arguments, field, word)) in calls.iter().enumerate() {
+            let step = &saw["steps"][at];
             assert_eq!(
-                (&saw["is_error"], &saw["content"]["error_code"]),
-                (&json!(true), &json!(code)),
-                "{tool}: {saw:#}"
+                (&step["is_error"], &step["content"][field]),
+                (&json!(true), &json!(word)),
+                "{tool} {arguments}: {step:#}"
             );
         }
     }

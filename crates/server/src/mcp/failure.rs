@@ -89,3 +89,17 @@ fn data_of(error: &EngineError) -> Option<Value> {
         "retryable": error.code.retryable(),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_text_and_no_structured_content() {
+        let error = json!({"error_code": "not_found"});
+        let result = serde_json::to_value(error_result(&error)).unwrap();
+        assert_eq!(result["isError"], true);
+        assert_eq!(result["content"][0]["text"], error.to_string());
+        assert_eq!(result["structuredContent"], Value::Null);
+    }
+}
