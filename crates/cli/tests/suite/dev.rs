@@ -1,10 +1,10 @@
 //! The first hour of somebody who writes a package: it is begun, worked on, and tried.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::home::{Home, request_of};
+use crate::home::{Home, project, request_of};
 use crate::watched::Watched;
 
 /// A package as `charter init` leaves it.
@@ -167,4 +167,70 @@ fn every_file_names_a_schema_that_takes_it() {
         }
     }
     assert_eq!(seen, 7);
+}
+
+/// The folders of packages, and the schemas of the files in them.
+const SCHEMAS: [(&str, &[&str]); 14] = [
+    ("", &["package_manifest"]),
+    ("agents", &["agent"]),
+    ("domains", &["domain"]),
+    ("expert_graph", &["graph_node", "graph_edge"]),
+    ("guardrails", &["guardrail"]),
+    ("lenses", &["domain_lens"]),
+    ("missions", &["mission_type"]),
+    ("playbooks", &["playbook"]),
+    ("policies", &["policy"]),
+    ("prompts", &["prompt_template"]),
+    ("skills", &["skill"]),
+    ("templates", &["template"]),
+    ("tests", &["routing_test"]),
+    ("tools", &["tool"]),
+];
+
+/// What the YAML files hold that the packages of the repository have in a folder.
+fn shipped(folder: &str) -> Vec<(PathBuf, Value)> {
+    let packages = std::fs::read_dir(project().join("packages")).unwrap();
+    let folders = packages.map(|package| package.unwrap().path().join(folder));
+    let files = folders.filter_map(|folder| std::fs::read_dir(folder).ok());
+    let paths = files.flatten().map(|file| file.unwrap().path());
+    let written = paths.filter(|path| path.extension().is_some_and(|ending| ending == "yaml"));
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let document = charter_domain::source::read(&text).unwrap().value;
+        (path, document)
+    };
+    written.map(read).collect()
+}
+
+/// The documents of a file as a list.
+fn listed(document: &Value) -> Vec<Value> {
+    let parts = document.get("nodes").or_else(|| document.get("edges"));
+    match parts.unwrap_or(document) {
+        Value::Array(all) => all.clone(),
+        one => vec![one.clone(), one.clone()],
+    }
+}
+
+/// A file holds a document, or a list of them; the committed schemas take both, and what is none in neither.
+#[test]
+fn shipped_files_fit_the_committed_schemas() {
+    for (folder, names) in SCHEMAS {
+        let files = shipped(folder);
+        assert!(!files.is_empty(), "{folder}");
+        for name in names {
+            let schema = project().join(format!("schemas/{name}.json"));
+            let schema = std::fs::read_to_string(schema).unwrap();
+            let schema: Value = serde_json::from_str(&schema).unwrap();
+            let validator = jsonschema::validator_for(&schema).unwrap();
+            for (path, document) in &files {
+                let faults = validator.iter_errors(document);
+                let faults: Vec<String> = faults.map(|fault| fault.to_string()).collect();
+                assert_eq!(faults, [""; 0], "{name}: {path:?}");
+                let mut list = listed(document);
+                assert!(validator.is_valid(&json!(list)), "{name}: {path:?}");
+                list.push(json!({"no_such_field": 1}));
+                assert!(!validator.is_valid(&json!(list)), "{name}: {path:?}");
+            }
+        }
+    }
 }
