@@ -1,5 +1,7 @@
 //! What is wrong with what is given: each a clear error with a code, and nothing lost.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::home::{Home, ids, request, request_of};
@@ -264,6 +266,53 @@ fn b003_2_a_memory_and_a_search_are_refused_with_all_their_faults() {
             "/metadata/flow",
             "/metadata/rag_params/top_k",
         ]
+    );
+}
+
+#[test]
+fn b003_2_a_mission_and_a_question_to_the_graph_are_refused_with_all_their_faults() {
+    let server = Tenants::one();
+    let faults = |path: &str, body: Value| {
+        let refused = server.api.post(path, &body);
+        refused.clone().fails(400, "invalid_request");
+        let violations = refused.body["technical_details"]["violations"].as_array();
+        let told = violations.unwrap().iter().map(|violation| {
+            let text = |field: &str| violation[field].as_str().unwrap_or_default().to_owned();
+            (text("pointer"), text("suggestion"))
+        });
+        told.collect::<BTreeMap<_, _>>()
+    };
+    let expected = |pairs: &[(&str, &str)]| {
+        let pairs = pairs.iter().map(|(pointer, meant)| {
+            let suggestion = match *meant {
+                "" => String::new(),
+                meant => format!("did you mean `{meant}`?"),
+            };
+            ((*pointer).to_owned(), suggestion)
+        });
+        pairs.collect::<BTreeMap<_, _>>()
+    };
+    let order =
+        json!({"goal": "", "token_budget": 0, "model": "clever", "mission_id": "../x", "gaol": 1});
+    assert_eq!(
+        faults("/v1/missions", order),
+        expected(&[
+            ("/gaol", "goal"),
+            ("/goal", ""),
+            ("/mission_id", ""),
+            ("/model", ""),
+            ("/token_budget", ""),
+        ])
+    );
+    let question = json!({"query": "neighbours", "node": "", "edges": ["requirez"], "dept": 1, "direction": "up"});
+    assert_eq!(
+        faults("/v1/graph/query", question),
+        expected(&[
+            ("/dept", "depth"),
+            ("/direction", ""),
+            ("/edges/0", "requires"),
+            ("/node", ""),
+        ])
     );
 }
 
