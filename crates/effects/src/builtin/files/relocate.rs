@@ -54,17 +54,22 @@ pub(super) fn relocate(task: &Task) -> Result<Success, Failure> {
 pub(super) fn copy(task: &Task) -> Result<Success, Failure> {
     let (from, to) = ends(task)?;
     let stat = movable(&from)?;
-    let content = match kind(&stat) {
-        FileType::Directory if task.operation.recursive => copy_directory(task, &from, &to)?,
+    let (action_type, content) = match kind(&stat) {
+        FileType::Directory if task.operation.recursive => {
+            (ActionType::FileCreate, copy_directory(task, &from, &to)?)
+        }
         FileType::Directory => {
             return Err(input(format!(
                 "`{}` is a directory; say `recursive`",
                 from.shown
             )));
         }
-        _ => Some(copy_file(task, &from, &to, &stat)?),
+        _ => {
+            let (action_type, content) = copy_file(task, &from, &to, &stat)?;
+            (action_type, Some(content))
+        }
     };
-    let action = task.action(ActionType::FileCreate, content.as_ref(), content.as_ref())?;
+    let action = task.action(action_type, content.as_ref(), content.as_ref())?;
     answer(&destinations(task), &[action])
 }
 
@@ -170,7 +175,13 @@ impl Task {
     }
 }
 
-fn copy_file(task: &Task, from: &Place, to: &Place, stat: &Stat) -> Result<Content, Failure> {
+/// Copies a file: what that was, and the content.
+fn copy_file(
+    task: &Task,
+    from: &Place,
+    to: &Place,
+    stat: &Stat,
+) -> Result<(ActionType, Content), Failure> {
     let over = task.occupant(to, stat)?;
     let (file, stat) = from.file()?;
     if size(&stat) > MAX_COPIED_BYTES {
@@ -184,7 +195,11 @@ fn copy_file(task: &Task, from: &Place, to: &Place, stat: &Stat) -> Result<Conte
         pour(task, file, from, &mut left, |bytes| staged.write(bytes))?;
         staged.settle(&over.as_ref().map_or(Over::Nothing, Over::Same))
     })?;
-    Ok(content)
+    let action_type = match over {
+        Some(_) => ActionType::FileEdit,
+        None => ActionType::FileCreate,
+    };
+    Ok((action_type, content))
 }
 
 /// Reads a file to its end, piece by piece, within what may still be copied.

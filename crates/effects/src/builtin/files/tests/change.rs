@@ -1,5 +1,6 @@
 //! What changes, what it says about it, and that it changes in one step or not at all.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -89,6 +90,74 @@ fn b003_every_change_says_what_it_did() {
         (&again["made"], &again["actions"]),
         (&json!(false), &json!([]))
     );
+}
+
+/// The file tools that the documentation's table names for each action; one row has the rest.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/builtin-tools.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("\n## Actions\n").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let tools = Builtin::ALL.iter().map(|tool| tool.as_str().to_owned());
+    let files: BTreeSet<String> = tools.filter(|tool| tool.starts_with("fs.")).collect();
+    let rows = section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let mut named = BTreeMap::new();
+    let mut rest = None;
+    for (action, tools) in rows {
+        if tools.starts_with("the rest") {
+            rest = Some(action.to_owned());
+            continue;
+        }
+        let words = tools.split('`').skip(1).step_by(2);
+        let names = words.map(|word| match word.strip_prefix("charter.").unwrap_or(word) {
+            id if id.contains('.') => id.to_owned(),
+            name => format!("fs.{name}"),
+        });
+        let names: BTreeSet<String> = names.filter(|name| files.contains(name)).collect();
+        named.insert(action.to_owned(), names);
+    }
+    let all: BTreeSet<String> = named.values().flatten().cloned().collect();
+    named.insert(rest.unwrap(), files.difference(&all).cloned().collect());
+    named.retain(|_, names| !names.is_empty());
+    named
+}
+
+#[test]
+fn b003_the_documentation_names_the_actions_of_each_file_tool() {
+    let field = Field::new(&[("a", "a\n")]);
+    let calls = [
+        (Builtin::FsCreate, json!({"path": "b", "content": "b\n"})),
+        (
+            Builtin::FsCreate,
+            json!({"path": "b", "content": "c\n", "overwrite": true}),
+        ),
+        (Builtin::FsCopy, json!({"path": "a", "destination": "c"})),
+        (
+            Builtin::FsCopy,
+            json!({"path": "b", "destination": "c", "overwrite": true}),
+        ),
+        (Builtin::FsMakeDirectory, json!({"path": "d"})),
+        (Builtin::FsWrite, json!({"path": "b", "content": "d\n"})),
+        (
+            Builtin::FsEdit,
+            json!({"path": "b", "edits": edit(1, "e", "d")}),
+        ),
+        (Builtin::FsMove, json!({"path": "b", "destination": "e"})),
+        (Builtin::FsDelete, json!({"path": "e"})),
+        (Builtin::FsList, json!({"path": "."})),
+        (Builtin::FsSearch, json!({"path": ".", "pattern": "a"})),
+        (Builtin::FsRead, json!({"path": "a"})),
+        (Builtin::FsStat, json!({"path": "a"})),
+    ];
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (builtin, given) in calls {
+        let (action_type, _) = action(&field.call(builtin, given).unwrap());
+        let tools = seen.entry(action_type).or_default();
+        tools.insert(builtin.as_str().to_owned());
+    }
+    assert_eq!(seen, documented());
 }
 
 #[test]
