@@ -5,6 +5,9 @@
 //! `charter-engine`; what it decides on is read by it. The same inputs give the same decision, so
 //! every rule can be tested by a table and every run replayed.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod analysis;
 pub mod answer;
 pub mod approval;

@@ -61,6 +61,9 @@
 //! allow list. [`keep`] runs in a process beside this one, and kills the children of
 //! scripts if this one is killed.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 #[cfg(not(target_os = "linux"))]
 compile_error!(
     "charter-effects confines scripts with Linux kernel facilities and builds on Linux only"

@@ -4,6 +4,9 @@
 //! remembers through the storage traits, and acts through the ports of `charter-effects` and
 //! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod abilities;
 mod absent;
 mod agent_skills;

@@ -6,6 +6,9 @@
 //! [`search_passages`] find what answers a question in them. [`likeness()`] compares two short statements. This crate must
 //! not know stores, transports or where texts come from.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod calibrate;
 mod dense;
 pub mod embed;

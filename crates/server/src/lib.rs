@@ -4,6 +4,9 @@
 //! says. Nothing is decided here. Failures leave as `AgentError` (seed 003) with the status that
 //! belongs to their code. This crate knows no storage and no configuration file.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod a2a;
 mod accept;
 mod address;

@@ -6,6 +6,9 @@
 //! made anew takes the place of the one before in one step. It is written through another alias that is its
 //! alone and goes with it. Must not know the engine, SQL or the configuration.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod bulk;
 mod client;
 mod index;

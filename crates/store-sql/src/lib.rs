@@ -6,6 +6,9 @@
 //!
 //! This crate knows no use cases: what a record means and when to write it is its caller's affair.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod backup;
 mod column;
 mod lock;

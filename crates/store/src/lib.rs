@@ -6,6 +6,9 @@
 //!
 //! This crate knows no SQL, no files and no sockets, and takes the time from its caller.
 
+// The command line alone writes to the terminal, by writers that end quietly when a reader has gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod error;
 
 pub mod agent_skills;

@@ -9,6 +9,7 @@ use charter_contract::validate::validate;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Ran};
+use crate::packages::{QUESTION, backups};
 use crate::shared::Tenants;
 
 /// Commands with output that need no store.
@@ -61,6 +62,42 @@ fn a_command_whose_reader_has_gone_ends_quietly() {
             "{arguments:?}"
         );
     }
+}
+
+/// The same of commands that have a store to open, of a stream and of an answer.
+#[test]
+fn a_command_over_a_store_whose_reader_has_gone_ends_quietly() {
+    let home = Home::new();
+    let folder = backups().write(&home.path("package"));
+    let registered = home.run(&["package", "register", &folder]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+    let data = home.data();
+    for arguments in [
+        &["package", "list"][..],
+        &["runs", "list"],
+        &["ask", QUESTION],
+        &["events", "--follow", "--after", "0"],
+        &["dev", folder.as_str(), "--once"],
+    ] {
+        let over = ["--data-dir", data.to_str().unwrap()];
+        let mut command = home.bare(&[&over[..], arguments].concat());
+        command.stdout(unread());
+        let ended = ran(command);
+        assert_eq!(
+            (ended.code, ended.err.as_str()),
+            (Some(141), ""),
+            "{arguments:?}"
+        );
+    }
+}
+
+/// A reader may leave after some lines. What is written here is longer than any pipe holds.
+#[test]
+fn a_command_whose_reader_leaves_midway_ends_quietly() {
+    let home = Home::new();
+    let ended = home.shell("charter completions zsh | head -n 1; echo ${PIPESTATUS[0]}");
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{ended:?}");
+    assert_eq!(ended.out, "#compdef charter\n141\n");
 }
 
 /// Closed standard error changes neither what a command does nor its exit code.
