@@ -150,15 +150,17 @@ impl Engine {
     ) -> Result<NewRun, EngineError> {
         check_depth(&given)?;
         let view = self.live().view(&caller.tenant);
-        // `null` counts as absent.
-        given.retain(|_, value| !value.is_null());
         let (graph, declared) = sent
             .compiled(&view, &given)
             .map_err(|report| EngineError::violations(&sent.name(), &report.violations))?;
         let values = match declared {
             Some(declared) => parameters::bind(&declared, &given)
                 .map_err(|faults| EngineError::parameters("the plan's inputs", &faults))?,
-            None => given,
+            None => {
+                // `null` counts as absent.
+                given.retain(|_, value| !value.is_null());
+                given
+            }
         };
         let writes = graph.all_steps().any(charter_domain::graph::Step::writes);
         let title = graph

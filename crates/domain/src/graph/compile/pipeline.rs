@@ -1,6 +1,6 @@
 //! A pipeline (named in seed 003) with the pipelines that may take over from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::agentic::pipeline_definition::{PipelineDefinition, Stage, StageCondition};
 use charter_contract::agentic::plan::{ConditionType, OnStepFailure};
@@ -46,6 +46,7 @@ pub fn from_pipeline(
     let calls = Calls {
         tools,
         parameters: inputs.iter().map(|input| input.name.as_ref()).collect(),
+        absent: BTreeSet::new(),
     };
     let first = flow(pipeline, "/pipeline".to_owned());
     let others = fallbacks.iter().enumerate();

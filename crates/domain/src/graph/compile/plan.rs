@@ -9,7 +9,8 @@ use super::flow::{Claim, Flow, Written, compile};
 use super::tools::{CallableTools, Calls};
 use crate::graph::{On, Source, StepGraph};
 
-/// The steps of a plan. Plans declare no parameters: what is `given` is what `${user.…}` may name.
+/// The steps of a plan. Plans declare no parameters: what is `given` is what `${user.…}` may name, and a parameter that is
+/// given as `null` is absent.
 ///
 /// # Errors
 /// Everything that is wrong; pointers lead into an object with `execution_plan` and `fallbacks`.
@@ -19,9 +20,11 @@ pub fn from_plan(
     given: &Map<String, Value>,
     tools: &CallableTools<'_>,
 ) -> Result<StepGraph, Report> {
+    let absent = given.iter().filter(|(_, value)| value.is_null());
     let calls = Calls {
         tools,
         parameters: given.keys().map(String::as_str).collect(),
+        absent: absent.map(|(name, _)| name.as_str()).collect(),
     };
     let first = flow(plan, "/execution_plan".to_owned());
     let others = fallbacks.iter().enumerate();

@@ -102,7 +102,8 @@ fn reads(number: u8, more: Value) -> Value {
 }
 
 fn compiled(plan: &ExecutionPlan, fallbacks: &[ExecutionPlan]) -> Result<StepGraph, Report> {
-    let given = json!({"wanted": 3}).as_object().unwrap().clone();
+    let given = json!({"wanted": 3, "declined": null});
+    let given = given.as_object().unwrap().clone();
     from_plan(plan, fallbacks, &given, &CallableTools::new(&view()))
 }
 

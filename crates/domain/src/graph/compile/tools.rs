@@ -1,6 +1,7 @@
 //! The tools that plans of callers may call, by the names that the agent contracts give them, and
 //! whether a call as it is written can be made.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -89,6 +90,8 @@ pub(super) struct Calls<'c> {
     pub(super) tools: &'c CallableTools<'c>,
     /// Parameters that `${user.…}` may name.
     pub(super) parameters: BTreeSet<&'c str>,
+    /// Those of them that are known to be absent: the caller gives them as `null`.
+    pub(super) absent: BTreeSet<&'c str>,
 }
 
 impl Calls<'_> {
@@ -109,7 +112,7 @@ impl Calls<'_> {
             }
         };
         let document = &tool.document;
-        for (pointer, keyword, message) in misfits(document, parameters, here) {
+        for (pointer, keyword, message) in misfits(document, &self.given(parameters), here) {
             report.meaning(pointer, keyword, message);
         }
         Some(Call {
@@ -121,6 +124,24 @@ impl Calls<'_> {
             },
             tool,
         })
+    }
+
+    /// The arguments that a call will have: one that refers to an absent parameter is omitted.
+    fn given<'p>(&self, parameters: &'p Map<String, Value>) -> Cow<'p, Map<String, Value>> {
+        if self.absent.is_empty() {
+            return Cow::Borrowed(parameters);
+        }
+        let is_absent = |reference: &Reference| match reference {
+            Reference::Parameter(name) => self.absent.contains(name.as_str()),
+            Reference::Output { .. } => false,
+        };
+        let mut given = parameters.clone();
+        for value in given.values_mut() {
+            if references(value).is_ok_and(|found| found.iter().any(is_absent)) {
+                *value = Value::Null;
+            }
+        }
+        Cow::Owned(given)
     }
 
     /// The steps whose output a step's values refer to, each once for a value, with the place that does. `here` leads

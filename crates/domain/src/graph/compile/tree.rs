@@ -47,6 +47,7 @@ pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepG
             .iter()
             .map(|input| input.name.as_ref())
             .collect(),
+        absent: BTreeSet::new(),
     };
     let ways = Ways::of(tree);
     let steps: Vec<Step> = tree

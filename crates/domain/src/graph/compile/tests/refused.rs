@@ -159,6 +159,34 @@ fn steps_of_fallbacks_count_as_steps_of_the_plan() {
     );
 }
 
+/// A parameter that is given as `null` is known and absent: an argument that refers to it counts as not given.
+#[test]
+fn an_argument_of_an_absent_parameter_counts_as_not_given() {
+    let given = |tool: &str, name: &str, text: &str| {
+        json!([reads(
+            1,
+            json!({"tool": tool, "parameters": {(name): text}})
+        )])
+    };
+    assert_eq!(
+        refused(given("x.needs", "n", "${user.declined}")),
+        one(
+            "/execution_plan/steps/0/parameters",
+            "required",
+            "the tool `x.needs` needs the parameter `n`"
+        )
+    );
+    for text in ["${user.declined}", "about ${user.declined}"] {
+        let steps = given("x.read", "of", text);
+        let ended = run_plan(steps, json!({}), |_| Ok(json!({})));
+        assert_eq!(
+            ended.states(),
+            owned(&[("step-001", "succeeded")]),
+            "{text}"
+        );
+    }
+}
+
 /// B003-5: references to what is not there, and to what cannot be there.
 #[test]
 fn b003_5_unknown_references_are_refused() {
