@@ -116,7 +116,7 @@ def bodies(document: dict[str, Any]) -> Iterator[Any]:
 
 
 def reached(parts: list[Any], components: dict[str, Any]) -> set[str]:
-    """The names of the components that something refers to, and that these refer to."""
+    """The names of the components that parts refer to, directly or through other components."""
     found: set[str] = set()
     waiting = parts
     while waiting:

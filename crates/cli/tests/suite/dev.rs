@@ -187,7 +187,7 @@ const SCHEMAS: [(&str, &[&str]); 14] = [
     ("tools", &["tool"]),
 ];
 
-/// What the YAML files hold that the packages of the repository have in a folder.
+/// The YAML files that the packages of this repository have in a folder, with their content.
 fn shipped(folder: &str) -> Vec<(PathBuf, Value)> {
     let packages = std::fs::read_dir(project().join("packages")).unwrap();
     let folders = packages.map(|package| package.unwrap().path().join(folder));
@@ -211,7 +211,7 @@ fn listed(document: &Value) -> Vec<Value> {
     }
 }
 
-/// A file holds a document, or a list of them; the committed schemas take both, and what is none in neither.
+/// The committed schemas accept each file as it is and as a list, and refuse a list with anything else in it.
 #[test]
 fn shipped_files_fit_the_committed_schemas() {
     for (folder, names) in SCHEMAS {

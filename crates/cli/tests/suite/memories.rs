@@ -39,7 +39,7 @@ fn found(api: &Api, query: Value) -> Vec<String> {
     )
 }
 
-/// What a tool of the Model Context Protocol answers.
+/// The answer of a tool of the Model Context Protocol.
 fn by_tool(api: &Api, name: &str, arguments: &Value) -> Value {
     let call = json!({"name": name, "arguments": arguments});
     let answer = api.mcp(&json!({}), "tools/call", Some(name), call);
@@ -373,9 +373,9 @@ fn check_scores(api: &Api) {
     assert!((score - high[0]).abs() < 1e-6, "{score} {high:?}");
 }
 
-/// B003-10: who writes a memory or finds it is told which others say the same or contradict it.
+/// B003-10: answers to writes and searches mark memories that repeat or contradict others.
 #[test]
-fn b003_10_a_contradiction_is_told_where_memories_are_written_and_found() {
+fn b003_10_a_contradiction_is_marked_where_memories_are_written_and_found() {
     let server = Tenants::with_keys(&PEOPLE);
     let ann = server.key("ann");
     let mail = |relay: &str| draft("Mail", &format!("The relay is {relay}."), &["ops"], 5);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::home::{Answer, Api, Home, Server, ids};
-use crate::packages::{Package, guardrail};
+use crate::home::{Answer, Api, Home, Server, ids, request_of};
+use crate::packages::{Package, SCRIPT_FILE, SKILL, SKILL_FILE, TOOL_FILE, backups, guardrail};
 use crate::playbooks::{KEYS, PLAYBOOK, confirm, decide, path_of, purge, purge_tool, settled};
 use crate::service::Service;
 use crate::shared::Tenants;
@@ -555,4 +555,115 @@ fn b003_5_a_plan_that_cannot_run_is_refused_before_there_is_a_run() {
         ann.post("/v1/runs", &sent).fails(400, "invalid_request");
     }
     assert_eq!(ann.get("/v1/runs").expect(200)["entries"], json!([]));
+}
+
+/// A tool, a skill and a playbook with an optional parameter `most`. The tool and the skill have a default for it.
+fn counting() -> Package {
+    const MOST: &str = "{name: most, type: integer, description: how many";
+    let vault = "description: the vault}\n";
+    let main = "default: main}\n";
+    let playbook = format!(
+        "playbook_id: reliability.look\nname: Look\ndomain: reliability\ntrigger_conditions: [look for good]\n\
+         target_language: python\n\
+         mandatory_parameters: [{{name: vault, type: string, description: the vault}}]\n\
+         optional_parameters: [{MOST}}}]\n\
+         steps:\n  - {{step_id: s1, name: Look, type: read, tool_id: {READ}, \
+         parameters: {{vault: \"${{user.vault}}\", most: \"${{user.most}}\"}}}}\n\
+         safety: {{safety_class: automated}}\n"
+    );
+    backups()
+        .edit(
+            TOOL_FILE,
+            vault,
+            &format!("{vault}  - {MOST}, default: 3}}\n"),
+        )
+        .edit(
+            SKILL_FILE,
+            main,
+            &format!("{main}  - {MOST}, default: 3}}\n"),
+        )
+        .edit(
+            SKILL_FILE,
+            "\"${user.vault}\"}",
+            "\"${user.vault}\", most: \"${user.most}\"}",
+        )
+        .edit(SCRIPT_FILE, "\"once\":", "\"nothing\": None, \"once\":")
+        .with("playbooks/look.yaml", &playbook)
+}
+
+/// The arguments of a run's last call, once it is completed.
+fn last_call(api: &Api, run: &Value) -> Value {
+    let done = settled(api, run, "completed");
+    let begun = events(&done, "step_begun");
+    begun.last().unwrap()["parameters"].clone()
+}
+
+/// The answer to a message of A2A with a data part.
+fn answer_to_task(api: &Api, data: &Value) -> Value {
+    let parts = json!([{"text": "look"}, {"data": data}]);
+    let message = json!({"messageId": "m-1", "role": "ROLE_USER", "parts": parts});
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message}});
+    let headers = [("content-type", "application/json"), ("a2a-version", "1.0")];
+    let sent = api.call_plainly("POST", "/a2a", &headers, call.to_string().into_bytes());
+    let task = &sent.expect(200)["result"]["task"];
+    let path = format!("/v1/requests/{}", task["id"].as_str().unwrap());
+    api.get(&path).expect(200)["answer"].clone()
+}
+
+#[test]
+fn null_for_a_parameter_counts_as_absent_everywhere() {
+    let server = Tenants::one();
+    let api = &server.api;
+    api.register(&counting());
+    let given = json!({"vault": "main", "most": null});
+    let called = json!({"vault": "main", "most": 3});
+    let named = json!({"vault": "${user.vault}", "most": "${user.most}"});
+    let of_step = json!({"vault": "main", "most": "${step-001.nothing}"});
+    let pipeline = json!({
+        "id": "pipe-01930000-0000-7000-8000-000000000001", "name": "Look",
+        "inputs": [{"name": "vault", "type": "string", "required": true}, {"name": "most", "type": "integer"}],
+        "stages": [{"id": "look", "tool": "tool-vault-list-backups", "parameters": named}],
+        "error_handling": abort(),
+    });
+    let first = json!({"id": "step-001", "tool": READ, "parameters": given});
+    let reading = json!({"id": "step-001", "tool": READ, "parameters": named});
+    let second = json!({"id": "step-002", "tool": READ, "parameters": of_step});
+    let look = "/v1/playbooks/reliability.look/runs";
+    let orders = [
+        (
+            "/v1/runs",
+            json!({"execution_plan": plan(PLAN, json!([first, second]), abort())}),
+        ),
+        (
+            "/v1/runs",
+            json!({"execution_plan": plan(OTHER_PLAN, json!([reading]), abort()), "parameters": given}),
+        ),
+        (
+            "/v1/runs",
+            json!({"pipeline": pipeline, "parameters": given}),
+        ),
+        (look, json!({"parameters": given})),
+    ];
+    for (path, order) in orders {
+        let run = api.post(path, &order).expect(201);
+        assert_eq!(last_call(api, &run), called, "{order:#}");
+    }
+    let asked = api.post(look, &json!({"parameters": {"vault": null}}));
+    let asked = asked.expect(201);
+    assert_eq!(asked["status"], "awaiting_parameters", "{asked:#}");
+    api.post(
+        &path_of(&asked, "/parameters"),
+        &json!({"parameters": given}),
+    )
+    .expect(200);
+    assert_eq!(last_call(api, &asked), called, "given to a run");
+    let of_answer = |answer: &Value| json!({"run_id": answer["metadata"]["run_ids"][0]});
+    let answer = api.ask(&request_of(SKILL, given.clone())).expect(200);
+    assert_eq!(last_call(api, &of_answer(&answer)), called, "a request");
+    let question = json!({"tool": READ, "parameters": given});
+    let explained = api.post("/v1/gate/explain", &question).expect(200);
+    assert_eq!(explained["parameters"], called);
+    let answer = answer_to_task(api, &json!({"skill_id": SKILL, "parameters": given}));
+    assert_eq!(last_call(api, &of_answer(&answer)), called, "a task");
 }

@@ -167,12 +167,12 @@ def sub($re; f): sub($re; f; null);
 def gsub($re; f; $flags): sub($re; f; "g" + $flags);
 def gsub($re; f): sub($re; f; "g");
 
-# Dates: beyond these seconds and months the functions below would calculate with other numbers than those given.
+# Dates. The native functions overflow beyond these seconds and months.
 def _time:
   if type == "number" then
-    if . >= -377705023201 and . <= 253402207200 then . else error("\(tojson) is no time of the years -9999 to 9999") end
+    if . >= -377705023201 and . <= 253402207200 then . else error("\(tojson) seconds are outside the years -9999 to 9999") end
   elif type == "array" and (.[1] | type == "number" and (. < 0 or . >= 12)) then
-    error("\(.[1]) is no month: they are 0 to 11")
+    error("month \(.[1]) is not from 0 to 11")
   else . end;
 def gmtime: _time | _gmtime;
 def mktime: _time | _mktime;

@@ -144,7 +144,7 @@ fn filters_give_what_jq_gives() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What `builtins` of jq 1.8.2 has in it.
+/// The functions of jq 1.8.2, as its `builtins` lists them.
 const BUILTINS: &str = "\
     IN/1 IN/2 INDEX/1 INDEX/2 JOIN/2 JOIN/3 JOIN/4 abs/0 acos/0 acosh/0 add/0 add/1 all/0 all/1 \
     all/2 any/0 any/1 any/2 arrays/0 ascii_downcase/0 ascii_upcase/0 asin/0 asinh/0 atan/0 atan2/2 \
@@ -207,9 +207,9 @@ fn page() -> String {
     std::fs::read_to_string(page).unwrap()
 }
 
-/// Each row of the documentation's table of differences is tried, and no other.
+/// The rows are those of the documentation's table.
 #[test]
-fn what_the_documentation_says_is_different_is_so() {
+fn documented_differences_from_jq_hold() {
     let page = page();
     let (_, table) = page.split_once("## Differences").unwrap();
     let cells = table.lines().filter_map(|line| line.strip_prefix("| "));

@@ -35,7 +35,7 @@ pub(super) const NAMED: [&str; 4] = [
 /// Keywords of a choice.
 const CHOICES: [&str; 2] = ["anyOf", "oneOf"];
 
-/// What a place says beside its type.
+/// Keywords that describe a place, not its type.
 const WORDS: [&str; 2] = ["default", "description"];
 
 /// The component of any object.

@@ -1,4 +1,4 @@
-//! What the documentation says is different from jq 1.8, with what is given here. `docs/filters.md` has the rows.
+//! The documented differences from jq 1.8: `docs/filters.md` has a row for each.
 
 /// A row's first cell, a filter of null, and its first output here, or the message that it fails with.
 pub(super) type Difference = (
@@ -46,11 +46,11 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         Err("invalid path expression with input null"),
     ),
     ("Dates", "253402207200 | todate", Ok(r#""9999-12-30T22:00:00Z""#)),
-    ("Dates", "253402207201 | todate", Err("253402207201 is no time of the years -9999 to 9999")),
-    ("Dates", "1e14 | gmtime", Err("100000000000000 is no time of the years -9999 to 9999")),
-    ("Dates", "nan | gmtime", Err("null is no time of the years -9999 to 9999")),
-    ("Dates", "[2024, 12, 1, 0, 0, 0] | mktime", Err("12 is no month: they are 0 to 11")),
-    ("Dates", r#"[2024, 127, 1, 0, 0, 0] | strftime("%Y")"#, Err("127 is no month: they are 0 to 11")),
+    ("Dates", "253402207201 | todate", Err("253402207201 seconds are outside the years -9999 to 9999")),
+    ("Dates", "1e14 | gmtime", Err("100000000000000 seconds are outside the years -9999 to 9999")),
+    ("Dates", "nan | gmtime", Err("null seconds are outside the years -9999 to 9999")),
+    ("Dates", "[2024, 12, 1, 0, 0, 0] | mktime", Err("month 12 is not from 0 to 11")),
+    ("Dates", r#"[2024, 127, 1, 0, 0, 0] | strftime("%Y")"#, Err("month 127 is not from 0 to 11")),
     ("Dates", r#"[2024, 0, 32, 0, 0, 0] | try mktime catch "refused""#, Ok(r#""refused""#)),
     ("Dates", r#""2024" | try strptime("%Y") catch "refused""#, Ok(r#""refused""#)),
     (

@@ -175,7 +175,7 @@ impl Task {
     }
 }
 
-/// Copies a file: what that was, and the content.
+/// Copies a file. Returns the action and the content.
 fn copy_file(
     task: &Task,
     from: &Place,
