@@ -39,6 +39,7 @@ mod route;
 mod runs;
 mod schema;
 mod serve;
+mod server_flag;
 mod skills;
 mod tenant;
 mod validate;
@@ -186,6 +187,9 @@ pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
 }
 
 async fn carry_out(cli: Cli) -> anyhow::Result<u8> {
+    if cli.server.is_some() {
+        server_flag::refuse(&cli.command)?;
+    }
     let (listen, role) = match &cli.command {
         Command::Serve(serve) => (serve.listen, serve.role),
         Command::Dev(dev) => (dev.listen, None),

@@ -94,6 +94,17 @@ struct Labelled {
     parts: Vec<String>,
 }
 
+impl Route {
+    /// The words of a subcommand that uses no server.
+    pub(super) const fn serverless(&self) -> Option<&'static str> {
+        match &self.command {
+            Some(RouteCommand::Eval(_)) => Some("route eval"),
+            Some(RouteCommand::Calibrate(_)) => Some("route calibrate"),
+            None => None,
+        }
+    }
+}
+
 pub(crate) async fn run(command: &Route, config: &Config, format: Format) -> anyhow::Result<u8> {
     match &command.command {
         Some(RouteCommand::Eval(of)) => match (&of.intent, &of.queries) {

@@ -134,7 +134,13 @@ fn with_output_json_every_failure_is_an_agent_error_on_standard_error() {
     assert_eq!(unread["error_type"], "resource_error");
     let message = unread["user_message"].as_str().unwrap();
     assert!(message.contains("/nowhere.yaml"), "{message}");
-    let alone = fails(&["runs", "list", "--server", "http://127.0.0.1:1"]);
+    let elsewhere = ["--server", "http://127.0.0.1:1"];
+    let useless = fails(&[&["route", "eval", "--queries", "q"][..], &elsewhere].concat());
+    assert_eq!(
+        useless["user_message"],
+        "`charter route eval` uses no server: it works on the store of the data directory, or the database"
+    );
+    let alone = fails(&[&["runs", "list"][..], &elsewhere].concat());
     assert_eq!(alone["error_code"], "unavailable");
     let hint = &alone["recommended_actions"][0]["description"];
     assert!(hint.as_str().unwrap().contains("--server"), "{hint}");

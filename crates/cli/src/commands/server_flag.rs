@@ -1,0 +1,163 @@
+//! `--server` of commands that use no server: it is refused, because the caller expects another place to be worked on.
+//! A server of the configuration is for the commands that use one, and stops no other.
+
+use charter_contract::error_code::ErrorCode;
+
+use super::Command;
+use super::evidence::Evidence;
+use super::missions::Mission;
+use crate::failure::Reported;
+
+/// The place that a command works on in place of a server.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// The store of the data directory, or the database.
+    Store,
+    /// The files that it is given or writes.
+    Files,
+    /// The configuration of this machine.
+    Configuration,
+    /// What is built into the program.
+    Program,
+}
+
+/// Refuses `--server` for a command that uses no server.
+///
+/// # Errors
+/// `invalid_request`, with the place that the command works on.
+pub(super) fn refuse(command: &Command) -> anyhow::Result<()> {
+    let Some((words, place)) = serverless(command) else {
+        return Ok(());
+    };
+    let (works_on, hint) = match place {
+        Place::Store => (
+            "the store of the data directory, or the database",
+            "Leave out --server. To work on the data of a server, name its --data-dir or --store.",
+        ),
+        Place::Files => ("files of this machine", "Leave out --server."),
+        Place::Configuration => (
+            "the configuration of this machine",
+            "Leave out --server. To see what a server uses, run it where that server is.",
+        ),
+        Place::Program => ("this program alone", "Leave out --server."),
+    };
+    let message = format!("`charter {words}` uses no server: it works on {works_on}");
+    Err(Reported::new(ErrorCode::InvalidRequest, message)
+        .with_hint(hint)
+        .into())
+}
+
+/// The words of a command that uses no server, and the place that it works on.
+fn serverless(command: &Command) -> Option<(&'static str, Place)> {
+    Some(match command {
+        Command::Serve(_) => ("serve", Place::Store),
+        Command::Route(command) => (command.serverless()?, Place::Store),
+        Command::Reindex => ("reindex", Place::Store),
+        Command::Migrate(_) => ("migrate", Place::Store),
+        Command::Backup(_) => ("backup", Place::Store),
+        Command::Restore(_) => ("restore", Place::Store),
+        Command::Tenant(_) => ("tenant", Place::Store),
+        Command::Init(_) => ("init", Place::Files),
+        Command::Policy(_) => ("policy", Place::Files),
+        Command::Validate(_) => ("validate", Place::Files),
+        Command::Evidence(Evidence::Verify(_)) => ("evidence verify", Place::Files),
+        Command::Mission(Mission::Verify(_)) => ("mission verify", Place::Files),
+        Command::Model(_) => ("model", Place::Configuration),
+        Command::Models(_) => ("models", Place::Configuration),
+        Command::Doctor => ("doctor", Place::Configuration),
+        Command::Schema(_) => ("schema", Place::Program),
+        Command::Completions(_) => ("completions", Place::Program),
+        Command::Man(_) => ("man", Place::Program),
+        Command::Executor(_)
+        | Command::Mcp
+        | Command::Ask(_)
+        | Command::Dev(_)
+        | Command::Package(_)
+        | Command::Gate(_)
+        | Command::Graph(_)
+        | Command::List(_)
+        | Command::Resolve(_)
+        | Command::Lens(_)
+        | Command::Runs(_)
+        | Command::Mission(_)
+        | Command::Playbook(_)
+        | Command::Candidate(_)
+        | Command::Approvals(_)
+        | Command::Events(_)
+        | Command::Memory(_)
+        | Command::Key(_)
+        | Command::Evidence(_)
+        | Command::Skills(_)
+        | Command::Health
+        | Command::Config(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::commands::Cli;
+
+    /// The message and the hint of a refusal.
+    fn refused(line: &str) -> Option<(String, String)> {
+        let words = ["charter", "--server", "http://127.0.0.1:1"].into_iter();
+        let cli = Cli::try_parse_from(words.chain(line.split(' '))).unwrap();
+        let refused: Reported = refuse(&cli.command).err()?.downcast().unwrap();
+        Some((refused.message, refused.hint.unwrap()))
+    }
+
+    #[test]
+    fn a_command_that_uses_no_server_refuses_one() {
+        for (line, words, place) in [
+            ("serve", "serve", "the store"),
+            ("route eval --queries q", "route eval", "the store"),
+            ("route eval --intent q", "route eval", "the store"),
+            (
+                "route calibrate --queries q",
+                "route calibrate",
+                "the store",
+            ),
+            ("reindex", "reindex", "the store"),
+            ("migrate --check", "migrate", "the store"),
+            ("backup to", "backup", "the store"),
+            ("restore from", "restore", "the store"),
+            ("tenant erase acme", "tenant", "the store"),
+            ("init new", "init", "files"),
+            ("policy schema", "policy", "files"),
+            ("validate plan.yaml", "validate", "files"),
+            ("evidence verify log", "evidence verify", "files"),
+            ("mission verify bundle", "mission verify", "files"),
+            ("model fetch", "model", "the configuration"),
+            ("models list", "models", "the configuration"),
+            ("doctor", "doctor", "the configuration"),
+            ("schema list", "schema", "this program"),
+            ("completions zsh", "completions", "this program"),
+            ("man to", "man", "this program"),
+        ] {
+            let (message, hint) = refused(line).unwrap_or_else(|| panic!("{line}"));
+            let start = format!("`charter {words}` uses no server: it works on {place}");
+            assert!(message.starts_with(&start), "{line}: {message}");
+            assert!(hint.starts_with("Leave out --server."), "{line}: {hint}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_uses_a_server_takes_one() {
+        for line in [
+            "ask x",
+            "route x",
+            "dev dir",
+            "mcp",
+            "health",
+            "package list",
+            "evidence list",
+            "evidence export to",
+            "mission list",
+            "config show",
+        ] {
+            assert_eq!(refused(line), None, "{line}");
+        }
+    }
+}
