@@ -114,6 +114,17 @@ pub(super) enum Handshake {
     Older,
 }
 
+impl Handshake {
+    /// The handshake to try once this one has failed.
+    fn after(self, error: &NotOpened, knows_newest: bool) -> Option<Self> {
+        match (self, error) {
+            _ if knows_newest => Some(Self::NewestAlone),
+            (Self::Newest, NotOpened::Refused(_)) => Some(Self::Older),
+            (Self::Newest, NotOpened::TimedOut(_)) | (Self::NewestAlone | Self::Older, _) => None,
+        }
+    }
+}
+
 pub(super) fn lifecycle(handshake: Handshake) -> ClientLifecycleMode {
     let newest = vec![ProtocolVersion::LATEST];
     match handshake {
@@ -186,11 +197,9 @@ pub(super) async fn open(
 ) -> Result<Connection, String> {
     let newest = KnowsNewest::default();
     let opened = open_in_time(options, sandbox, handshake, changed, &newest).await;
-    let next = match (&opened, handshake) {
-        (Ok(_), _) => None,
-        (Err(_), _) if newest.get() => Some(Handshake::NewestAlone),
-        (Err(NotOpened::Refused(_)), Handshake::Newest) => Some(Handshake::Older),
-        (Err(_), _) => None,
+    let next = match &opened {
+        Ok(_) => None,
+        Err(error) => handshake.after(error, newest.get()),
     };
     let opened = match next {
         None => opened,
@@ -365,6 +374,24 @@ mod tests {
         // What is known of the end goes before what was said.
         traces.fault.set("it sent too much".to_owned()).unwrap();
         assert_eq!(traces.reason().as_deref(), Some("it sent too much"));
+    }
+
+    /// A late answer that knows the newest revision counts more than how the first try failed.
+    #[test]
+    fn a_failed_handshake_leads_to_the_one_that_the_server_needs() {
+        let refused = NotOpened::Refused("it ended".to_owned());
+        let timed_out = NotOpened::TimedOut(Duration::from_secs(60));
+        for (error, knows_newest, next) in [
+            (&refused, false, Some(Handshake::Older)),
+            (&timed_out, false, None),
+            (&refused, true, Some(Handshake::NewestAlone)),
+            (&timed_out, true, Some(Handshake::NewestAlone)),
+        ] {
+            assert_eq!(Handshake::Newest.after(error, knows_newest), next);
+        }
+        for handshake in [Handshake::Older, Handshake::NewestAlone] {
+            assert_eq!(handshake.after(&refused, false), None);
+        }
     }
 
     /// As npm and Node.js end: the cause is above the last line.

@@ -143,6 +143,7 @@ mod tests {
 
     /// What a handshake comes to with a server that reads its first message after so many seconds, and answers each so.
     async fn shaken(
+        handshake: Handshake,
         seconds: u64,
         answer: impl Fn(&Value) -> Vec<Value> + Send + 'static,
     ) -> (Result<(), String>, bool) {
@@ -167,7 +168,7 @@ mod tests {
             changed: Arc::new(Notify::new()),
         };
         let opened: Result<_, rmcp::service::ClientInitializeError> =
-            serve_client_with_lifecycle(listener, transport, lifecycle(Handshake::Newest)).await;
+            serve_client_with_lifecycle(listener, transport, lifecycle(handshake)).await;
         let opened = opened.map(drop).map_err(|error| error.to_string());
         (opened, newest.get())
     }
@@ -200,7 +201,7 @@ mod tests {
         let without: fn(&Value) -> Value = |_| Value::Null;
         for seconds in [0, 11, 45] {
             for id in [as_it_is, as_text, without] {
-                let (opened, newest) = shaken(seconds, older(id)).await;
+                let (opened, newest) = shaken(Handshake::Newest, seconds, older(id)).await;
                 assert_eq!((opened, newest), (Ok(()), false), "{seconds} s");
             }
         }
@@ -209,13 +210,15 @@ mod tests {
     /// That `initialize` is refused is no less a failure because another answer came before.
     #[tokio::test(start_paused = true)]
     async fn the_answer_to_initialize_counts_also_after_a_late_one() {
-        let (opened, newest) = shaken(11, |asked| vec![refused(asked, &asked["id"])]).await;
+        let refuses = |asked: &Value| vec![refused(asked, &asked["id"])];
+        let (opened, newest) = shaken(Handshake::Newest, 11, refuses).await;
         let said = opened.unwrap_err();
         assert!(said.contains("initialize"), "{said}");
         assert!(!newest);
     }
 
-    /// A server of the newest revision that starts slowly is known by its late answer.
+    /// A server of the newest revision that starts slowly is known by its late answer; asked again, it has all the time of
+    /// its start.
     #[tokio::test(start_paused = true)]
     async fn a_newer_server_that_starts_slowly_is_known_by_its_late_answer() {
         let answer = |asked: &Value| match asked["method"].as_str() {
@@ -229,10 +232,20 @@ mod tests {
             Some(_) => vec![refused(asked, &asked["id"])],
             None => vec![],
         };
-        let (opened, newest) = shaken(11, answer).await;
+        let (opened, newest) = shaken(Handshake::Newest, 11, answer).await;
         assert!(opened.is_err());
         assert!(newest);
-        let (opened, newest) = shaken(0, answer).await;
-        assert_eq!((opened, newest), (Ok(()), false));
+        for (handshake, seconds) in [
+            (Handshake::NewestAlone, 11),
+            (Handshake::NewestAlone, 45),
+            (Handshake::Newest, 0),
+        ] {
+            let (opened, newest) = shaken(handshake, seconds, answer).await;
+            assert_eq!(
+                (opened, newest),
+                (Ok(()), false),
+                "{handshake:?} {seconds} s"
+            );
+        }
     }
 }
