@@ -386,6 +386,34 @@ fn patterns_are_checked_when_a_filter_is_compiled() {
             "sub(\"a\"; \"b\"; \"z\")",
             "`sub`: z is not a valid modifier string (1:1)",
         ),
+        (
+            r#"test("\\h")"#,
+            r"`test`: Regex failure: `\h` is a letter in jq; write `[0-9A-Fa-f]` (1:1)",
+        ),
+        (
+            r#"test("[^\\v]")"#,
+            r"`test`: Regex failure: `\v` is a letter in jq; write `\x0b` (1:1)",
+        ),
+        (
+            r#"test("\\pL")"#,
+            r"`test`: Regex failure: `\p` needs braces; write `\p{…}` (1:1)",
+        ),
+        (
+            "test(\"a{,3}\")",
+            "`test`: Regex failure: `{,3}` is no interval in jq; write `{0,3}` (1:1)",
+        ),
+        (
+            "test(\"a{3,2}\")",
+            "`test`: Regex failure: `{3,2}` has its bounds the wrong way round (1:1)",
+        ),
+        (
+            "test(\"[[:letter:]]\")",
+            "`test`: Regex failure: `[:letter:]` is no class (1:1)",
+        ),
+        (
+            "test(\"[+--]\")",
+            r"`test`: Regex failure: `--` in a class is a range in jq; write `\-` for the character (1:1)",
+        ),
     ];
     for (filter, message) in cases {
         let error = refused(filter);

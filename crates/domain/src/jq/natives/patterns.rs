@@ -1,5 +1,7 @@
 //! Regular expressions: Oniguruma's, as jq has them, read by `fancy-regex`. Matching is bounded, and ends with an error.
 
+mod syntax;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -8,6 +10,7 @@ use std::rc::Rc;
 use fancy_regex::{Captures, Match, Regex, RegexBuilder};
 use jaq_core::native::{bome, v};
 
+use self::syntax::Part;
 use super::Plain;
 use super::values::object;
 use crate::jq::value::{JqValue, Outcome, fault, unfit};
@@ -23,6 +26,9 @@ const KEPT: usize = 64;
 
 /// The letters that change how a pattern is read or searched for.
 const FLAGS: &str = "gimnpslx";
+
+/// The one by which a pattern may have spaces and comments.
+const EXTENDED: char = 'x';
 
 thread_local! {
     static COMPILED: RefCell<HashMap<(String, String), Rc<Regex>>> = RefCell::default();
@@ -61,11 +67,13 @@ fn compile(pattern: &str, flags: &str) -> Result<Regex, String> {
         return Err(format!("{flags} is not a valid modifier string"));
     }
     let has = |flag: char| flags.contains(flag);
-    let mut builder = RegexBuilder::new(pattern);
+    let pattern = syntax::written(pattern, has(EXTENDED));
+    let pattern = pattern.map_err(|fault| format!("Regex failure: {fault}"))?;
+    let mut builder = RegexBuilder::new(&pattern);
     builder
         .oniguruma_mode(true)
         .case_insensitive(has('i'))
-        .ignore_whitespace(has('x'))
+        .ignore_whitespace(has(EXTENDED))
         .dot_matches_new_line(has('m') || has('p'))
         .leftmost_longest(has('l'))
         .find_not_empty(has('n'))
@@ -96,7 +104,7 @@ impl<'v> Search<'v> {
             JqValue::Text(flags) => flags.as_str(),
             other => return Err(unfit(other, "is not a string")),
         };
-        let regex = compiled(&ending_at_lines(pattern, text), flags).map_err(fault)?;
+        let regex = compiled(&ending_at_lines(pattern, flags, text), flags).map_err(fault)?;
         Ok(Self { text, flags, regex })
     }
 
@@ -246,7 +254,7 @@ fn compiled(pattern: &str, flags: &str) -> Result<Rc<Regex>, String> {
 }
 
 /// The pattern for a text: its `$` also matches before the line's end that is the last of the text.
-fn ending_at_lines<'p>(pattern: &'p str, text: &str) -> Cow<'p, str> {
+fn ending_at_lines<'p>(pattern: &'p str, flags: &str, text: &str) -> Cow<'p, str> {
     let sets_lines = |options: &str| {
         let letters = options.chars();
         let mut letters = letters.take_while(|c| c.is_ascii_alphabetic() || *c == '-');
@@ -256,20 +264,10 @@ fn ending_at_lines<'p>(pattern: &'p str, text: &str) -> Cow<'p, str> {
     if lines || !text.ends_with('\n') || !pattern.contains('$') {
         return Cow::Borrowed(pattern);
     }
-    let mut ended = String::with_capacity(pattern.len());
-    let (mut escaped, mut class) = (false, false);
-    for c in pattern.chars() {
-        if c == '$' && !escaped && !class {
-            ended.push_str(r"(?=\n?\z)");
-            continue;
-        }
-        ended.push(c);
-        match c {
-            '[' if !escaped => class = true,
-            ']' if !escaped => class = false,
-            _ => {}
-        }
-        escaped = c == '\\' && !escaped;
-    }
-    Cow::Owned(ended)
+    let parts = syntax::parts(pattern, flags.contains(EXTENDED));
+    let parts = parts.into_iter().map(|part| match part {
+        Part::Plain("$") => r"(?=\n?\z)",
+        Part::Escape(text) | Part::Class(text) | Part::Interval(text) | Part::Plain(text) => text,
+    });
+    Cow::Owned(parts.collect())
 }

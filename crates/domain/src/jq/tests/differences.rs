@@ -29,6 +29,12 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         Err(r"the filter does not compile: `test`: Regex failure: Parsing error at position 0: Invalid escape: \X (1:8)"),
     ),
     (
+        "Regular expressions", r#""f" | test("\\h")"#,
+        Err(r"the filter does not compile: `test`: Regex failure: `\h` is a letter in jq; write `[0-9A-Fa-f]` (1:7)"),
+    ),
+    ("Regular expressions", r#""ß" | test("ss"; "i")"#, Ok("false")),
+    ("Regular expressions", r#""é" | test("\\xe9")"#, Ok("true")),
+    (
         "Regular expressions", r#""a" * 40 | try test("^(a|a)*(?=b)c") catch ."#,
         Ok(r#""Regex failure: Error executing regex: Max limit for backtracking count exceeded""#),
     ),

@@ -1,0 +1,258 @@
+//! Where jq reads a pattern in another way than `fancy-regex`: the pattern is written in the terms of the latter, or
+//! refused. jq uses Oniguruma with the syntax of Perl, and classes of characters are those of Unicode.
+
+/// A part of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part<'p> {
+    /// A backslash with the characters that it applies to.
+    Escape(&'p str),
+    /// A class, with its brackets.
+    Class(&'p str),
+    /// The bounds of a repetition, with their braces.
+    Interval(&'p str),
+    /// A comment, or a character of any other kind.
+    Plain(&'p str),
+}
+
+/// Letters after a backslash that jq takes for themselves, and what to write for the meaning that they have elsewhere.
+const LETTERS: [(&str, &str); 4] = [
+    (r"\h", "[0-9A-Fa-f]"),
+    (r"\H", "[^0-9A-Fa-f]"),
+    (r"\u", r"\x{…}"),
+    (r"\v", r"\x0b"),
+];
+
+/// The named classes, as contents of a class.
+const NAMED: [(&str, &str); 14] = [
+    ("alnum", r"\p{Alphabetic}\p{Nd}"),
+    ("alpha", r"\p{Alphabetic}"),
+    ("ascii", r"\x00-\x7f"),
+    ("blank", r"\p{Zs}\t"),
+    ("cntrl", r"\p{Cc}"),
+    ("digit", r"\p{Nd}"),
+    ("graph", r"[^\p{White_Space}\p{Cc}\p{Cn}\p{Cs}]"),
+    ("lower", r"\p{Lowercase}"),
+    ("print", r"[^\p{Cc}\p{Cn}\p{Cs}\x{2028}\x{2029}]"),
+    ("punct", r"\p{P}\p{S}"),
+    ("space", r"\p{White_Space}"),
+    ("upper", r"\p{Uppercase}"),
+    ("word", r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"),
+    ("xdigit", "0-9A-Fa-f"),
+];
+
+/// The parts of a pattern. In an extended one `#` begins a comment.
+pub(super) fn parts(pattern: &str, extended: bool) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = pattern;
+    while let Some(first) = rest.chars().next() {
+        let bounds = interval(rest);
+        let length = match (first, bounds) {
+            ('\\', _) => escape(rest),
+            ('[', _) => class(rest),
+            ('(', _) if rest.starts_with("(?#") => through(rest, ')'),
+            ('#', _) if extended => through(rest, '\n'),
+            (_, Some(length)) => length,
+            (other, None) => other.len_utf8(),
+        };
+        let (text, after) = rest.split_at(length);
+        parts.push(match (first, bounds) {
+            ('\\', _) => Part::Escape(text),
+            ('[', _) => Part::Class(text),
+            (_, Some(_)) => Part::Interval(text),
+            (_, None) => Part::Plain(text),
+        });
+        rest = after;
+    }
+    parts
+}
+
+/// The length of a text up to a character and with it; the whole one where there is none.
+fn through(text: &str, last: char) -> usize {
+    text.find(last)
+        .map_or(text.len(), |at| at + last.len_utf8())
+}
+
+/// The length of the escape that a text begins with.
+fn escape(text: &str) -> usize {
+    let Some(escaped) = text.chars().nth(1) else {
+        return text.len();
+    };
+    let length = 1 + escaped.len_utf8();
+    let rest = text.get(length..).unwrap_or_default();
+    if matches!(escaped, 'p' | 'P' | 'x') && rest.starts_with('{') {
+        return length + through(rest, '}');
+    }
+    length
+}
+
+/// The length of the class that a text begins with.
+fn class(text: &str) -> usize {
+    let mut length = opening(text);
+    while let Some(rest) = text.get(length..).filter(|rest| !rest.is_empty()) {
+        length += match rest.chars().next() {
+            Some(']') => return length + 1,
+            Some('\\') => escape(rest),
+            Some('[') => named(rest).map_or(1, |(_, length)| length),
+            other => other.map_or(1, char::len_utf8),
+        };
+    }
+    length
+}
+
+/// The length of a class's beginning: its bracket, the sign of its opposite, and a bracket that is the first member.
+fn opening(text: &str) -> usize {
+    let members = text.strip_prefix('[').unwrap_or(text);
+    let members = members.strip_prefix('^').unwrap_or(members);
+    let members = members.strip_prefix(']').unwrap_or(members);
+    text.len() - members.len()
+}
+
+/// The name between `[:` and `:]` that a text begins with, and the length of it all.
+fn named(text: &str) -> Option<(&str, usize)> {
+    let (name, _) = text.strip_prefix("[:")?.split_once(":]")?;
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_name(name.strip_prefix('^').unwrap_or(name)).then(|| (name, name.len() + 4))
+}
+
+/// The length of the interval that a text begins with.
+fn interval(text: &str) -> Option<usize> {
+    let (bounds, _) = text.strip_prefix('{')?.split_once('}')?;
+    let digits = bounds.replacen(',', "", 1);
+    let are_bounds = !bounds.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    are_bounds.then(|| bounds.len() + 2)
+}
+
+/// The pattern in the terms of `fancy-regex`.
+///
+/// # Errors
+/// The first part that has another meaning there and cannot be written in its terms.
+pub(super) fn written(pattern: &str, extended: bool) -> Result<String, String> {
+    let parts = parts(pattern, extended);
+    let mut written = String::with_capacity(pattern.len());
+    // Where the open groups begin, and what a repetition that comes next would repeat.
+    let mut groups = Vec::new();
+    let mut atom = 0;
+    let mut parts = parts.into_iter().peekable();
+    while let Some(part) = parts.next() {
+        match part {
+            Part::Escape(text) => {
+                check_escape(text)?;
+                atom = written.len();
+                written.push_str(text);
+            }
+            Part::Class(text) => {
+                atom = written.len();
+                write_class(text, &mut written)?;
+            }
+            Part::Interval(text) => {
+                check_interval(text)?;
+                // A possessive interval, which would be a repeated one elsewhere.
+                let is_possessive = parts.next_if_eq(&Part::Plain("+")).is_some();
+                if is_possessive {
+                    written.insert_str(atom, "(?>");
+                }
+                written.push_str(text);
+                written.extend(is_possessive.then_some(')'));
+            }
+            Part::Plain(text) => {
+                match text {
+                    "(" => groups.push(written.len()),
+                    ")" => atom = groups.pop().unwrap_or(atom),
+                    "*" | "+" | "?" => {}
+                    _ if is_ignored(text, extended) => {}
+                    _ => atom = written.len(),
+                }
+                written.push_str(text);
+            }
+        }
+    }
+    Ok(written)
+}
+
+/// Whether a part is a comment, or a space that means nothing.
+fn is_ignored(text: &str, extended: bool) -> bool {
+    let is_space = text.chars().all(char::is_whitespace);
+    text.starts_with("(?#") || extended && (is_space || text.starts_with('#'))
+}
+
+fn check_escape(text: &str) -> Result<(), String> {
+    if let Some((_, instead)) = LETTERS.iter().find(|(letter, _)| *letter == text) {
+        return Err(format!("`{text}` is a letter in jq; write `{instead}`"));
+    }
+    match text {
+        r"\p" | r"\P" => Err(format!("`{text}` needs braces; write `{text}{{…}}`")),
+        _ => Ok(()),
+    }
+}
+
+fn check_interval(text: &str) -> Result<(), String> {
+    if let Some(most) = text.strip_prefix("{,") {
+        return Err(format!("`{text}` is no interval in jq; write `{{0,{most}`"));
+    }
+    let bounds = text.trim_matches(['{', '}']).split_once(',');
+    let number = |bound: &str| bound.parse::<u64>().ok();
+    if let Some((least, most)) = bounds
+        && let (Some(least), Some(most)) = (number(least), number(most))
+        && least > most
+    {
+        return Err(format!("`{text}` has its bounds the wrong way round"));
+    }
+    Ok(())
+}
+
+/// Members of a class are characters, escapes, ranges and named classes: jq knows no classes within classes, and none
+/// that are calculated.
+fn write_class(class: &str, written: &mut String) -> Result<(), String> {
+    let (open, mut rest) = class.split_at(opening(class));
+    written.push_str(open);
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '\\' => {
+                let length = escape(rest);
+                let (text, _) = rest.split_at(length);
+                check_escape(text)?;
+                written.push_str(text);
+                length
+            }
+            '[' => match named(rest) {
+                Some((name, length)) => {
+                    write_named(name, written)?;
+                    length
+                }
+                None => {
+                    written.push_str(r"\[");
+                    1
+                }
+            },
+            '&' | '~' => {
+                written.extend(['\\', first]);
+                1
+            }
+            '-' if rest.starts_with("--") => {
+                return Err(
+                    r"`--` in a class is a range in jq; write `\-` for the character".to_owned(),
+                );
+            }
+            other => {
+                written.push(other);
+                other.len_utf8()
+            }
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn write_named(name: &str, written: &mut String) -> Result<(), String> {
+    let (open, name) = match name.strip_prefix('^') {
+        Some(name) => ("[^", name),
+        None => ("[", name),
+    };
+    let Some((_, members)) = NAMED.iter().find(|(known, _)| *known == name) else {
+        return Err(format!("`[:{name}:]` is no class"));
+    };
+    written.push_str(open);
+    written.push_str(members);
+    written.push(']');
+    Ok(())
+}
