@@ -60,7 +60,7 @@ impl Drafting {
             (Some(Ok(result)), _) => Self::Done {
                 run: run.id().clone(),
                 result: Box::new(result),
-                tokens: run.tokens(),
+                tokens: run.tokens().without(run.opening().tokens),
             },
             (Some(Err(error)), _) => Self::Failed(format!("it cannot be read: {error}")),
             (None, Some(StepState::Failed { failure })) => Self::Failed(failure.message.clone()),

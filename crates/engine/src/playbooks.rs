@@ -170,6 +170,7 @@ impl Engine {
                     .typed_parameter()
                     .filter(|_| !dry_run)
                     .map(|parameter| parameter.name.clone()),
+                ..Opening::default()
             },
             tags: self.request_tags(caller, None, Some(Flow::Write))?,
             artifacts: Vec::new(),

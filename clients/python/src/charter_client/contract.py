@@ -5298,6 +5298,8 @@ class RunOpening(Wire):
     """The mandatory parameters that have no value yet."""
     sources: dict[str, ValueSource] | None = None
     """Where the values of its parameters come from, by name."""
+    tokens: TokensUsed | None = None
+    """Tokens that a model used to draft values of its parameters."""
     typed: str | None = None
     """The parameter whose value has to be typed to confirm (`destructive`)."""
     unclear: dict[str, str] | None = None
@@ -6005,6 +6007,8 @@ class Run(Wire):
     """Its steps in listed order, reversals last."""
     title: str
     """What started it."""
+    tokens: TokensUsed | None = None
+    """Tokens that models used for it so far; absent where none were used."""
     typed: str | None
     """The parameter whose value has to be typed to confirm."""
     unclear: dict[str, str] | None = None
@@ -6046,6 +6050,8 @@ class RunAt(Wire):
     """Where the run stood then."""
     steps: list[Step]
     """Its steps in listed order, reversals last."""
+    tokens: TokensUsed | None = None
+    """Tokens that models used for it so far; absent where none were used."""
     typed: str | None
     """The parameter whose value has to be typed to confirm."""
     unclear: dict[str, str] | None = None

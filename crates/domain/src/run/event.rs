@@ -105,6 +105,15 @@ impl Tokens {
         self.total() == 0
     }
 
+    /// These without those.
+    #[must_use]
+    pub fn without(self, those: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(those.input),
+            output: self.output.saturating_sub(those.output),
+        }
+    }
+
     /// These and those.
     #[must_use]
     pub fn and(self, more: Self) -> Self {
@@ -148,6 +157,9 @@ pub struct Opening {
     /// Why words of the request give no value of a missing parameter, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unclear: BTreeMap<String, String>,
+    /// Tokens that a model used to draft values of its parameters.
+    #[serde(default, skip_serializing_if = "Tokens::is_none")]
+    pub tokens: Tokens,
 }
 
 /// A run's first event.

@@ -113,6 +113,7 @@ impl Run {
             tags,
         } = *started;
         askers.insert(by.clone());
+        let tokens = opening.tokens;
         let mut run = Self {
             id: run_id,
             owner: owner.unwrap_or_else(|| by.clone()),
@@ -134,7 +135,7 @@ impl Run {
             paused: false,
             stop: None,
             fallbacks: 0,
-            tokens: Tokens::default(),
+            tokens,
             earlier_calls: BTreeMap::new(),
             earlier_approvals: 0,
             worked_us: 0,

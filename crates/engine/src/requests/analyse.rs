@@ -17,7 +17,7 @@ use charter_domain::answer::AnalysisResult;
 use charter_domain::catalogue::Found;
 use charter_domain::gate::{Decision, Rule};
 use charter_domain::guardrail::RequestTags;
-use charter_domain::run::{Pin, ResultSource, Run, RunEvent};
+use charter_domain::run::{Pin, ResultSource, Run, RunEvent, Tokens};
 use charter_domain::template::{self, Wanted};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -56,6 +56,8 @@ pub(crate) struct Analysed {
     pub(crate) summary: Option<String>,
     /// How the run's own analysis by a model ended, where it has one.
     pub(crate) drafted: Option<Drafting>,
+    /// Tokens that models used for the run.
+    pub(crate) tokens: Tokens,
 }
 
 /// What rules found in the results of a run, with the evidence of each result.
@@ -104,6 +106,7 @@ impl Engine {
                 false => outlines(&skill, pinned, run),
             },
             drafted: Drafting::of(run),
+            tokens: run.tokens(),
             parameters: ParameterShown::of_run(run),
             tags: pinned.workspace.tags.clone(),
             evidence: examined.evidence.into_values().collect(),

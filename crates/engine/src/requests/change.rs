@@ -56,6 +56,9 @@ pub(super) fn described(
     if !run.state.unclear.is_empty() {
         builder = builder.metadata("unclear", json!(run.state.unclear));
     }
+    if !run.state.tokens.is_none() {
+        builder = builder.metadata("tokens", json!(run.state.tokens));
+    }
     if !run.proposals.is_empty() {
         builder = builder.metadata("proposals", json!(run.proposals));
     }

@@ -113,6 +113,7 @@ impl Engine {
                 text: &text,
             };
             let gathered = self.gather(asked, target, None).await?;
+            let tokens = gathered.tokens;
             notices = gathered.notices;
             if !gathered.bound.unread.is_empty() {
                 let words = gathered.bound.unread.join("`, `");
@@ -125,6 +126,7 @@ impl Engine {
             // Chosen from words, it is shown before it changes anything, whatever its document permits.
             let is_from_words = asked.wishes.playbook_id.is_none() || asked.wishes.confirm;
             made.opening.confirm |= is_from_words && !made.dry_run;
+            made.opening.tokens = tokens;
             let tags = self.tags_for(asked, Flow::Write)?;
             new = Some(NewRun { tags, ..made });
         }
@@ -174,6 +176,7 @@ impl Engine {
             text: asked.request.input.as_str(),
         };
         let gathered = self.gather(asked, target, earlier).await?;
+        let tokens = gathered.tokens;
         let bound = gathered.complete(skill.as_ref())?;
         Ok(NewRun {
             run_id,
@@ -189,6 +192,7 @@ impl Engine {
             dry_run: false,
             opening: Opening {
                 sources: bound.sources,
+                tokens,
                 ..Opening::default()
             },
             tags: self.tags_for(asked, Flow::Skill)?,

@@ -12,7 +12,7 @@ use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{
     Bound, Collected, MemoryText, ProposedValue, ValueSource, proposed_values,
 };
-use charter_domain::run::Run;
+use charter_domain::run::{Run, Tokens};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -52,6 +52,8 @@ pub(super) struct Gathered {
     pub(super) proposals: Vec<ProposedValue>,
     /// Failures of sources.
     pub(super) notices: Vec<String>,
+    /// Tokens that a model used to draft values.
+    pub(super) tokens: Tokens,
 }
 
 /// A parameter's value with its source, as an answer shows it.
@@ -136,7 +138,8 @@ impl Gathered {
     /// The values, if none is missing.
     ///
     /// # Errors
-    /// `missing_parameters` with the known values, the missing ones with the reason, and the values that memories propose.
+    /// `missing_parameters` with the known values, the missing ones with the reason, the values that memories propose, and
+    /// the tokens that a model used.
     pub(super) fn complete(self, of: &str) -> Result<Bound, EngineError> {
         if self.bound.missing.is_empty() {
             return Ok(self.bound);
@@ -150,6 +153,9 @@ impl Gathered {
         }
         if !self.notices.is_empty() {
             details["notices"] = json!(self.notices);
+        }
+        if !self.tokens.is_none() {
+            details["tokens"] = json!(self.tokens);
         }
         Err(error.with_details(details))
     }
@@ -198,7 +204,8 @@ impl Engine {
                 }
             }
         }
-        self.draft_open(asked, target, &mut collected, &mut notices)
+        let tokens = self
+            .draft_open(asked, target, &mut collected, &mut notices)
             .await;
         let bound = collected
             .settle()
@@ -208,6 +215,7 @@ impl Engine {
             bound,
             proposals,
             notices,
+            tokens,
         })
     }
 

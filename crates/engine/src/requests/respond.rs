@@ -10,7 +10,7 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::run::ResultSource;
+use charter_domain::run::{ResultSource, Tokens};
 use serde_json::{Map, Value, json};
 
 use super::Asked;
@@ -51,6 +51,7 @@ pub(super) fn response(
     let of_skills = done.iter_mut();
     let of_skills = of_skills.map(|analysed| std::mem::take(&mut analysed.findings));
     let found = written::Found::of(of_skills.collect(), analysis.as_ref());
+    let tokens = tokens_of(&done, &runs, analysis.as_ref());
     runs.extend(analysis.as_ref().map(|analysis| analysis.run.to_string()));
     runs.dedup();
     let mut content = content(classified, &done, &heads, &found, &warnings);
@@ -78,6 +79,9 @@ pub(super) fn response(
     if !hints.is_empty() {
         builder = builder.metadata("rendering_hints", Value::Object(hints));
     }
+    if !tokens.is_none() {
+        builder = builder.metadata("tokens", json!(tokens));
+    }
     if let Some(analysis) = &analysis {
         builder = builder
             .metadata("sentences", json!(found.sentences))
@@ -92,6 +96,16 @@ pub(super) fn response(
         }
     }
     Ok(builder.build())
+}
+
+/// Tokens that models used in the runs of an answer: of its skills, and of an analysis in a run of its own.
+fn tokens_of(done: &[Analysed], runs: &[String], analysis: Option<&ModelAnalysis>) -> Tokens {
+    let of_skills = done.iter().map(|analysed| analysed.tokens);
+    let joint = analysis.filter(|analysis| !runs.contains(&analysis.run.to_string()));
+    let of_joint = joint.map(|analysis| analysis.tokens);
+    of_skills
+        .chain(of_joint)
+        .fold(Tokens::default(), Tokens::and)
 }
 
 /// Which model contributed to an answer, what that took, and how much of what it wrote was dropped.

@@ -11,7 +11,7 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
 use charter_domain::parameters::{ProposedValue, ValueSource};
-use charter_domain::run::{Outcome, Run, StepState};
+use charter_domain::run::{Outcome, Run, StepState, Tokens};
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -93,6 +93,9 @@ pub struct RunState {
     pub in_doubt: Vec<StepId>,
     /// How it ended.
     pub outcome: Option<Outcome>,
+    /// Tokens that models used for it so far; absent where none were used.
+    #[serde(skip_serializing_if = "Tokens::is_none")]
+    pub tokens: Tokens,
 }
 
 /// A step in the plan.
@@ -139,6 +142,7 @@ impl RunState {
                 .collect(),
             in_doubt: run.in_doubt().cloned().collect(),
             outcome: run.outcome().cloned(),
+            tokens: run.tokens(),
         }
     }
 }

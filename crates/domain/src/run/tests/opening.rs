@@ -75,6 +75,30 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     );
 }
 
+/// What a model used to draft parameters counts among the tokens of the run, and is told apart from those of its steps.
+#[test]
+fn tokens_of_drafted_parameters_are_counted() {
+    let tokens = |input, output| Tokens { input, output };
+    let opening = Opening {
+        tokens: tokens(30, 5),
+        ..Opening::default()
+    };
+    let text = serde_json::to_string(&opening).unwrap();
+    assert_eq!(serde_json::from_str::<Opening>(&text).unwrap(), opening);
+    let parts = GraphParts {
+        steps: vec![write("w", &[])],
+        ..GraphParts::default()
+    };
+    let run = Driven::opening(parts, opening, false).run;
+    assert_eq!(run.tokens(), tokens(30, 5));
+    let of_steps = tokens(32, 5).without(run.opening().tokens);
+    assert_eq!(of_steps, tokens(2, 0));
+    assert_eq!(
+        tokens(1, 1).without(run.opening().tokens),
+        Tokens::default()
+    );
+}
+
 /// B000-18: required evidence that no step produced leaves the run incomplete.
 #[test]
 fn b000_18_missing_evidence_leaves_a_run_incomplete() {

@@ -1,7 +1,8 @@
 //! The model route `parameters`: a model drafts values for parameters that no other source gives.
 //!
-//! The request, the editor and the project are data to it. A drafted value counts only where it fits the declaration, and
-//! is always shown as the model's. A model that fails leaves the parameters to be asked for.
+//! The request, the editor and the project are data to it. A model is told what does not fit the declaration, a bounded
+//! number of times; of its last draft, the values that fit count, and are always shown as the model's. A model that fails
+//! leaves the parameters to be asked for.
 
 use std::time::Duration;
 
@@ -9,18 +10,21 @@ use charter_contract::agentic::tool_definition::{definitions, parameters_to_sche
 use charter_contract::bounds::SENTENCE_BYTES;
 use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
-use charter_domain::parameters::{Collected, ValueSource};
-use charter_effects::{ModelRequest, ModelStage, NamedSchema};
+use charter_domain::parameters::{Collected, ValueSource, bind_so_far};
+use charter_domain::run::Tokens;
+use charter_effects::{ModelRequest, ModelStage, NamedSchema, Unheard};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::super::Asked;
+use super::super::execute::run_id;
 use super::ParameterTarget;
 use crate::Engine;
+use crate::asking::{Drafted, MAX_REPAIRS, drafted};
 
 /// The route. A tenant without it is asked for the parameters.
 const ROUTE: &str = "parameters";
-/// A request waits for the draft.
+/// A request waits for the drafts.
 const TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_OUTPUT_TOKENS: u32 = 1_024;
 
@@ -32,66 +36,86 @@ const TASK: &str =
     "Give values for the parameters of the schema that the request of the context states.";
 
 impl Engine {
-    /// Adds what the model of the route drafts for open parameters, where the tenant has the route.
+    /// Adds what the model of the route drafts for open parameters, where the tenant has the route. Returns the tokens
+    /// that it used.
     pub(super) async fn draft_open(
         &self,
         asked: &Asked,
         target: ParameterTarget<'_>,
         collected: &mut Collected<'_>,
         notices: &mut Vec<String>,
-    ) {
+    ) -> Tokens {
         let open = collected.open();
-        let Ok(route) = Label::parse(ROUTE) else {
-            return;
-        };
-        let tenant = &asked.caller.tenant;
-        if open.is_empty() || !self.models().routes(tenant).contains_key(&route) {
-            return;
+        if open.is_empty() {
+            return Tokens::default();
         }
-        let key = self.new_uuid().to_string();
-        let Some(request) = request(route, &key, asked, target, &open, collected.values()) else {
-            return;
+        let tenant = &asked.caller.tenant;
+        let route = Label::parse(ROUTE).ok();
+        let route = route.filter(|route| self.models().routes(tenant).contains_key(route));
+        let wanted: Vec<Parameter> = open.iter().map(|parameter| optional(parameter)).collect();
+        let request =
+            route.and_then(|route| request(route, asked, target, &wanted, collected.values()));
+        let Some(request) = request else {
+            return Tokens::default();
         };
-        let nobody_cancels = CancellationToken::new();
-        let answer = match self.models().complete(&request, &nobody_cancels).await {
-            Ok(answer) => answer,
-            Err(failure) => {
-                let message = &failure.message;
+        let mut drafts = 0;
+        let make = |draft: Map<String, Value>| {
+            drafts += 1;
+            match bind_so_far(&wanted, &draft) {
+                Err(faults) if drafts <= MAX_REPAIRS => {
+                    let wrong: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                    Err(wrong)
+                }
+                Ok(_) | Err(_) => Ok(draft),
+            }
+        };
+        let (models, nobody_cancels) = (self.models(), CancellationToken::new());
+        let drafted = drafted(
+            &**models,
+            request,
+            &Unheard,
+            make,
+            |_| Vec::new(),
+            &nobody_cancels,
+        );
+        let Drafted {
+            made: mut draft,
+            model,
+            tokens,
+        } = match drafted.await {
+            Ok(drafted) => drafted,
+            Err(failed) => {
+                let message = failed.failure().message;
                 tracing::warn!(%message, "no model drafted parameters");
                 notices.push(format!(
                     "the model of the route `{ROUTE}` drafted nothing: {message}"
                 ));
-                return;
+                return failed.tokens;
             }
         };
-        let Value::Object(mut draft) = answer.draft else {
-            return;
-        };
         for parameter in open {
-            let Some(value) = draft.remove(parameter.name.as_str()) else {
+            let name = &parameter.name;
+            let value = draft.remove(name.as_str());
+            let Some(value) = value.filter(|value| !value.is_null()) else {
                 continue;
             };
-            let source = ValueSource::Model {
-                model: answer.model.clone(),
-            };
-            if !value.is_null() && !collected.resolve(&parameter.name, value, source) {
-                let name = &parameter.name;
+            let model = model.clone();
+            if !collected.resolve(name, value, ValueSource::Model { model }) {
                 notices.push(format!("what the model drafted for `{name}` does not fit"));
             }
         }
+        tokens
     }
 }
 
 fn request(
     route: Label,
-    idempotency_key: &str,
     asked: &Asked,
     target: ParameterTarget<'_>,
-    open: &[&Parameter],
+    wanted: &[Parameter],
     known: &Map<String, Value>,
 ) -> Option<ModelRequest> {
-    let wanted: Vec<Parameter> = open.iter().map(|parameter| optional(parameter)).collect();
-    let Value::Object(schema) = parameters_to_schema(&definitions(&wanted)) else {
+    let Value::Object(schema) = parameters_to_schema(&definitions(wanted)) else {
         return None;
     };
     let text = target.text;
@@ -117,7 +141,7 @@ fn request(
         max_output_tokens: MAX_OUTPUT_TOKENS,
         temperature: 0.0,
         tenant: asked.caller.tenant.clone(),
-        idempotency_key: format!("parameters-{idempotency_key}"),
+        idempotency_key: format!("parameters-{}", run_id(asked, target.id)),
         timeout: TIMEOUT,
     })
 }
