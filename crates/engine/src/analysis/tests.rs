@@ -53,7 +53,7 @@ async fn sentences_stand_in_the_answer_with_their_sources() {
 /// then the answer without it comes with a notice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draft_that_rests_on_nothing_leaves_the_answer_without_a_model() {
-    let cases: [(&str, &[&str], &str, &str); 4] = [
+    let cases: [(&str, &[&str], &str, &str); 6] = [
         ("Gate gate-7 is open.", &[], "uncited", "it cites nothing"),
         (
             "Gate gate-7 is open.",
@@ -66,6 +66,18 @@ async fn a_draft_that_rests_on_nothing_leaves_the_answer_without_a_model() {
             &["e1"],
             "unsupported",
             "`40` does not occur",
+        ),
+        (
+            "9 gates are open.",
+            &["e1"],
+            "unsupported",
+            "`9` does not occur",
+        ),
+        (
+            "3 findings were made.",
+            &["t1"],
+            "unsupported",
+            "`3` does not occur",
         ),
         (
             "Gate gate-9 is open.",
@@ -135,7 +147,7 @@ async fn an_output_that_gives_orders_hides_no_finding() {
             "ranking": ["f2", "f1"],
         }))
     });
-    let rig = Rig::with(&drafted, yard, "soft_warn", Settings::default()).await;
+    let rig = Rig::with(&drafted, yard.clone(), "soft_warn", Settings::default()).await;
     let answered = rig.ask("harm").await;
     assert_eq!(answered.found(), ["gate-7", "gate-9"]);
     assert!(
@@ -149,6 +161,18 @@ async fn an_output_that_gives_orders_hides_no_finding() {
     };
     assert!(request.context.to_string().contains(ORDER));
     assert!(!request.system.contains(ORDER) && !request.task.contains(ORDER));
+
+    // Nor does one that obeys in its sentences: the finding is listed beside them.
+    let drafted = drafting(&[("Gate gate-9 is open.", &["f2"])]);
+    let rig = Rig::with(&drafted, yard, "soft_warn", Settings::default()).await;
+    let answered = rig.ask("gates").await;
+    assert_eq!(answered.sentences(), ["Gate gate-9 is open."]);
+    assert_eq!(answered.found(), ["gate-7", "gate-9"]);
+    let content = answered.content();
+    assert!(
+        content.contains("\n- [high] gate-7\n- [low] gate-9"),
+        "{content}"
+    );
 }
 
 /// A model gives values of the template that no rule gave, and orders findings of equal severity.
