@@ -60,7 +60,7 @@ MUTANTS_VERSION := 27.1.0
 MUTANTS := target/tools/bin/cargo-mutants
 # Seconds for each fuzz target.
 FUZZ_S ?= 600
-BENCH_PARTS := $(addprefix bench-,run steps skills search passages missions replicas capacity)
+BENCH_PARTS := $(addprefix bench-,run answers steps skills search passages missions replicas capacity)
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
@@ -298,6 +298,10 @@ bench-peers:
 
 bench-run: $(BENCH_READY) $(ENVELOPE_PEERS_READY) $(WRK)
 	$(BENCH_VENV)/bin/python bench/run.py
+
+# BESIDE names another build of charter, to compare with.
+bench-answers: $(BENCH_READY)
+	$(BENCH_VENV)/bin/python bench/answers.py $(if $(BESIDE),--beside "$(BESIDE)")
 
 bench-steps: $(STEP_PEERS_READY) $(POSTGRES_READY)
 	$(PYTHON) bench/steps.py

@@ -47,6 +47,7 @@ BUILD = ["Python 3.11 with venv", "cargo", "a C compiler"]
 # In the order in which they run: `capacity` reads the figures of `steps` and `replicas`.
 PARTS = {
     "run": [*BUILD, "wrk"],
+    "answers": BUILD,
     "steps": [*BUILD, "Maven"],
     "skills": [*BUILD, "Maven"],
     "search": [*BUILD, "Maven"],

@@ -94,12 +94,13 @@ def machine():
     return f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()} {platform.release()}"
 
 
-def options_of(doc, build, rounds, release, **numbers):
-    """What a part of the benchmarks is told when it is run alone: `numbers` are options with their defaults.
-    Builds what it measures, unless told not to."""
+def options_of(doc, build, rounds, release, **more):
+    """What a part of the benchmarks is told when it is run alone: `more` are options, each with its number by default or
+    with the type of a value that may be absent. Builds what it measures, unless told not to."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    for name, default in {"rounds": rounds, **numbers}.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
+    for name, default in {"rounds": rounds, **more}.items():
+        known = {"type": default} if isinstance(default, type) else {"type": int, "default": default}
+        parser.add_argument(f"--{name}", **known)
     parser.add_argument("--no-build", action="store_true", help="measure what is built")
     parser.add_argument("--release", type=pathlib.Path, default=release, help="where it is built")
     options = parser.parse_args()

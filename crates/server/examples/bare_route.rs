@@ -1,6 +1,6 @@
-//! The peer of `bench/run.py` for resolving: an axum server with one JSON route and nothing around
-//! it. It answers the JSON of a file, serialised anew for each request. It must know nothing of
-//! Charter.
+//! The peer of `bench/run.py` for resolving and of `bench/answers.py` for requests, whose instant tool it is too: an axum
+//! server that answers every request with the JSON of a file, serialised anew each time, and has nothing around that. It
+//! must know nothing of Charter.
 //!
 //! `cargo run --release -p charter-server --example bare_route -- BODY.json`; prints the port.
 
@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
 use axum::{Json, Router};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -23,9 +22,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .nth(1)
         .ok_or("usage: bare_route BODY.json")?;
     let body: Value = serde_json::from_slice(&std::fs::read(file)?)?;
-    let router = Router::new()
-        .route("/v1/resolve/guardrails", get(answer))
-        .with_state(Arc::new(body));
+    let router = Router::new().fallback(answer).with_state(Arc::new(body));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?.port());
     axum::serve(listener, router).await?;
