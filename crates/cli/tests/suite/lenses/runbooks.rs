@@ -1,0 +1,84 @@
+//! Plain questions to the runbooks of `crates/cli/tests/runbooks`, Markdown and PDF: answered with citations by
+//! `charter ask`, without a flag.
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, project};
+use crate::packages::backups;
+
+/// A question, the file that answers it, the place in it, and words of the passage.
+const QUESTIONS: [(&str, &str, &str, &str); 3] = [
+    (
+        "When do I have to call the database vendor?",
+        "on-call/restore-orders.md",
+        "Restore the orders database › When to call for help",
+        "Call the database vendor when the replay stands still for more than 20 minutes",
+    ),
+    (
+        "Who decides that a certificate is revoked?",
+        "on-call/certificates.md",
+        "TLS certificates of the public sites › Revoke a certificate",
+        "The security officer on duty decides on it",
+    ),
+    (
+        "Which logs of finished builds should be removed when a disk is full?",
+        "on-call/disk-full.pdf",
+        "page 2",
+        "remove the logs of finished builds that are older than a week",
+    ),
+];
+
+/// Where a passage is from: its headings, or its page.
+fn place(passage: &Value) -> String {
+    let position = &passage["position"];
+    match position["headings"].as_array() {
+        Some(headings) => {
+            let headings = headings.iter().map(|heading| heading.as_str().unwrap());
+            headings.collect::<Vec<_>>().join(" › ")
+        }
+        None => format!("page {}", position["page"]),
+    }
+}
+
+/// A skill is registered beside the runbooks; what asks for a rule is answered by these alone, with the passage, its file
+/// and its heading or page.
+#[test]
+fn b000_16_plain_questions_are_answered_by_runbooks_with_citations() {
+    let home = Home::new();
+    let runbooks = project().join("crates/cli/tests/runbooks");
+    let skills = backups().write(&home.path("backups"));
+    for folder in [runbooks.to_str().unwrap(), skills.as_str()] {
+        let registered = home.run(&["package", "register", folder]);
+        assert_eq!(registered.code, Some(0), "{registered:?}");
+    }
+    for (question, file, at, words) in QUESTIONS {
+        let answer = home.run(&["ask", question, "--output", "json"]).json(0);
+        let metadata = &answer["metadata"];
+        let (flow, intent) = (&metadata["flow"], &metadata["verdict"]["intent"]);
+        assert_eq!(
+            (flow, intent),
+            (&json!("rag_search"), &json!("knowledge")),
+            "{question}: {answer:#}"
+        );
+        assert_eq!(metadata.get("run_ids"), None, "{question}");
+        let passage = &metadata["passages"][0];
+        let found = (&passage["position"]["file"], place(passage));
+        assert_eq!(found, (&json!(file), at.to_owned()), "{question}");
+        let text = passage["text"].as_str().unwrap();
+        assert!(
+            text.replace('\n', " ").contains(words),
+            "{question}: {text}"
+        );
+        // The passage is quoted under its title, place and file.
+        let content = answer["content"].as_str().unwrap();
+        let separator = if at.starts_with("page") {
+            ", "
+        } else {
+            " › "
+        };
+        let cited = format!("[1] On call{separator}{at} ({file})");
+        assert!(content.contains(&cited), "{question}: {content}");
+        assert!(content.contains(text), "{question}: {content}");
+        assert_eq!(answer["actions"][0]["action_type"], "search");
+    }
+}
