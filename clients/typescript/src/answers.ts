@@ -41,6 +41,95 @@ export type ControlCoverage = Schemas["control_coverage"];
 export type MemoryFound = Schemas["memory_hits"][number];
 export type MemoryShown = Schemas["memory"];
 
+// Requests and their answers. The schema of a response leaves its metadata open; this is what the server writes there.
+export type Finding = Schemas["finding"];
+/** Where a parameter's value comes from. */
+export type ValueSource = Schemas["value_source"];
+/** A parameter's value, with where it comes from. */
+export type ParameterShown = { name: string; value: unknown } & ValueSource;
+/** A value that a memory states for a missing parameter. */
+export type ProposedValue = Schemas["proposed_value"];
+/** What a request may say besides its words. */
+export type RequestMetadata = NonNullable<Schemas["agent_request"]["metadata"]> & {
+  parameters?: Record<string, unknown>;
+  skill_id?: string;
+  playbook_id?: string;
+  /** Whether a change waits for its plan to be confirmed, also where its playbook does not ask for that. */
+  confirm?: boolean;
+};
+/** One of the things that a request may mean. */
+export type ClarificationOption = { id: string; kind: "skill" | "playbook"; title: string };
+/** A question that is asked back. The next turn of the session answers it with the id of an option. */
+export type Clarification = { question: string; options: ClarificationOption[] };
+/** A playbook that fits, with values for its parameters. Nothing was begun. */
+export type Offer = {
+  playbook_id: string;
+  title: string;
+  parameters: Record<string, unknown>;
+  missing: string[];
+  /** The skills whose findings it is offered for; absent where the words of the request speak of it. */
+  for_findings_of?: string[];
+};
+/** A sentence of an analysis with what it rests on. */
+export type CitedSentence = {
+  text: string;
+  evidence_ids?: string[];
+  finding_ids?: string[];
+  /** As `title (lens_id, passage 3)`. */
+  passages?: string[];
+};
+/** A write that happened. */
+export type ChangeMade = {
+  step_id: string;
+  tool_id: string | null;
+  before: unknown;
+  after: unknown;
+  /** Whether it was taken back since. */
+  reversed: boolean;
+  evidence_ids: string[];
+};
+/** Something that was to be done and is not. */
+export type StepUndone = {
+  step_id: string;
+  tool_id: string | null;
+  writes: boolean;
+  why: "not_begun" | "failed" | "skipped" | "in_doubt" | "reversed" | "stands" | "dry_run";
+  detail: string;
+  /** What a tool says that it would do, in a dry run. */
+  would?: unknown;
+};
+export type ResponseMetadata = NonNullable<Schemas["agent_response"]["metadata"]> & {
+  parameters?: ParameterShown[];
+  findings?: Finding[];
+  sentences?: CitedSentence[];
+  evidence_ids?: string[];
+  run_ids?: string[];
+  warnings?: string[];
+  clarification?: Clarification;
+  offers?: Offer[];
+  passages?: Passage[];
+  nodes?: { node_id: string; text: string }[];
+  documents?: { kind: DocumentKind; id: string; title: string }[];
+  /** Where the run of a change stood. */
+  status?: RunStatus;
+  changes?: ChangeMade[];
+  undone?: StepUndone[];
+  missing_evidence?: string[];
+};
+export type ResponseShown = Omit<Schemas["agent_response"], "metadata"> & { metadata?: ResponseMetadata };
+/** What a request failed with. Where parameters are missing, it names those that are known. */
+export type RequestFailure = Omit<Schemas["agent_error"], "technical_details"> & {
+  technical_details?: { known?: ParameterShown[]; proposals?: ProposedValue[]; [more: string]: unknown };
+};
+export type SessionTurn = Schemas["session_turn"];
+export type RequestShown = Omit<Schemas["request"], "asked" | "verdict" | "answer" | "result"> & {
+  asked: { user: string; request: Schemas["agent_request"] };
+  verdict: { verdict: Pick<RoutedVerdict, "intent" | "intent_reason" | "reason"> } | null;
+  answer: ResponseShown | RequestFailure | null;
+  /** What a change came to, once its run has ended. */
+  result: ResponseShown | null;
+};
+
 // What agents do.
 export type RuleSaid = Schemas["rule_said"];
 export type GateSaid = Schemas["gate_decision"];

@@ -10,9 +10,9 @@ import { Failure } from "~/parts/failure";
 import { type Column, Listing } from "~/parts/listing";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
-import { JsonSource } from "~/parts/source";
 import type { RunThen } from "~/runs/run-at";
 import { outputsOf } from "~/runs/told";
+import { Values, valuesOf } from "~/runs/values";
 import { useCharter } from "~/session/session";
 
 /** The parameters, and what each step has given so far. */
@@ -21,8 +21,12 @@ export function RunValues({ run, events }: { run: RunThen; events: RunEventShown
   const given = run.steps.filter(({ step }) => outputs.has(step)).map(({ step }): Given => ({ step, output: outputs.get(step) }));
   return (
     <div className="sections">
-      <Section title="Parameters">
-        <JsonSource value={run.parameters} label="Values of the run's parameters" />
+      <Section title="Parameters" lead="Each value with where it comes from.">
+        {Object.keys(run.parameters).length === 0 ? (
+          <Text size="sm">It has none.</Text>
+        ) : (
+          <Values values={valuesOf(run.parameters, run.sources)} label="Values of the run's parameters" />
+        )}
       </Section>
       <Section title="Outputs" lead="What each step has given, as of the event that is shown.">
         {given.length === 0 ? (

@@ -1,8 +1,8 @@
 /** What a run waits for from people: values, the confirmation of its plan, approvals; and its warnings. */
 
-import type { RunShown } from "@charter/client";
+import type { ProposedValue, RunShown } from "@charter/client";
 import { Alert, Anchor, Button, Group, List, Text, TextInput } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
@@ -10,7 +10,8 @@ import { inShort } from "~/approvals/words";
 import { Failure } from "~/parts/failure";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
-import { JsonSource } from "~/parts/source";
+import { type Typed, typedValues, ValueFields } from "~/runs/value-fields";
+import { Values, valuesOf } from "~/runs/values";
 import { useCharter } from "~/session/session";
 
 export function Asked({ run }: { run: RunShown }) {
@@ -65,15 +66,16 @@ export function Asked({ run }: { run: RunShown }) {
 function Give({ run }: { run: RunShown }) {
   const charter = useCharter();
   const queries = useQueryClient();
-  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [typed, setTyped] = useState<Typed>({});
   const give = useMutation({
-    mutationFn: () => {
-      const given = Object.entries(texts).filter(([, text]) => text !== "");
-      const parameters = Object.fromEntries(given.map(([name, text]) => [name, valueOf(text)]));
-      return charter.post("/v1/runs/{id}/parameters", { params: { path: { id: run.run_id } }, body: { parameters } });
-    },
-    onSuccess: (after) => queries.setQueryData(["run", run.run_id], after),
+    mutationFn: () =>
+      charter.post("/v1/runs/{id}/parameters", {
+        params: { path: { id: run.run_id } },
+        body: { parameters: typedValues(typed) },
+      }),
+    onSuccess: (after) => show(queries, after),
   });
+  const known = valuesOf(run.parameters, run.sources);
   return (
     <Section title="It needs values" lead="Nothing starts before they are given.">
       <form
@@ -82,24 +84,23 @@ function Give({ run }: { run: RunShown }) {
           give.mutate();
         }}
       >
-        {run.missing.map((name) => (
-          <TextInput
-            key={name}
-            label={name}
-            description="A text, or JSON: 3, true, [“a”]"
-            maw="30rem"
-            mb="sm"
-            value={texts[name] ?? ""}
-            onChange={(event) => {
-              const text = event.currentTarget.value;
-              setTexts((last) => ({ ...last, [name]: text }));
-            }}
+        <ValueFields names={run.missing} typed={typed} onChange={setTyped} unclear={run.unclear} />
+        {(run.proposals ?? []).map((proposed) => (
+          <Proposal
+            key={`${proposed.parameter} ${proposed.memory_id}`}
+            proposed={proposed}
+            onUse={() => setTyped({ ...typed, [proposed.parameter]: JSON.stringify(proposed.value) })}
           />
         ))}
         <Button type="submit" loading={give.isPending}>
           Give the values
         </Button>
       </form>
+      {known.length > 0 && (
+        <div className="below">
+          <Values values={known} label="Values that are known" />
+        </div>
+      )}
       {give.error !== null && (
         <div className="below">
           <Failure error={give.error} />
@@ -109,13 +110,28 @@ function Give({ run }: { run: RunShown }) {
   );
 }
 
-/** What is typed: JSON where it is JSON, else the text itself. */
-function valueOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+/** A value that a memory states: it is used where a person takes it. */
+function Proposal({ proposed, onUse }: { proposed: ProposedValue; onUse: () => void }) {
+  return (
+    <Group gap="sm" mb="sm">
+      <Text size="sm">
+        The memory{" "}
+        <Anchor renderRoot={(props) => <Link to="/memory/$id" params={{ id: proposed.memory_id }} {...props} />}>
+          {proposed.title}
+        </Anchor>{" "}
+        states <span className="mono">{JSON.stringify(proposed.value)}</span>: “{proposed.words}”
+      </Text>
+      <Button variant="default" size="compact-xs" onClick={onUse}>
+        Use it as {proposed.parameter}
+      </Button>
+    </Group>
+  );
+}
+
+/** Shows a run as it was answered, here and where else it is shown. */
+function show(queries: QueryClient, run: RunShown): void {
+  queries.setQueryData(["run", run.run_id], run);
+  queries.setQueryData(["runs", "one", run.run_id], run);
 }
 
 function Confirm({ run }: { run: RunShown }) {
@@ -128,7 +144,7 @@ function Confirm({ run }: { run: RunShown }) {
         params: { path: { id: run.run_id } },
         body: { digest: run.plan_digest, ...(run.typed === null ? {} : { typed }) },
       }),
-    onSuccess: (after) => queries.setQueryData(["run", run.run_id], after),
+    onSuccess: (after) => show(queries, after),
   });
   const forward = run.steps.filter(({ reverses }) => reverses === null);
   return (
@@ -141,7 +157,7 @@ function Confirm({ run }: { run: RunShown }) {
         ))}
       </List>
       <div className="below">
-        <JsonSource value={run.parameters} label="With these values" />
+        <Values values={valuesOf(run.parameters, run.sources)} label="With these values" />
       </div>
       <Text size="sm" c="dimmed" mt="xs">
         Plan <span className="mono">{run.plan_digest}</span>

@@ -1,6 +1,6 @@
 /** What a run was after an event of its journal, as the server folds it. */
 
-import type { RunShown, RunStatus, StepShown } from "@charter/client";
+import type { RunShown, RunStatus, StepShown, ValueSource } from "@charter/client";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
@@ -12,6 +12,8 @@ export interface RunThen {
   sequence: number;
   status: RunStatus;
   parameters: Record<string, unknown>;
+  /** Where each value comes from; absent for a value that the caller gave. */
+  sources: Record<string, ValueSource>;
   /** In listed order, reversals last. */
   steps: StepShown[];
   /** Steps whose writes may have happened, and nobody knows. */
