@@ -13,6 +13,7 @@ import { routes as lenses } from "~/lenses/routes";
 import { routes as memory } from "~/memory/routes";
 import { routes as missions } from "~/missions/routes";
 import { routes as packages } from "~/packages/routes";
+import { routes as requests } from "~/requests/routes";
 import { routes as routing } from "~/routing/routes";
 import { routes as runs } from "~/runs/routes";
 import { rootRoute, ScreenFailed } from "~/shell/root";
@@ -20,6 +21,7 @@ import { routes as skills } from "~/skills/routes";
 
 const routeTree = rootRoute.addChildren([
   ...home,
+  ...requests,
   ...approvals,
   ...runs,
   ...evidence,

@@ -3,6 +3,7 @@
 const TOUCHED: [prefix: string, features: string[]][] = [
   // A run leaves its evidence before it ends.
   ["run.", ["runs", "approvals", "missions", "evidence"]],
+  ["request.", ["requests"]],
   ["approval.", ["approvals", "runs", "missions"]],
   ["catalogue.", ["catalogue", "packages", "routing", "lenses", "graph", "skills"]],
   ["key.", ["keys"]],

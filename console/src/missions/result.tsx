@@ -7,8 +7,9 @@ import { contradictionsOf, Contradictions } from "~/missions/contradictions";
 import { Citations, type Cited, useCited } from "~/missions/citations";
 import { isOver } from "~/missions/words";
 import { EmptyState } from "~/parts/empty-state";
-import { Mark, type Tone } from "~/parts/mark";
+import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
+import { SEVERITIES } from "~/parts/severities";
 
 type Aggregation = components["schemas"]["aggregation_packet"];
 type Remark = NonNullable<Aggregation["contradictions"]>[number];
@@ -28,10 +29,6 @@ interface Aggregated {
 }
 
 type Reviewed = components["schemas"]["review_packet"];
-
-type Severity = NonNullable<Reviewed["issues"]>[number]["severity"];
-
-const SEVERITIES: Record<Severity, Tone> = { critical: "bad", high: "bad", medium: "warn", low: "calm", info: "calm" };
 
 export function Result({ mission, artifacts }: { mission: MissionShown; artifacts: ArtifactShown[] }) {
   const output: Output | undefined = mission.output;

@@ -10,6 +10,7 @@ import {
   IconHome,
   IconKey,
   IconListDetails,
+  IconMessageQuestion,
   IconPackage,
   IconPlayerPlay,
   IconRosetteDiscountCheck,
@@ -36,6 +37,7 @@ export const GROUPS: { label: string; screens: Screen[] }[] = [
     label: "Work",
     screens: [
       { to: "/", label: "Overview", icon: IconHome, key: "o" },
+      { to: "/ask", label: "Ask", icon: IconMessageQuestion, key: "q" },
       { to: "/approvals", label: "Approvals", icon: IconUserCheck, key: "a" },
       { to: "/runs", label: "Runs", icon: IconPlayerPlay, key: "r" },
       { to: "/evidence", label: "Evidence", icon: IconRosetteDiscountCheck, key: "e" },

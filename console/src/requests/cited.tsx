@@ -1,0 +1,43 @@
+/** What an answer rests on, as links. */
+
+import { Anchor } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+
+/** Where a passage stands, as an analysis cites it: `title (lens_id, passage 3)`. */
+const PASSAGE = /\(([A-Za-z0-9._-]+), passage \d+\)$/;
+
+export function EvidenceLink({ id }: { id: string }) {
+  return (
+    <Anchor className="citation" data-tone="good" renderRoot={(props) => <Link to="/evidence/$id" params={{ id }} {...props} />}>
+      evidence {id}
+    </Anchor>
+  );
+}
+
+/** Records of evidence, where there are any. */
+export function EvidenceLinks({ ids }: { ids: readonly string[] }) {
+  if (ids.length === 0) return null;
+  return (
+    <span className="citations">
+      {ids.map((id) => (
+        <EvidenceLink key={id} id={id} />
+      ))}
+    </span>
+  );
+}
+
+export function PassageLink({ place }: { place: string }) {
+  const lens = PASSAGE.exec(place)?.[1];
+  if (lens === undefined) {
+    return (
+      <span className="citation" data-tone="calm">
+        {place}
+      </span>
+    );
+  }
+  return (
+    <Anchor className="citation" data-tone="info" renderRoot={(props) => <Link to="/lenses/$id" params={{ id: lens }} {...props} />}>
+      {place}
+    </Anchor>
+  );
+}
