@@ -88,7 +88,9 @@ export function Failed({ failure }: { failure: RequestFailure }) {
                   {parameter} = {JSON.stringify(value)}
                 </span>
                 : “{words}”, in the memory{" "}
-                <Anchor renderRoot={(props) => <Link to="/memory/$id" params={{ id }} {...props} />}>{title}</Anchor>
+                <Anchor underline="always" renderRoot={(props) => <Link to="/memory/$id" params={{ id }} {...props} />}>
+                  {title}
+                </Anchor>
               </List.Item>
             ))}
           </List>

@@ -56,6 +56,7 @@ function Offered({ offer, input, session }: { offer: Offer; input: string; sessi
         <Text fw={600}>
           To do this:{" "}
           <Anchor
+            underline="always"
             renderRoot={(props) => (
               <Link to="/catalogue/$kind/$id" params={{ kind: "playbook", id: offer.playbook_id }} {...props} />
             )}

@@ -84,7 +84,9 @@ function RunOfChange({ run: id }: { run: string }) {
       {(run) => (
         <>
           <Text role="status">
-            <Anchor renderRoot={(props) => <Link to="/runs/$run" params={{ run: id }} {...props} />}>{run.title}</Anchor>{" "}
+            <Anchor underline="always" renderRoot={(props) => <Link to="/runs/$run" params={{ run: id }} {...props} />}>
+              {run.title}
+            </Anchor>{" "}
             <Mark tone={runTone(run.status)}>{inWords(run.status)}</Mark>
           </Text>
           <Asked run={run} />
@@ -104,7 +106,9 @@ function Turns({ turns, shown }: { turns: SessionTurn[]; shown: string }) {
             {request === shown ? (
               <span aria-current="page">{input}</span>
             ) : (
-              <Anchor renderRoot={(props) => <Link to="/requests/$request" params={{ request }} {...props} />}>{input}</Anchor>
+              <Anchor underline="always" renderRoot={(props) => <Link to="/requests/$request" params={{ request }} {...props} />}>
+                {input}
+              </Anchor>
             )}{" "}
             <Text span size="xs" c="dimmed">
               <Moment at={at} />

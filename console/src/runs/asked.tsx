@@ -116,7 +116,7 @@ function Proposal({ proposed, onUse }: { proposed: ProposedValue; onUse: () => v
     <Group gap="sm" mb="sm">
       <Text size="sm">
         The memory{" "}
-        <Anchor renderRoot={(props) => <Link to="/memory/$id" params={{ id: proposed.memory_id }} {...props} />}>
+        <Anchor underline="always" renderRoot={(props) => <Link to="/memory/$id" params={{ id: proposed.memory_id }} {...props} />}>
           {proposed.title}
         </Anchor>{" "}
         states <span className="mono">{JSON.stringify(proposed.value)}</span>: “{proposed.words}”

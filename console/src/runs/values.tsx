@@ -61,6 +61,7 @@ function Source({ source }: { source: ValueSource }) {
         <>
           the session:{" "}
           <Anchor
+            underline="always"
             renderRoot={(props) => (
               <Link to="/requests/$request" params={{ request: source.request_id }} {...props} />
             )}
@@ -77,7 +78,9 @@ function Source({ source }: { source: ValueSource }) {
       );
     case "memory":
       return (
-        <Anchor renderRoot={(props) => <Link to="/memory/$id" params={{ id: source.memory_id }} {...props} />}>a memory</Anchor>
+        <Anchor underline="always" renderRoot={(props) => <Link to="/memory/$id" params={{ id: source.memory_id }} {...props} />}>
+          a memory
+        </Anchor>
       );
     case "model":
       return (
