@@ -1,4 +1,4 @@
-/** Asking: a question back, where values are from, an offer that is taken up, and what a change came to. */
+/** Asking: a question back, sources of values, offers, and the result of a change. */
 
 import type { RequestShown, ResponseMetadata, RunSummary } from "@charter/client";
 
@@ -51,7 +51,7 @@ test("words that mean several things are asked back, and an option is chosen by 
   await expect(page.getByRole("region", { name: "Next question" }).getByRole("listitem")).toHaveCount(3);
 });
 
-test("an offer opens nothing until it is chosen and its plan confirmed, and says then what it changed", async ({
+test("an offer opens nothing until it is chosen and its plan confirmed, and its request shows what it changed", async ({
   page,
   fresh: { url, server },
 }) => {
@@ -63,7 +63,7 @@ test("an offer opens nothing until it is chosen and its plan confirmed, and says
   const values = page.getByRole("table", { name: "Values of the parameters" });
   await expect(values.getByRole("row").filter({ hasText: "site" })).toContainText(/"south".*the words “south”/);
   await expect(page.getByRole("region", { name: "Findings (1)" })).toContainText("yard.tank t-1");
-  const offers = page.getByRole("region", { name: "What can be done" });
+  const offers = page.getByRole("region", { name: "Changes that fit" });
   await expect(offers).toContainText("For the findings of yard.levels. It needs permit");
   await expect(offers.getByLabel("permit")).toBeHidden();
   await looksRight(page, "request-answer");
@@ -82,7 +82,7 @@ test("an offer opens nothing until it is chosen and its plan confirmed, and says
 
   await page.getByRole("button", { name: "Confirm and run" }).click();
   // No reload: the event of the result brought it. The first answer stays.
-  const result = page.getByRole("region", { name: "What the change came to" });
+  const result = page.getByRole("region", { name: "Result of the change" });
   await expect(result).toContainText("completed", { timeout: RUNS_MS });
   await expect(page.getByRole("region", { name: "Answer" })).toContainText("awaiting confirmation");
   const difference = result.getByLabel("Before and after step_1");
@@ -126,7 +126,7 @@ test("sentences of an analysis lead to the findings, evidence and passages that 
   await expect(page.getByRole("status", { name: "Verdict" })).toContainText("This record is in the signed log");
 });
 
-test("a request that nothing fits says so on its own screen, and the next one follows there", async ({
+test("a request that nothing fits shows its failure on its own screen, and the next one follows there", async ({
   page,
   fresh: { url, server },
 }) => {

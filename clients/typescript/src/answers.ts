@@ -41,15 +41,15 @@ export type ControlCoverage = Schemas["control_coverage"];
 export type MemoryFound = Schemas["memory_hits"][number];
 export type MemoryShown = Schemas["memory"];
 
-// Requests and their answers. The schema of a response leaves its metadata open; this is what the server writes there.
+// Requests and their answers. The schema of a response leaves its metadata open; these are the fields that the server writes.
 export type Finding = Schemas["finding"];
-/** Where a parameter's value comes from. */
+/** Where the value of a parameter comes from. */
 export type ValueSource = Schemas["value_source"];
 /** A parameter's value, with where it comes from. */
 export type ParameterShown = { name: string; value: unknown } & ValueSource;
 /** A value that a memory states for a missing parameter. */
 export type ProposedValue = Schemas["proposed_value"];
-/** What a request may say besides its words. */
+/** Fields of a request besides its words. */
 export type RequestMetadata = NonNullable<Schemas["agent_request"]["metadata"]> & {
   parameters?: Record<string, unknown>;
   skill_id?: string;
@@ -70,7 +70,7 @@ export type Offer = {
   /** The skills whose findings it is offered for; absent where the words of the request speak of it. */
   for_findings_of?: string[];
 };
-/** A sentence of an analysis with what it rests on. */
+/** A sentence of an analysis with its citations. */
 export type CitedSentence = {
   text: string;
   evidence_ids?: string[];
@@ -88,14 +88,14 @@ export type ChangeMade = {
   reversed: boolean;
   evidence_ids: string[];
 };
-/** Something that was to be done and is not. */
+/** A step that was planned and is not done. */
 export type StepUndone = {
   step_id: string;
   tool_id: string | null;
   writes: boolean;
   why: "not_begun" | "failed" | "skipped" | "in_doubt" | "reversed" | "stands" | "dry_run";
   detail: string;
-  /** What a tool says that it would do, in a dry run. */
+  /** The change that a dry run announces. */
   would?: unknown;
 };
 export type ResponseMetadata = NonNullable<Schemas["agent_response"]["metadata"]> & {
@@ -110,14 +110,14 @@ export type ResponseMetadata = NonNullable<Schemas["agent_response"]["metadata"]
   passages?: Passage[];
   nodes?: { node_id: string; text: string }[];
   documents?: { kind: DocumentKind; id: string; title: string }[];
-  /** Where the run of a change stood. */
+  /** The status of the run of a change. */
   status?: RunStatus;
   changes?: ChangeMade[];
   undone?: StepUndone[];
   missing_evidence?: string[];
 };
 export type ResponseShown = Omit<Schemas["agent_response"], "metadata"> & { metadata?: ResponseMetadata };
-/** What a request failed with. Where parameters are missing, it names those that are known. */
+/** The failure of a request. Where parameters are missing, it names those that are known. */
 export type RequestFailure = Omit<Schemas["agent_error"], "technical_details"> & {
   technical_details?: { known?: ParameterShown[]; proposals?: ProposedValue[]; [more: string]: unknown };
 };
@@ -126,7 +126,7 @@ export type RequestShown = Omit<Schemas["request"], "asked" | "verdict" | "answe
   asked: { user: string; request: Schemas["agent_request"] };
   verdict: { verdict: Pick<RoutedVerdict, "intent" | "intent_reason" | "reason"> } | null;
   answer: ResponseShown | RequestFailure | null;
-  /** What a change came to, once its run has ended. */
+  /** The result of a change, once its run has ended. */
   result: ResponseShown | null;
 };
 

@@ -1,4 +1,4 @@
-/** The answer to a request: sentences with what they rest on, the text, what it offers or asks back, and its values. */
+/** The answer to a request: sentences with their citations, the text, findings, offers, a question back, and values. */
 
 import { CharterError, type RequestFailure, type RequestShown, type ResponseMetadata, type ResponseShown } from "@charter/client";
 import { Alert, Anchor, List, Spoiler, Text } from "@mantine/core";
@@ -108,7 +108,7 @@ export function Warnings({ warnings }: { warnings: string[] }) {
   ));
 }
 
-/** Where an answer that quotes is from, and the evidence and runs of one that looked something up. */
+/** Passages, nodes and documents that the answer quotes, and the runs and evidence of its calls. */
 function Sources({ metadata }: { metadata: ResponseMetadata }) {
   const { passages = [], nodes = [], documents = [], evidence_ids = [], run_ids = [] } = metadata;
   if (passages.length + nodes.length + documents.length + evidence_ids.length + run_ids.length === 0) return null;

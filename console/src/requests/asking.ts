@@ -7,7 +7,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { toHex } from "~/evidence/verify/bytes";
 import { useCharter } from "~/session/session";
 
-/** What is asked. */
+/** The words of a request, with parameters or a document that it names. */
 export interface Question {
   input: string;
   metadata?: RequestMetadata;

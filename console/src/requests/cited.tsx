@@ -1,9 +1,9 @@
-/** What an answer rests on, as links. */
+/** Links to the sources of an answer: evidence and passages. */
 
 import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-/** Where a passage stands, as an analysis cites it: `title (lens_id, passage 3)`. */
+/** The place of a passage, as an analysis cites it: `title (lens_id, passage 3)`. */
 const PASSAGE = /\(([A-Za-z0-9._-]+), passage \d+\)$/;
 
 export function EvidenceLink({ id }: { id: string }) {

@@ -19,7 +19,7 @@ interface SentencesProps {
   findings: Finding[];
 }
 
-/** Sentences, each with links to what it rests on. */
+/** Sentences, each with links to its citations. */
 export function Sentences({ request, sentences, findings }: SentencesProps) {
   const named = new Map(findings.map((finding) => [finding.finding_id, nameOf(finding)]));
   return (

@@ -20,7 +20,7 @@ interface Props {
 
 export function Offers({ offers, input, session }: Props) {
   return (
-    <Section title="What can be done" lead="Nothing was begun. A change that you choose shows its plan first.">
+    <Section title="Changes that fit" lead="Nothing was begun. A change that you choose shows its plan first.">
       <ul className="offers">
         {offers.map((offer) => (
           <li key={`${offer.playbook_id} ${JSON.stringify(offer.parameters)}`}>

@@ -1,4 +1,4 @@
-/** One request: what was asked, its answer, what a change came to, and what may be asked next. */
+/** One request: its words, its answer, the run and result of a change, and a field for the next request of the session. */
 
 import type { RequestShown, SessionTurn } from "@charter/client";
 import { Anchor, List, Text } from "@mantine/core";
@@ -72,7 +72,7 @@ function Shown({ request }: { request: RequestShown }) {
   );
 }
 
-/** Where the run of a change stands now, and what it waits for. */
+/** The status of a change's run, and what the run waits for. */
 function RunOfChange({ run: id }: { run: string }) {
   const charter = useCharter();
   const query = useQuery({

@@ -1,4 +1,4 @@
-/** What a change came to, as the second response of its request says it: what is different, by which evidence, and what is not done. */
+/** The result of a change, the second response of its request: each change with the state before and after, evidence, steps left undone. */
 
 import type { ChangeMade, ResponseMetadata, ResponseShown, StepUndone } from "@charter/client";
 import { List, Text } from "@mantine/core";
@@ -17,7 +17,7 @@ export function Result({ result }: { result: ResponseShown }) {
   const { changes = [], undone = [], missing_evidence: missing = [], evidence_ids = [], warnings = [], status } = metadata;
   return (
     <Section
-      title="What the change came to"
+      title="Result of the change"
       lead={
         <>
           The run ended <Moment at={result.timestamp} />.

@@ -2,7 +2,7 @@
 
 import { TextInput } from "@mantine/core";
 
-/** What was typed, by parameter. */
+/** Typed texts, by parameter. */
 export type Typed = Readonly<Record<string, string>>;
 
 interface Props {
@@ -33,7 +33,7 @@ export function typedValues(typed: Typed): Record<string, unknown> {
   return Object.fromEntries(given.map(([name, text]) => [name, valueOf(text)]));
 }
 
-/** What is typed: JSON where it is JSON, else the text itself. */
+/** A typed text: JSON where it is JSON, else the text itself. */
 function valueOf(text: string): unknown {
   try {
     return JSON.parse(text);
