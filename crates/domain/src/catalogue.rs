@@ -326,4 +326,4 @@ fn merged<'a, T>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

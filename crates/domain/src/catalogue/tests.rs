@@ -2,32 +2,70 @@
 
 use charter_contract::catalogue::Document;
 use charter_contract::scope::Scope;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
-fn agent(id: &str, skills: &[&str]) -> Document {
-    let agent = json!({
-        "agent_id": id, "name": "a", "display_name": "A", "agent_type": "domain", "domain": "s",
-        "capabilities": ["c"], "skill_refs": skills
-    });
-    Document::Agent(serde_json::from_value(agent).unwrap())
+/// The fields of a document with others added or in place of them.
+fn with(mut fields: Value, more: &Value) -> Value {
+    let more = more.as_object().unwrap().clone();
+    fields.as_object_mut().unwrap().extend(more);
+    fields
 }
 
-fn origin(package: &str) -> Arc<Origin> {
+/// A skill with one step that reads.
+pub(crate) fn skill(id: &str, more: &Value) -> Document {
+    let skill = json!({
+        "skill_id": id, "name": "x", "domain": "s", "display_name": "X", "description": "x", "purpose": "x",
+        "output_type": "finding",
+        "execution_plan": {"steps": [{"step_id": "one", "type": "read", "tool_id": "t.x"}]},
+    });
+    Document::Skill(serde_json::from_value(with(skill, more)).unwrap())
+}
+
+/// An agent without skills.
+pub(crate) fn agent(id: &str, more: &Value) -> Document {
+    let agent = json!({
+        "agent_id": id, "name": "x", "display_name": "X", "agent_type": "domain", "domain": "s",
+        "capabilities": ["c"],
+    });
+    Document::Agent(serde_json::from_value(with(agent, more)).unwrap())
+}
+
+/// An agent that owns skills.
+fn owning(id: &str, skills: &[&str]) -> Document {
+    agent(id, &json!({"skill_refs": skills}))
+}
+
+fn origin(scope: Scope) -> Arc<Origin> {
     Arc::new(Origin {
-        scope: Scope::Global,
-        package: PackageName::parse(package).unwrap(),
+        scope,
+        package: PackageName::parse("p").unwrap(),
         version: "1".to_owned(),
     })
 }
 
-fn layer(agents: &[(&str, &[&str])]) -> Arc<Layer> {
+/// The documents of one package.
+pub(crate) fn layer_of(scope: Scope, documents: impl IntoIterator<Item = Document>) -> Arc<Layer> {
+    let origin = origin(scope);
     let mut layer = Layer::default();
-    for (id, skills) in agents {
-        layer.insert(agent(id, skills), origin("p"), String::new());
+    for document in documents {
+        layer.insert(document, Arc::clone(&origin), String::new());
     }
     Arc::new(layer)
+}
+
+/// Global documents, as a tenant that has none sees them.
+pub(crate) fn view_of(documents: impl IntoIterator<Item = Document>) -> View {
+    View {
+        global: layer_of(Scope::Global, documents),
+        tenant: Arc::default(),
+    }
+}
+
+fn layer(agents: &[(&str, &[&str])]) -> Arc<Layer> {
+    let agents = agents.iter().map(|(id, skills)| owning(id, skills));
+    layer_of(Scope::Global, agents)
 }
 
 fn owner(view: &View, skill: &str) -> Option<String> {
@@ -61,11 +99,12 @@ fn what_is_looked_up_follows_every_change_of_a_layer() {
         tenant: Arc::default(),
     };
     assert_eq!(owner(&view, "s.one").as_deref(), Some("domain.a"));
-    let documents = [(agent("domain.a", &["s.two"]), String::new())];
-    let after = view.with_package(&origin("p"), documents);
+    let documents = [(owning("domain.a", &["s.two"]), String::new())];
+    let package = origin(Scope::Global);
+    let after = view.with_package(&package, documents);
     assert_eq!(owner(&after, "s.one"), None);
     assert_eq!(owner(&after, "s.two").as_deref(), Some("domain.a"));
-    assert_eq!(owner(&after.with_package(&origin("p"), []), "s.two"), None);
+    assert_eq!(owner(&after.with_package(&package, []), "s.two"), None);
     assert_eq!(
         owner(&view, "s.one").as_deref(),
         Some("domain.a"),
@@ -90,13 +129,7 @@ fn b000_1_a_tenants_mission_type_and_prompt_shadow_the_global_ones() {
             Document::PromptTemplate(serde_json::from_value(prompt).unwrap()),
         ]
     };
-    let layer = |title: &str| {
-        let mut layer = Layer::default();
-        for document in documents(title) {
-            layer.insert(document, origin("p"), String::new());
-        }
-        Arc::new(layer)
-    };
+    let layer = |title: &str| layer_of(Scope::Global, documents(title));
     let (global, tenant) = (layer("shared"), layer("own"));
     let seen = |view: &View| {
         let kind = view
@@ -120,7 +153,7 @@ fn b000_1_a_tenants_mission_type_and_prompt_shadow_the_global_ones() {
         seen(&view(&Arc::default())),
         Some(("shared".to_owned(), Won::Global))
     );
-    let without = view(&tenant).with_package(&origin("p"), []);
+    let without = view(&tenant).with_package(&origin(Scope::Global), []);
     assert_eq!(
         seen(&without),
         Some(("own".to_owned(), Won::Tenant)),
@@ -151,16 +184,12 @@ fn b000_1_which_layers_documents_count() {
         });
         Document::Guardrail(serde_json::from_value(rail).unwrap())
     };
-    let layer = |documents: &[Document]| {
-        let mut layer = Layer::default();
-        for document in documents {
-            layer.insert(document.clone(), origin("p"), String::new());
-        }
-        Arc::new(layer)
-    };
     let view = View {
-        tenant: layer(&[agent("x", &["s.own"]), rail("own")]),
-        global: layer(&[agent("x", &["s.all"]), rail("all"), agent("y", &[])]),
+        tenant: layer_of(Scope::Global, [owning("x", &["s.own"]), rail("own")]),
+        global: layer_of(
+            Scope::Global,
+            [owning("x", &["s.all"]), rail("all"), owning("y", &[])],
+        ),
     };
     let layered = |kind, id| {
         let found = view.layered(kind, id).into_iter();
@@ -169,12 +198,15 @@ fn b000_1_which_layers_documents_count() {
             .collect::<Vec<_>>()
     };
     let shadowed = [
-        (agent("x", &["s.own"]), true),
-        (agent("x", &["s.all"]), false),
+        (owning("x", &["s.own"]), true),
+        (owning("x", &["s.all"]), false),
     ];
     assert_eq!(layered(DocumentKind::Agent, "x"), shadowed);
     let both = [(rail("own"), true), (rail("all"), true)];
     assert_eq!(layered(DocumentKind::Guardrail, "x"), both);
-    assert_eq!(layered(DocumentKind::Agent, "y"), [(agent("y", &[]), true)]);
+    assert_eq!(
+        layered(DocumentKind::Agent, "y"),
+        [(owning("y", &[]), true)]
+    );
     assert_eq!(layered(DocumentKind::Skill, "x"), []);
 }

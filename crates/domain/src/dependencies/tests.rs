@@ -1,25 +1,17 @@
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
-use charter_contract::ids::PackageName;
 use charter_contract::scope::Scope;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalogue::Origin;
+use crate::catalogue::tests::layer_of;
 
 fn layer(documents: &[(DocumentKind, Value)]) -> Arc<Layer> {
-    let origin = Arc::new(Origin {
-        scope: Scope::Global,
-        package: PackageName::parse("p").unwrap(),
-        version: "1".to_owned(),
-    });
-    let mut layer = Layer::default();
-    for (kind, value) in documents {
-        let (document, _) = Document::from_value(*kind, value).unwrap();
-        layer.insert(document, Arc::clone(&origin), String::new());
-    }
-    Arc::new(layer)
+    let documents = documents
+        .iter()
+        .map(|(kind, value)| Document::from_value(*kind, value).unwrap().0);
+    layer_of(Scope::Global, documents)
 }
 
 fn domain() -> (DocumentKind, Value) {

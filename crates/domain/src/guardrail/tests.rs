@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::catalogue::Document;
-use charter_contract::ids::{PackageName, TenantId};
+use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::catalogue::{Layer, Origin, Won};
+use crate::catalogue::Won;
+use crate::catalogue::tests::layer_of;
 
 fn guardrail(id: &str, scope: &str, glob: &str, more: Value) -> Document {
     let mut guardrail = json!({
@@ -24,23 +25,10 @@ fn guardrail(id: &str, scope: &str, glob: &str, more: Value) -> Document {
     Document::Guardrail(serde_json::from_value(guardrail).unwrap())
 }
 
-fn layer(scope: Scope, documents: Vec<Document>) -> Arc<Layer> {
-    let origin = Arc::new(Origin {
-        scope,
-        package: PackageName::parse("p").unwrap(),
-        version: "1".into(),
-    });
-    let mut layer = Layer::default();
-    for document in documents {
-        layer.insert(document, Arc::clone(&origin), String::new());
-    }
-    Arc::new(layer)
-}
-
 fn resolve_all(tenant: Vec<Document>, global: Vec<Document>) -> Vec<Resolved> {
     let view = View {
-        tenant: layer(Scope::Tenant(TenantId::parse("acme").unwrap()), tenant),
-        global: layer(Scope::Global, global),
+        tenant: layer_of(Scope::Tenant(TenantId::parse("acme").unwrap()), tenant),
+        global: layer_of(Scope::Global, global),
     };
     resolve(&view, subject(None))
 }
@@ -295,7 +283,7 @@ fn b000_21_guardrails_bear_on_their_personas() {
     };
     let view = View {
         tenant: Arc::default(),
-        global: layer(
+        global: layer_of(
             Scope::Global,
             vec![
                 of("a.all", "global", &[]),

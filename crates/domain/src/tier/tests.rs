@@ -1,28 +1,15 @@
-use std::sync::Arc;
-
 use charter_contract::catalogue::Document;
-use charter_contract::ids::PackageName;
-use charter_contract::scope::Scope;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalogue::{Layer, Origin};
+use crate::catalogue::tests::{agent, skill, view_of};
 
-fn skill(id: &str, tier: &str) -> Document {
-    let skill = json!({
-        "skill_id": id, "name": "x", "domain": "s", "tier": tier, "display_name": "X", "description": "x",
-        "purpose": "x", "output_type": "finding",
-        "execution_plan": {"steps": [{"step_id": "one", "type": "read", "tool_id": "t.x"}]},
-    });
-    Document::Skill(serde_json::from_value(skill).unwrap())
+fn tiered(id: &str, tier: &str) -> Document {
+    skill(id, &json!({"tier": tier}))
 }
 
-fn agent(id: &str, support: &[&str], skills: &[&str]) -> Document {
-    let agent = json!({
-        "agent_id": id, "name": "x", "display_name": "X", "agent_type": "domain", "domain": "s",
-        "tier_support": support, "skill_refs": skills,
-    });
-    Document::Agent(serde_json::from_value(agent).unwrap())
+fn supporting(id: &str, support: &[&str], skills: &[&str]) -> Document {
+    agent(id, &json!({"tier_support": support, "skill_refs": skills}))
 }
 
 fn playbook(id: &str, tier: &str, agent: &Value) -> Document {
@@ -33,22 +20,6 @@ fn playbook(id: &str, tier: &str, agent: &Value) -> Document {
         "safety": {"safety_class": "supervised"},
     });
     Document::Playbook(serde_json::from_value(playbook).unwrap())
-}
-
-fn view(documents: Vec<Document>) -> View {
-    let origin = Arc::new(Origin {
-        scope: Scope::Global,
-        package: PackageName::parse("p").unwrap(),
-        version: "1".into(),
-    });
-    let mut global = Layer::default();
-    for document in documents {
-        global.insert(document, Arc::clone(&origin), String::new());
-    }
-    View {
-        global: Arc::new(global),
-        tenant: Arc::default(),
-    }
 }
 
 /// B000-23: a caller reaches a skill where its agent supports a tier up to the caller's on which it may be used.
@@ -67,9 +38,9 @@ fn b000_23_an_agents_tiers_bound_its_skills() {
         ("advanced", &["basic"], never),
     ];
     for (tier, support, expected) in cases {
-        let view = view(vec![
-            skill("s.a", tier),
-            agent("agent.a", support, &["s.a"]),
+        let view = view_of([
+            tiered("s.a", tier),
+            supporting("agent.a", support, &["s.a"]),
         ]);
         let found = view.skill("s.a").unwrap();
         let served = skill_served(&view, found.document());
@@ -88,14 +59,14 @@ fn b000_23_an_agents_tiers_bound_its_skills() {
 /// Routing indexes hide exactly the documents that the tier of each document leaves out.
 #[test]
 fn b000_23_the_limited_are_those_that_the_basic_tier_does_not_reach() {
-    let view = view(vec![
-        skill("s.free", "basic"),
-        skill("s.high", "advanced"),
-        skill("s.bounded", "basic"),
-        skill("s.lost", "advanced"),
-        agent("agent.all", &["basic", "advanced"], &["s.free", "s.high"]),
-        agent("agent.high", &["advanced"], &["s.bounded"]),
-        agent("agent.low", &["basic"], &["s.lost"]),
+    let view = view_of([
+        tiered("s.free", "basic"),
+        tiered("s.high", "advanced"),
+        tiered("s.bounded", "basic"),
+        tiered("s.lost", "advanced"),
+        supporting("agent.all", &["basic", "advanced"], &["s.free", "s.high"]),
+        supporting("agent.high", &["advanced"], &["s.bounded"]),
+        supporting("agent.low", &["basic"], &["s.lost"]),
         playbook("p.free", "basic", &Value::Null),
         playbook("p.high", "advanced", &Value::Null),
         playbook("p.made", "basic", &json!("agent.high")),

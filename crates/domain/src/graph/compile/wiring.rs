@@ -94,15 +94,11 @@ fn passes(from: &Parameter, to: &Parameter) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use charter_contract::catalogue::{Document, DocumentKind};
-    use charter_contract::ids::PackageName;
-    use charter_contract::scope::Scope;
     use serde_json::json;
 
     use super::*;
-    use crate::catalogue::{Layer, Origin};
+    use crate::catalogue::tests::view_of;
 
     fn tool(id: &str, parameters: &Value) -> Document {
         let tool = json!({
@@ -127,19 +123,7 @@ mod tests {
                 &json!([{"name": "shelf", "type": "integer", "required": true}]),
             ),
         ];
-        let origin = Arc::new(Origin {
-            scope: Scope::Global,
-            package: PackageName::parse("p").unwrap(),
-            version: "1".to_owned(),
-        });
-        let mut layer = Layer::default();
-        for tool in tools {
-            layer.insert(tool, Arc::clone(&origin), String::new());
-        }
-        View {
-            global: Arc::new(layer),
-            tenant: Arc::default(),
-        }
+        view_of(tools)
     }
 
     fn skill(parameters: &Value, steps: &Value) -> Skill {
