@@ -70,8 +70,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
         problems.extend(unmet_needs(document, against.after, &mut suggested));
         problems.extend(compile::problems(document, package));
         problems.extend(fit::problems(document, against.after));
-        problems.extend(tiers::unreached(document, against.after));
-        problems.extend(triggers::unmet(document, against.after));
+        problems.extend(left_aside(document, against.after));
     }
     problems.extend(guardrails::crowded(package, against));
     let whole: [fn(&Package, &Against<'_>) -> Vec<Problem>; 4] =
@@ -100,6 +99,30 @@ fn duplicates(package: &Package) -> Vec<Problem> {
         }
     }
     problems
+}
+
+/// Warnings about skills that no caller reaches, and about findings that no playbook takes.
+fn left_aside(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
+    let place = &document.place;
+    match &document.value {
+        Document::Skill(skill) => {
+            let mut warnings = triggers::unmet(place, skill, after);
+            warnings.extend(tiers::unreached(place, skill, after));
+            warnings
+        }
+        Document::Agent(agent) => tiers::unreached_of(place, agent, after),
+        Document::Tool(_)
+        | Document::Playbook(_)
+        | Document::Guardrail(_)
+        | Document::Policy(_)
+        | Document::DomainLens(_)
+        | Document::Template(_)
+        | Document::PromptTemplate(_)
+        | Document::MissionType(_)
+        | Document::GraphNode(_)
+        | Document::GraphEdge(_)
+        | Document::Domain(_) => Vec::new(),
+    }
 }
 
 /// The tenant comes from the credential; a document may repeat it and nothing else.

@@ -1,33 +1,14 @@
 //! Triggers of finding rules that lead to no playbook, and playbooks that findings cannot be handed to.
 
 use charter_contract::bounds::PACKAGE_PROBLEMS;
-use charter_contract::catalogue::Document;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::text::Text;
 
-use super::super::{Problem, Sourced};
+use super::super::{Place, Problem};
 use crate::catalogue::View;
 
 /// Warnings about the triggers of a skill's rules.
-pub(super) fn unmet(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
-    match &document.value {
-        Document::Skill(skill) => of_skill(document, skill, after),
-        Document::Tool(_)
-        | Document::Playbook(_)
-        | Document::Guardrail(_)
-        | Document::Policy(_)
-        | Document::DomainLens(_)
-        | Document::Template(_)
-        | Document::PromptTemplate(_)
-        | Document::MissionType(_)
-        | Document::Agent(_)
-        | Document::GraphNode(_)
-        | Document::GraphEdge(_)
-        | Document::Domain(_) => Vec::new(),
-    }
-}
-
-fn of_skill(document: &Sourced<Document>, skill: &Skill, after: &View) -> Vec<Problem> {
+pub(super) fn unmet(place: &Place, skill: &Skill, after: &View) -> Vec<Problem> {
     let rules = skill
         .analysis
         .iter()
@@ -39,7 +20,7 @@ fn of_skill(document: &Sourced<Document>, skill: &Skill, after: &View) -> Vec<Pr
     });
     let warned = triggers.filter_map(|(pointer, trigger)| {
         let (message, hint) = fault(trigger, after)?;
-        let problem = Problem::at(&document.place, &pointer, "trigger", message).warning();
+        let problem = Problem::at(place, &pointer, "trigger", message).warning();
         Some(problem.suggest(hint))
     });
     warned.take(PACKAGE_PROBLEMS).collect()
