@@ -511,3 +511,6 @@ impl Engine {
         &self.tasks
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

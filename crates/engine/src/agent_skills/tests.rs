@@ -9,14 +9,14 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::SkillId;
 use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
-use charter_domain::clock::SystemClock;
-use charter_effects::{Sandbox, SandboxOptions};
 use charter_search::embed::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector};
-use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use charter_store::SharedStore;
+use charter_store_sql::sqlite::SqliteStore;
 use serde_json::{Value, json};
 
 use super::{SkillSearch, SkillWritten};
-use crate::{Caller, Composer, Engine, EngineError, EvidenceKey, Ports, RandomIds, Settings};
+use crate::engine::tests::{open as store_in, ports as plain_ports, sandbox};
+use crate::{Caller, Engine, EngineError, Ports, Settings};
 
 /// Counts letters: texts of the same letters are near each other.
 struct Letters {
@@ -104,23 +104,12 @@ impl Opened {
 }
 
 async fn ports(dir: &Path, embedder: Option<Arc<Letters>>) -> (Ports, Arc<SqliteStore>) {
-    let store = SqliteStore::open(&dir.join("data"), &SqliteOptions::default()).unwrap();
-    let store = Arc::new(store);
-    let tools = Sandbox::new(SandboxOptions::new(dir.join("sandbox"))).await;
+    let store = store_in(&dir.join("data"));
+    let shared: SharedStore = Arc::<SqliteStore>::clone(&store);
+    let tools = Arc::new(sandbox(dir).await);
     let ports = Ports {
-        store: Arc::<SqliteStore>::clone(&store),
         embedder: embedder.map(|embedder| embedder as Arc<dyn Embedder>),
-        skill_index: None,
-        tools: Arc::new(tools.unwrap()),
-        imports: charter_effects::Imports::none(),
-        sources: Arc::new(charter_effects::NoSources),
-        models: Arc::new(charter_effects::NoModels),
-        webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
-        providers: Arc::default(),
-        generator: Arc::new(Composer),
-        clock: Arc::new(SystemClock::start().unwrap()),
-        ids: Arc::new(RandomIds),
-        evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
+        ..plain_ports(shared, tools)
     };
     (ports, store)
 }

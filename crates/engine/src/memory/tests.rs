@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use charter_contract::agentic::memory::Visibility;
-use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
+use charter_effects::NoModels;
 use charter_store::SharedStore;
-use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::clock::SimulatedClock;
 use charter_testkit::watched_store::{Side, WatchedStore, Watcher, Write};
 use futures_util::future::join_all;
@@ -16,7 +15,8 @@ use tokio::runtime::Handle;
 
 use super::*;
 use crate::caller::tests::caller;
-use crate::{EvidenceKey, Ports, RandomIds, Role, Settings};
+use crate::engine::tests::{engine_at, open, sandbox};
+use crate::{Role, Settings};
 
 /// A directory with a store, and whoever works on it.
 struct Place {
@@ -28,11 +28,11 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
+        let store = open(dir.path());
         let start = Timestamp::parse("2026-04-14T12:00:00Z").unwrap();
         Self {
             dir,
-            store: Arc::new(store),
+            store,
             clock: Arc::new(SimulatedClock::at(start)),
         }
     }
@@ -42,25 +42,9 @@ impl Place {
     }
 
     async fn engine_over(&self, store: SharedStore) -> Arc<Engine> {
-        let mut options = SandboxOptions::new(self.dir.path().join("sandbox"));
-        options.landlock = LandlockUse::WhenAvailable;
+        let tools = Arc::new(sandbox(self.dir.path()).await);
         let clock: Arc<SimulatedClock> = Arc::clone(&self.clock);
-        let ports = Ports {
-            store,
-            embedder: None,
-            skill_index: None,
-            tools: Arc::new(Sandbox::new(options).await.unwrap()),
-            imports: charter_effects::Imports::none(),
-            sources: Arc::new(charter_effects::NoSources),
-            models: Arc::new(charter_effects::NoModels),
-            webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
-            providers: Arc::default(),
-            generator: Arc::new(crate::Composer),
-            clock,
-            ids: Arc::new(RandomIds),
-            evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
-        };
-        Engine::start(ports, Settings::default()).await.unwrap()
+        engine_at(clock, store, tools, Arc::new(NoModels), Settings::default()).await
     }
 }
 

@@ -7,22 +7,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use charter_contract::ids::{Label, RunId};
 use charter_contract::package::PackageBundle;
-use charter_domain::clock::SystemClock;
 use charter_effects::{
     ModelFailure, ModelFault, ModelRequest, ModelRoute, Models, SetBy, ToolCall, ToolOutcome,
     ToolRunner,
 };
-use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use charter_store::SharedStore;
+use charter_store_sql::sqlite::SqliteStore;
 use charter_testkit::scripted_models::ScriptedModels;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::tests::{caller, person};
-use crate::{
-    Engine, EngineError, EvidenceKey, Mode, Ports, Progress, ProgressEvent, RandomIds, Role,
-    Settings,
-};
+use crate::engine::tests::{engine, open as store_in};
+use crate::{Engine, EngineError, Mode, Progress, ProgressEvent, Role, Settings};
 
 /// The route that the skills name.
 const ROUTE: &str = "tier_fast";
@@ -239,24 +237,9 @@ impl Rig {
         tools: Arc<dyn ToolRunner>,
         settings: Settings,
     ) -> Self {
-        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
-        let store = Arc::new(store);
-        let ports = Ports {
-            store: Arc::<SqliteStore>::clone(&store),
-            embedder: None,
-            skill_index: None,
-            tools,
-            imports: charter_effects::Imports::none(),
-            sources: Arc::new(charter_effects::NoSources),
-            models,
-            webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
-            providers: Arc::default(),
-            generator: Arc::new(crate::Composer),
-            clock: Arc::new(SystemClock::start().unwrap()),
-            ids: Arc::new(RandomIds),
-            evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
-        };
-        let engine = Engine::start(ports, settings).await.unwrap();
+        let store = store_in(dir.path());
+        let shared: SharedStore = Arc::<SqliteStore>::clone(&store);
+        let engine = engine(shared, tools, models, settings).await;
         Self { engine, store, dir }
     }
 

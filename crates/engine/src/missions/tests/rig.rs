@@ -11,13 +11,13 @@ use charter_contract::ids::MissionId;
 use charter_contract::package::PackageBundle;
 use charter_domain::clock::{Clock, SystemClock};
 use charter_effects::{Models, ToolCall, ToolOutcome, ToolRunner};
-use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::caller::tests::person;
-use crate::{Engine, EvidenceKey, MissionOrder, MissionShown, Mode, Ports, RandomIds, Settings};
+use crate::engine::tests::{engine_at, open};
+use crate::{Engine, MissionOrder, MissionShown, Mode, Settings};
 
 /// How long a test waits for a mission.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -178,28 +178,13 @@ impl Rig {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let dir = TempDir::new().unwrap();
-        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
         let crm = Crm::new();
-        let ports = Ports {
-            store: Arc::new(store),
-            embedder: None,
-            skill_index: None,
-            tools: Arc::<Crm>::clone(&crm),
-            imports: charter_effects::Imports::none(),
-            sources: Arc::new(charter_effects::NoSources),
-            models,
-            webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
-            providers: Arc::default(),
-            generator: Arc::new(crate::Composer),
-            clock,
-            ids: Arc::new(RandomIds),
-            evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
-        };
         let settings = Settings {
             four_eyes: Some(true),
             ..settings
         };
-        let engine = Engine::start(ports, settings).await.unwrap();
+        let tools = Arc::<Crm>::clone(&crm);
+        let engine = engine_at(clock, open(dir.path()), tools, models, settings).await;
         let registered = engine
             .register_package(&person("ann"), package(), Mode::Apply)
             .await;

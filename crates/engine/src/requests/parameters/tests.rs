@@ -9,10 +9,8 @@ use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, RequestId, RunId};
 use charter_contract::package::PackageBundle;
-use charter_domain::clock::SystemClock;
 use charter_domain::parameters::ValueSource;
 use charter_effects::{Models, NoModels, ToolCall, ToolOutcome, ToolRunner};
-use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::scripted_models::ScriptedModels;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -21,9 +19,8 @@ use uuid::Uuid;
 
 use super::ParameterShown;
 use crate::caller::tests::person;
-use crate::{
-    Engine, EngineError, EvidenceKey, Mode, Ports, Progress, RandomIds, Remember, Settings,
-};
+use crate::engine::tests::{engine, open};
+use crate::{Engine, EngineError, Mode, Progress, Remember, Settings};
 
 const SKILL: &str = "reliability.find_locks";
 const PLAYBOOK: &str = "reliability.close_lock";
@@ -93,24 +90,9 @@ struct Rig {
 impl Rig {
     async fn new(models: Arc<dyn Models>) -> Self {
         let dir = TempDir::new().unwrap();
-        let store = SqliteStore::open(dir.path(), &SqliteOptions::default()).unwrap();
         let echo = Arc::<Echo>::default();
-        let ports = Ports {
-            store: Arc::new(store),
-            embedder: None,
-            skill_index: None,
-            tools: Arc::<Echo>::clone(&echo),
-            imports: charter_effects::Imports::none(),
-            sources: Arc::new(charter_effects::NoSources),
-            models,
-            webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
-            providers: Arc::default(),
-            generator: Arc::new(crate::Composer),
-            clock: Arc::new(SystemClock::start().unwrap()),
-            ids: Arc::new(RandomIds),
-            evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
-        };
-        let engine = Engine::start(ports, Settings::default()).await.unwrap();
+        let tools = Arc::<Echo>::clone(&echo);
+        let engine = engine(open(dir.path()), tools, models, Settings::default()).await;
         let ann = person("ann");
         let registered = engine.register_package(&ann, package(), Mode::Apply);
         registered.await.unwrap();

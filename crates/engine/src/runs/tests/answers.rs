@@ -21,8 +21,8 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::crash::play::{engine, open};
 use crate::caller::tests::person;
+use crate::engine::tests::{engine, open};
 use crate::{
     Answer, Confirmation, Engine, EngineError, EvidenceQuery, Mode, RunShown, Say, SentPlan,
     Settings,

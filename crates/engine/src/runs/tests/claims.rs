@@ -6,7 +6,7 @@ use charter_store::journal::Journal;
 use charter_testkit::store_suite::sample;
 use tempfile::TempDir;
 
-use super::crash::play::{engine, open, sandbox};
+use crate::engine::tests::{engine, open, sandbox};
 use crate::{Engine, Settings};
 
 /// A claimed run has its driver's place, and its lease is renewed, before anything of it has begun: on the one

@@ -15,8 +15,8 @@ use charter_testkit::store_suite::sample;
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
-use super::crash::play::{engine_at, open};
 use crate::caller::tests::person;
+use crate::engine::tests::{engine_at, open};
 use crate::{Engine, Mode, SentPlan, Settings};
 
 /// How long a worker holds a run that waits; for what is further away it lets go of it.

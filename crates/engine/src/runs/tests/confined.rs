@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::crash::play::{engine, open};
+use crate::engine::tests::{engine, open};
 use crate::{Engine, Settings, confined};
 
 /// Counts the calls that are under way.

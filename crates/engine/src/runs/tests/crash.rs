@@ -6,7 +6,7 @@
 
 mod mission;
 mod outside;
-pub(super) mod play;
+mod play;
 mod playbook;
 mod points;
 

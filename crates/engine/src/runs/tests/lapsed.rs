@@ -22,8 +22,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::crash::play::{engine_at, open};
 use crate::caller::tests::person;
+use crate::engine::tests::{engine_at, open};
 use crate::{Answer, Confirmation, Engine, Mode, RunShown, Say, Settings};
 
 const TOOL: &str = "switch.off";

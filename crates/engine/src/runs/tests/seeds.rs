@@ -8,7 +8,6 @@ use async_trait::async_trait;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PlaybookId;
 use charter_contract::package::PackageBundle;
-use charter_domain::clock::SystemClock;
 use charter_domain::package::Gravity;
 use charter_effects::{
     Extracted, Fetched, Media, RawSource, SourceError, SourceRequest, Sources, Validators,
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::crash::play::{open, ports, sandbox};
+use crate::engine::tests::{open, ports, sandbox};
 use crate::{Caller, Engine, Mode, Ports, Progress, Settings};
 
 const SKILL: &str = include_str!("../../../../contract/tests/seeds/skill.json");
@@ -92,14 +91,11 @@ impl Sources for LensAddress {
 }
 
 async fn engine(dir: &TempDir) -> Arc<Engine> {
-    let ports = ports(
-        Arc::new(SystemClock::start().unwrap()),
-        open(dir.path()),
-        Arc::new(sandbox(dir.path()).await),
-        Arc::new(charter_effects::NoModels),
-    );
-    let sources: Arc<dyn Sources> = Arc::new(LensAddress);
-    let ports = Ports { sources, ..ports };
+    let tools = Arc::new(sandbox(dir.path()).await);
+    let ports = Ports {
+        sources: Arc::new(LensAddress),
+        ..ports(open(dir.path()), tools)
+    };
     Engine::start(ports, Settings::default()).await.unwrap()
 }
 

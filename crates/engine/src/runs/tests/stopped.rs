@@ -13,8 +13,8 @@ use serde_json::{Map, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::crash::play::{engine, open};
 use crate::caller::tests::person;
+use crate::engine::tests::{engine, open};
 use crate::{Engine, Mode, SentPlan, Settings};
 
 const PATIENCE: Duration = Duration::from_secs(60);

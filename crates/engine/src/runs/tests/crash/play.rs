@@ -11,17 +11,15 @@ use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceRunId, PlaybookId, RequestId, RunId};
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::State;
-use charter_domain::clock::{Clock, SystemClock};
 use charter_domain::gate::RuleKind;
 use charter_domain::graph::{GraphParts, Retry, StepGraph};
 use charter_domain::run::Run;
-use charter_effects::{LandlockUse, Sandbox, SandboxOptions};
 use charter_store::SharedStore;
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::{RunFilter, RunPhase, RunRecord};
 use charter_store::page::PageRequest;
 use charter_store::request::RequestRecord;
-use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+use charter_store_sql::sqlite::SqliteStore;
 use charter_testkit::watched_store::{Side, WatchedStore};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -32,10 +30,8 @@ use super::outside::happened;
 use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use crate::caller::tests::person;
-use crate::{
-    Answer, Confirmation, Engine, EvidenceKey, Mode, Ports, Progress, RandomIds, RunShown, Say,
-    Settings, ToolGrants,
-};
+use crate::engine::tests::{engine, open, sandbox};
+use crate::{Answer, Confirmation, Engine, Mode, Progress, RunShown, Say, Settings, ToolGrants};
 
 /// How long the process waits for the engine before it gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -94,62 +90,6 @@ pub(super) async fn prepare(dir: &Path, played: Played, address: &str) {
     engine.stop().await;
     drop(engine);
     store.close().await.unwrap();
-}
-
-pub(in crate::runs::tests) fn open(dir: &Path) -> Arc<SqliteStore> {
-    Arc::new(SqliteStore::open(dir, &SqliteOptions::default()).unwrap())
-}
-
-pub(in crate::runs::tests) async fn sandbox(dir: &Path) -> Sandbox {
-    let mut options = SandboxOptions::new(dir.join("sandbox"));
-    options.landlock = LandlockUse::WhenAvailable;
-    Sandbox::new(options).await.unwrap()
-}
-
-pub(in crate::runs::tests) async fn engine(
-    store: SharedStore,
-    tools: Arc<dyn charter_effects::ToolRunner>,
-    models: Arc<dyn charter_effects::Models>,
-    settings: Settings,
-) -> Arc<Engine> {
-    let clock = Arc::new(SystemClock::start().unwrap());
-    engine_at(clock, store, tools, models, settings).await
-}
-
-/// The same by another clock.
-pub(in crate::runs::tests) async fn engine_at(
-    clock: Arc<dyn Clock>,
-    store: SharedStore,
-    tools: Arc<dyn charter_effects::ToolRunner>,
-    models: Arc<dyn charter_effects::Models>,
-    settings: Settings,
-) -> Arc<Engine> {
-    let ports = ports(clock, store, tools, models);
-    Engine::start(ports, settings).await.unwrap()
-}
-
-/// What an engine of a test stands on.
-pub(in crate::runs::tests) fn ports(
-    clock: Arc<dyn Clock>,
-    store: SharedStore,
-    tools: Arc<dyn charter_effects::ToolRunner>,
-    models: Arc<dyn charter_effects::Models>,
-) -> Ports {
-    Ports {
-        store,
-        embedder: None,
-        skill_index: None,
-        tools,
-        imports: charter_effects::Imports::none(),
-        sources: Arc::new(charter_effects::NoSources),
-        models,
-        webhooks: Arc::new(charter_effects::webhook::NoWebhooks),
-        providers: Arc::default(),
-        generator: Arc::new(crate::Composer),
-        clock,
-        ids: Arc::new(RandomIds),
-        evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
-    }
 }
 
 /// One process of a play.

@@ -1,0 +1,76 @@
+//! Engines of tests: plain ports over a store of SQLite in a directory. A test replaces the ports that it is about, as
+//! in `Ports { sources, ..ports(store, tools) }`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use charter_domain::clock::{Clock, SystemClock};
+use charter_effects::webhook::NoWebhooks;
+use charter_effects::{
+    Imports, LandlockUse, Models, NoModels, NoSources, Sandbox, SandboxOptions, ToolRunner,
+};
+use charter_store::SharedStore;
+use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
+
+use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
+
+/// The store in a directory.
+pub(crate) fn open(dir: &Path) -> Arc<SqliteStore> {
+    Arc::new(SqliteStore::open(dir, &SqliteOptions::default()).unwrap())
+}
+
+/// A sandbox in a directory, confined as far as the kernel allows.
+pub(crate) async fn sandbox(dir: &Path) -> Sandbox {
+    let mut options = SandboxOptions::new(dir.join("sandbox"));
+    options.landlock = LandlockUse::WhenAvailable;
+    Sandbox::new(options).await.unwrap()
+}
+
+/// Ports without models, lenses, embeddings or other systems, by the clock of the machine.
+pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
+    Ports {
+        store,
+        embedder: None,
+        skill_index: None,
+        tools,
+        imports: Imports::none(),
+        sources: Arc::new(NoSources),
+        models: Arc::new(NoModels),
+        webhooks: Arc::new(NoWebhooks),
+        providers: Arc::default(),
+        generator: Arc::new(Composer),
+        clock: Arc::new(SystemClock::start().unwrap()),
+        ids: Arc::new(RandomIds),
+        evidence_key: EvidenceKey::new("test", [7; 32]).unwrap(),
+    }
+}
+
+/// An engine over a store, tools and models.
+pub(crate) async fn engine(
+    store: SharedStore,
+    tools: Arc<dyn ToolRunner>,
+    models: Arc<dyn Models>,
+    settings: Settings,
+) -> Arc<Engine> {
+    let ports = Ports {
+        models,
+        ..ports(store, tools)
+    };
+    Engine::start(ports, settings).await.unwrap()
+}
+
+/// An engine by another clock.
+pub(crate) async fn engine_at(
+    clock: Arc<dyn Clock>,
+    store: SharedStore,
+    tools: Arc<dyn ToolRunner>,
+    models: Arc<dyn Models>,
+    settings: Settings,
+) -> Arc<Engine> {
+    let ports = Ports {
+        clock,
+        models,
+        ..ports(store, tools)
+    };
+    Engine::start(ports, settings).await.unwrap()
+}
