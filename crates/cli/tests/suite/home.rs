@@ -1,39 +1,29 @@
 //! A charter installation of its own: data directory, configuration, commands, a server.
-//!
-//! Every failure that a server answers is checked here to be a valid AgentError that gives away
-//! nothing internal (B003-3), so every test of the suite checks it.
+
+mod api;
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use charter_contract::schema::SchemaName;
-use charter_contract::validate::validate;
 use charter_testkit::postgres_server::{Database, PostgresServer};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use uuid::Uuid;
 
-use crate::described;
 use crate::watched::Watched;
+
+pub(crate) use api::{Answer, Api, MCP_HEADERS, ids, request, request_of, status_on};
 
 /// How long anything may take before a test gives up.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// With the value `postgres`, every home stores everything in a database of its own on a real server.
 const STORE: &str = "CHARTER_TEST_STORE";
-
-/// What every request of the Model Context Protocol carries.
-pub(crate) const MCP_HEADERS: [(&str, &str); 2] = [
-    ("accept", "application/json, text/event-stream"),
-    ("content-type", "application/json"),
-];
 
 const CHARTER: &str = env!("CARGO_BIN_EXE_charter");
 
@@ -274,11 +264,7 @@ rm -rf "$CHARTER_TEST_HOME""#;
             drop(child.kill());
             panic!("no server started: {}", log.lock().unwrap())
         });
-        let api = Api {
-            base,
-            key: None,
-            private: self.dir.path().to_path_buf(),
-        };
+        let api = Api::at(base, self.dir.path());
         Server { child, api, log }
     }
 }
@@ -356,30 +342,6 @@ impl Drop for Server {
     }
 }
 
-/// An answer over HTTP.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) body: Value,
-}
-
-impl Answer {
-    /// The body of an answer with this status.
-    #[track_caller]
-    pub(crate) fn expect(self, status: u16) -> Value {
-        assert_eq!(self.status, status, "{:#}", self.body);
-        self.body
-    }
-
-    /// The message of a failure with this status and code.
-    #[track_caller]
-    pub(crate) fn fails(self, status: u16, code: &str) -> String {
-        let found = (self.status, self.body["error_code"].as_str());
-        assert_eq!(found, (status, Some(code)), "{:#}", self.body);
-        self.body["user_message"].as_str().unwrap().to_owned()
-    }
-}
-
 /// A key with its tenant, user and role.
 pub(crate) type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
 
@@ -390,330 +352,4 @@ pub(crate) fn configured_key((key, tenant, user, role): &Key) -> String {
     format!(
         "[[auth.keys]]\nsha256 = \"{digest}\"\ntenant = \"{tenant}\"\nuser = \"{user}\"\nrole = \"{role}\"\n"
     )
-}
-
-/// The API with one caller's credential.
-#[derive(Clone)]
-pub(crate) struct Api {
-    pub(crate) base: String,
-    pub(crate) key: Option<String>,
-    /// A path that no failure may name.
-    private: PathBuf,
-}
-
-impl Api {
-    /// The API with another credential.
-    pub(crate) fn with_key(&self, key: &str) -> Self {
-        Self {
-            key: Some(key.to_owned()),
-            ..self.clone()
-        }
-    }
-
-    pub(crate) fn get(&self, path: &str) -> Answer {
-        self.call("GET", path, &[], Vec::new())
-    }
-
-    /// What a path holds, byte for byte.
-    #[track_caller]
-    pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
-        let (status, mut reader) = self.send("GET", path, &[], Vec::new());
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).unwrap();
-        assert_eq!(status, 200, "{path}");
-        bytes
-    }
-
-    pub(crate) fn post(&self, path: &str, body: &Value) -> Answer {
-        self.post_bytes(path, body.to_string().into_bytes())
-    }
-
-    pub(crate) fn post_bytes(&self, path: &str, body: Vec<u8>) -> Answer {
-        self.call("POST", path, &[], body)
-    }
-
-    pub(crate) fn call(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Vec<u8>,
-    ) -> Answer {
-        let (status, mut reader) = self.send(method, path, headers, body);
-        let mut text = String::new();
-        reader.read_to_string(&mut text).unwrap();
-        let body = match text.as_str() {
-            "" => Value::Null,
-            text => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
-        };
-        if status >= 400 {
-            self.check_failure(&body);
-            described::check_failure(method, path, status, &body);
-        } else if let Some(text) = body.as_str() {
-            // A stream of events, or a file.
-            described::check_stream(method, path, text);
-        } else {
-            described::check(method, path, status, &body);
-        }
-        Answer { status, body }
-    }
-
-    /// The status and text of an answer of another protocol.
-    pub(crate) fn raw(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Vec<u8>,
-    ) -> (u16, String) {
-        let (status, mut reader) = self.send(method, path, headers, body);
-        let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).unwrap();
-        (status, String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    /// The same of an interface whose failures have a form of their own.
-    pub(crate) fn call_plainly(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Vec<u8>,
-    ) -> Answer {
-        let (status, text) = self.raw(method, path, headers, body);
-        let body = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
-        Answer { status, body }
-    }
-
-    /// A header of the answer to a look at a path.
-    pub(crate) fn header_of(&self, path: &str, name: &str) -> Option<String> {
-        let response = self.respond("GET", path, &[], Vec::new());
-        let value = response.headers().get(name)?;
-        Some(value.to_str().unwrap().to_owned())
-    }
-
-    /// What a request without a body is refused with: status, the methods of the header `Allow`, and body.
-    pub(crate) fn refusal(&self, method: &str, path: &str) -> (u16, String, Value) {
-        let response = self.respond(method, path, &[], Vec::new());
-        let allowed = response.headers().get("allow");
-        let allowed = allowed.map_or("", |value| value.to_str().unwrap());
-        let (status, allowed) = (response.status().as_u16(), allowed.to_owned());
-        let mut text = String::new();
-        let mut body = response.into_body().into_reader();
-        body.read_to_string(&mut text).unwrap();
-        (
-            status,
-            allowed,
-            serde_json::from_str(&text).unwrap_or_default(),
-        )
-    }
-
-    /// The status of an answer whose body is nobody's business.
-    pub(crate) fn status_of(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> u16 {
-        self.send("POST", path, headers, body).0
-    }
-
-    /// Opens a session of the Model Context Protocol: its id.
-    pub(crate) fn open_mcp_session(&self) -> String {
-        let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"},
-        }});
-        let response = self.respond("POST", "/mcp", &MCP_HEADERS, body.to_string().into_bytes());
-        let session = response.headers()["mcp-session-id"]
-            .to_str()
-            .unwrap()
-            .to_owned();
-        let mut headers = MCP_HEADERS.to_vec();
-        headers.push(("mcp-session-id", &session));
-        let ready = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#.to_vec();
-        assert_eq!(self.status_of("/mcp", &headers, ready), 202);
-        session
-    }
-
-    /// A request of the Model Context Protocol in its revision without sessions, and the whole answer.
-    pub(crate) fn mcp(
-        &self,
-        capabilities: &Value,
-        method: &str,
-        name: Option<&str>,
-        mut params: Value,
-    ) -> Value {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": capabilities,
-        });
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let mut headers = MCP_HEADERS.to_vec();
-        headers.extend([
-            ("mcp-protocol-version", "2026-07-28"),
-            ("mcp-method", method),
-        ]);
-        headers.extend(name.map(|name| ("mcp-name", name)));
-        let (_, answer) = self.send("POST", "/mcp", &headers, body.to_string().into_bytes());
-        let answer: Value = serde_json::from_reader(answer).unwrap();
-        let result = &answer["result"];
-        // Clients check structured content against a schema that has no place for errors.
-        assert!(
-            result["isError"] != true || result["structuredContent"].is_null(),
-            "{answer:#}"
-        );
-        answer
-    }
-
-    /// Sends a request and does not read its answer, for as long as the connection is held.
-    pub(crate) fn send_and_hold(&self, request: &Value) -> TcpStream {
-        let body = request.to_string();
-        let length = format!("content-length: {}\r\n", body.len());
-        self.begin("POST /v1/requests", &length, &body)
-    }
-
-    /// Sends a request, or the beginning of one, on a connection of its own: method and path, lines of headers, body.
-    pub(crate) fn begin(&self, line: &str, headers: &str, body: &str) -> TcpStream {
-        let host = self.base.strip_prefix("http://").unwrap();
-        let mut connection = TcpStream::connect(host).unwrap();
-        connection.set_read_timeout(Some(DEADLINE)).unwrap();
-        let key = self.key.iter();
-        let key: String = key
-            .map(|key| format!("authorization: Bearer {key}\r\n"))
-            .collect();
-        write!(
-            connection,
-            "{line} HTTP/1.1\r\nhost: {host}\r\n{key}{headers}\r\n{body}"
-        )
-        .unwrap();
-        connection
-    }
-
-    /// Asks for a stream of events: the name and data of each.
-    pub(crate) fn stream(&self, request: &Value) -> Vec<(String, Value)> {
-        let headers = [("accept", "text/event-stream")];
-        let body = request.to_string().into_bytes();
-        let (status, mut reader) = self.send("POST", "/v1/requests", &headers, body);
-        let mut text = String::new();
-        reader.read_to_string(&mut text).unwrap();
-        assert_eq!(status, 200, "{text}");
-        let events = text.split("\n\n").filter_map(|event| {
-            let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
-            let data = serde_json::from_str(field("data: ")?).unwrap();
-            Some((field("event: ")?.to_owned(), data))
-        });
-        events.collect()
-    }
-
-    /// Opens a stream of events by GET: its lines as they arrive, until the server closes it.
-    #[track_caller]
-    pub(crate) fn follow(&self, path: &str) -> impl Iterator<Item = String> + use<> {
-        let headers = [("accept", "text/event-stream")];
-        let (status, reader) = self.send("GET", path, &headers, Vec::new());
-        assert_eq!(status, 200, "{path}");
-        BufReader::new(reader).lines().map(Result::unwrap)
-    }
-
-    fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Vec<u8>,
-    ) -> (u16, impl Read + use<>) {
-        let response = self.respond(method, path, headers, body);
-        (
-            response.status().as_u16(),
-            response.into_body().into_reader(),
-        )
-    }
-
-    fn respond(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Vec<u8>,
-    ) -> ureq::http::Response<ureq::Body> {
-        let agent: ureq::Agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(DEADLINE))
-            .proxy(None)
-            .build()
-            .into();
-        let mut request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.base));
-        if let Some(key) = &self.key {
-            request = request.header("authorization", format!("Bearer {key}"));
-        }
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        agent.run(request.body(body).unwrap()).unwrap()
-    }
-
-    /// B003-3: one of the six types, and neither a path nor a source file in what the user reads.
-    fn check_failure(&self, body: &Value) {
-        assert_eq!(validate(SchemaName::AgentError, body), [], "{body:#}");
-        let message = body["user_message"].as_str().unwrap();
-        for internal in [self.private.to_str().unwrap(), ".rs", "/crates/", "sqlite"] {
-            assert!(!message.contains(internal), "{message}");
-        }
-    }
-
-    /// Puts a package in force.
-    #[track_caller]
-    pub(crate) fn register(&self, package: &crate::packages::Package) -> Value {
-        self.post("/v1/packages", &package.bundle()).expect(201)
-    }
-
-    /// The ids of a kind that packages brought: the built-in ones, always there, are left out.
-    #[track_caller]
-    pub(crate) fn brought(&self, kind: &str) -> Vec<String> {
-        let listed = self.get(&format!("/v1/list/{kind}")).expect(200);
-        let entries = listed["entries"].as_array().unwrap().iter();
-        let brought = entries.filter(|entry| entry["package"] != "charter");
-        ids(&brought.cloned().collect(), "id")
-    }
-
-    /// Sends a request.
-    pub(crate) fn ask(&self, request: &Value) -> Answer {
-        self.post("/v1/requests", request)
-    }
-
-    /// The ids that a query is routed to, best first.
-    #[track_caller]
-    pub(crate) fn routed(&self, query: &str) -> Vec<String> {
-        let path = format!("/v1/route?top_k=20&query={}", query.replace(' ', "+"));
-        ids(&self.get(&path).expect(200)["candidates"], "id")
-    }
-}
-
-/// The status of the answer that comes on a connection.
-pub(crate) fn status_on(connection: &TcpStream) -> u16 {
-    let mut line = String::new();
-    BufReader::new(connection).read_line(&mut line).unwrap();
-    line.split(' ').nth(1).unwrap().parse().unwrap()
-}
-
-/// One field of every item.
-pub(crate) fn ids(items: &Value, field: &str) -> Vec<String> {
-    let items = items.as_array().unwrap_or_else(|| panic!("{items:#}"));
-    let text = |item: &Value| {
-        let pointer = format!("/{}", field.replace('.', "/"));
-        let found = item.pointer(&pointer).and_then(Value::as_str);
-        found.unwrap_or_else(|| panic!("{item:#}")).to_owned()
-    };
-    items.iter().map(text).collect()
-}
-
-/// A new request.
-pub(crate) fn request(input: &str) -> Value {
-    json!({
-        "id": format!("req-{}", Uuid::now_v7()), "timestamp": "2026-04-14T12:00:00Z", "input": input,
-    })
-}
-
-/// A new request that names its skill and gives parameters.
-pub(crate) fn request_of(skill: &str, parameters: Value) -> Value {
-    let mut request = request("do it");
-    request["metadata"] = json!({"skill_id": skill, "parameters": parameters});
-    request
 }
