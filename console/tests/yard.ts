@@ -26,7 +26,7 @@ export function yard(): Record<string, string> {
     "playbooks/drain.yaml": PLAYBOOK,
   };
   // JSON is YAML.
-  const texts = Object.entries(files).map(([path, value]) => [path, JSON.stringify(value, null, 2)]);
+  const texts = Object.entries(files).map(([path, value]): [string, string] => [path, JSON.stringify(value, null, 2)]);
   return { ...Object.fromEntries(texts), ...SCRIPTS };
 }
 

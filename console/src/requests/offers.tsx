@@ -90,7 +90,7 @@ function Offered({ offer, input, session }: { offer: Offer; input: string; sessi
           open();
         }}
       >
-        <Facts rows={values} />
+        {values.length > 0 && <Facts rows={values} />}
         <ValueFields names={offer.missing} typed={typed} onChange={setTyped} />
         <Button type="submit" loading={ask.isPending}>
           Show its plan
