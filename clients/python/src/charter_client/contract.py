@@ -1361,42 +1361,16 @@ class GraphPath(Wire):
     """The nodes, from the first to the last."""
 
 
-class GraphQueryTo(Wire):
+class GraphQueryToGraphQueryTo(Wire):
     """At any node of a type."""
 
     type: Literal["Control", "Requirement", "EvidenceType", "ResourceType", "Risk", "Remediation"]
 
 
-class GraphQueryTo1(Wire):
+class GraphQueryToGraphQueryTo1(Wire):
     """At one node."""
 
     node: str
-
-
-class GraphQuery(Wire):
-    """A question to the graph."""
-
-    depth: int | None = None
-    """How far; 1 when absent."""
-    direction: Literal["out", "in"] | None = None
-    """Which way; both when absent."""
-    domain: str | None = None
-    """Of this domain; of all when absent."""
-    edges: list[Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"]] = (
-        []
-    )
-    """Along which types of edges; all when empty."""
-    framework: str | None = None
-    """The framework, e.g. `SOC2`."""
-    from_: str | None = Field(None, alias="from")
-    """The node, e.g. a control."""
-    limit: int | None = None
-    """How many."""
-    node: str | None = None
-    """The node."""
-    query: Literal["coverage", "neighbours", "paths", "unremediated"] | str
-    to: GraphQueryTo | GraphQueryTo1 | None = None
-    """Where to; any resource type when absent."""
 
 
 class GuardrailException(Wire):
@@ -3403,7 +3377,7 @@ class ResourceCoverage(Wire):
     """The resource type."""
 
 
-class ResultSourceResultSourceReported(Wire):
+class ResultSourceReported(Wire):
     approval: str
     """The question that this answers."""
     by: str
@@ -3412,12 +3386,6 @@ class ResultSourceResultSourceReported(Wire):
     """The makers of their key."""
     reason: str | None = None
     """How they know, in their words."""
-
-
-class ResultSourceResultSource(Wire):
-    """The effect was interrupted, and a person says that it happened."""
-
-    reported: ResultSourceResultSourceReported
 
 
 class ReviewPacketIssue(Wire):
@@ -4916,6 +4884,32 @@ class GraphAnswer(Wire):
     """Whether the rest was left out."""
 
 
+class GraphQuery(Wire):
+    """A question to the graph."""
+
+    depth: int | None = None
+    """How far; 1 when absent."""
+    direction: Literal["out", "in"] | None = None
+    """Which way; both when absent."""
+    domain: str | None = None
+    """Of this domain; of all when absent."""
+    edges: list[Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"]] = (
+        []
+    )
+    """Along which types of edges; all when empty."""
+    framework: str | None = None
+    """The framework, e.g. `SOC2`."""
+    from_: str | None = Field(None, alias="from")
+    """The node, e.g. a control."""
+    limit: int | None = None
+    """How many."""
+    node: str | None = None
+    """The node."""
+    query: Literal["coverage", "neighbours", "paths", "unremediated"] | str
+    to: GraphQueryToGraphQueryTo | GraphQueryToGraphQueryTo1 | None = None
+    """Where to; any resource type when absent."""
+
+
 class Key(Wire):
     """A key without its secret."""
 
@@ -5237,6 +5231,12 @@ class ResolvedTemplate(Wire):
     """The level that it was found on."""
     package: str
     package_version: str
+
+
+class ResultSourceResultSource(Wire):
+    """The effect was interrupted, and a person says that it happened."""
+
+    reported: ResultSourceReported
 
 
 class RoutingTried(Wire):

@@ -7,7 +7,7 @@ mod sources;
 
 use serde_json::{Value, json};
 
-use crate::home::{Api, Home, request};
+use crate::home::{Api, Home, Server, request};
 use crate::packages::Package;
 use crate::site::{Page, Site};
 

@@ -191,7 +191,8 @@ mod tests {
         options.extractor = Some(("/bin/sh".into(), never_ending.to_vec()));
         let sandbox = Sandbox::new(options).await.unwrap();
         let cancel = CancellationToken::new();
-        let run = sandbox.run_extractor(Vec::new(), &json!({}), &limits, &cancel);
+        let options = json!({});
+        let run = sandbox.run_extractor(Vec::new(), &options, &limits, &cancel);
         let (ending, remains) = run.await.unwrap();
         outcome(ending, remains, MediaType::Pdf).await.unwrap_err()
     }
