@@ -183,9 +183,7 @@ fn every_builtin_of_jq_compiles_or_is_refused_by_name() {
         match Filter::compile(&call) {
             Ok(_) => {}
             Err(FilterError::Syntax(message)) => {
-                let outside = format!(
-                    "the filter does not compile: `{name}` reaches out of the filter (1:1): "
-                );
+                let outside = format!("`{name}` reaches out of the filter (1:1): ");
                 assert!(message.starts_with(&outside), "{builtin}: {message}");
                 refused.insert(name);
             }

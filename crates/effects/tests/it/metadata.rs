@@ -70,8 +70,8 @@ for at, path in enumerate(parameters["outside"]):
     }
     for at_way, (way, call) in enumerate(ways.items()):
         made = f"{home}/made{at}-{at_way}"
-        flags = {"linkat": (0,), "linkat fd": (0x400,), "linkat empty": (0x1000,), "renameat2": (0,)}.get(way, ())
-        if work((*call, made.encode(), *flags)): worked.append([way, path])
+        more = {"linkat": (0,), "linkat fd": (0x400,), "linkat empty": (0x1000,), "renameat2": (0,)}.get(way, ())
+        if work((*call, made.encode(), *more)): worked.append([way, path])
 own = f"{home}/file"
 open(own, "w").close()
 fd, failed = os.open(own, os.O_RDONLY), []
