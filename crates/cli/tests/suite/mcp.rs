@@ -728,8 +728,9 @@ fn the_deepest_output_reaches_the_official_clients() {
     server.api.register(&backups().with(SCRIPT_FILE, &printing));
     let way = over_http(&server.api);
     let arguments = json!({"tool_id": "vault.list_backups", "parameters": {"vault": "main"}});
-    let given = json!({"do": "call", "tool": "call", "arguments": arguments});
-    let work = typescript(&with(&way, given)).end()["content"].clone();
+    let step = json!({"tool": "call", "arguments": arguments});
+    let given = json!({"do": "steps", "steps": [step]});
+    let work = typescript(&with(&way, given)).end()["steps"][0]["content"].clone();
     assert_eq!(work["output"], deepest, "{work:#}");
     let steps = json!([
         {"tool": "call", "arguments": arguments},
