@@ -302,7 +302,7 @@ bounds! {
     /// Larger bodies that are read at the same time, of all callers.
     BODIES_BYTES = 32 * MIB, Bytes;
     /// Memory of the larger documents in requests under way, of all callers, by estimate.
-    BODIES_MEMORY = 96 * MIB, Bytes;
+    BODIES_MEMORY = 72 * MIB, Bytes;
     /// An answer that is sent at once; a larger one waits for its turn.
     LIGHT_ANSWER = MIB, Bytes;
     /// Larger answers that clients have not taken yet, of all callers.

@@ -12,8 +12,9 @@ use crate::home::{Api, Home, Key, MCP_HEADERS, Server, eventually, request};
 use crate::packages::{Package, backups};
 use crate::plans::{abort, plan};
 
-/// The largest memory of a server, in KiB.
-const MOST: u64 = 512 << 10;
+/// The largest memory of a server, beside the pages of its program and of the model, in KiB: with these pages, a release
+/// stays below 512 MiB.
+const MOST: u64 = 448 << 10;
 
 /// What a server may keep beyond what it had when it was idle, in KiB.
 const MOST_KEPT: u64 = 128 << 10;
@@ -144,7 +145,8 @@ fn all_at_once<T: Send>(server: &Server, act: impl Fn(&Api) -> T + Sync) -> Vec<
 /// The server never had more memory than it may, and does not keep what it had.
 #[track_caller]
 fn check_memory(server: &Server, idle: u64) {
-    let most = memory(server, "VmHWM");
+    // Pages of the program and of the model are the system's to take back, and a program for tests has many.
+    let most = memory(server, "VmHWM") - memory(server, "RssFile");
     assert!(most <= MOST, "{} MiB", most >> 10);
     eventually("memory that is given back", || {
         (memory(server, "RssAnon") <= idle + MOST_KEPT).then_some(())

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::home::Api;
 
-/// How soon the server answers.
-const WITHIN: Duration = Duration::from_secs(1);
+/// How soon the server answers, on a machine that runs other tests as well.
+const WITHIN: Duration = Duration::from_secs(5);
 
 /// Between an answer and the next question.
 const BETWEEN: Duration = Duration::from_millis(50);
