@@ -99,7 +99,7 @@ test("sentences of an analysis lead to the findings, evidence and passages that 
   fresh: { url, server },
 }) => {
   await apiOf(server.url).post("/v1/packages", { files: yard() });
-  // What a model would have written of this answer: the rest of it is the server's.
+  // Sentences that a model would have written; the rest of the answer is the server's.
   await page.route(/\/v1\/requests\/req-/, async (route) => {
     const response = await route.fetch();
     const request = (await response.json()) as RequestShown;

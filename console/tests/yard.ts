@@ -121,6 +121,6 @@ const PLAYBOOK = {
   ],
   parameters_from_findings: "[.[] | .resource_id] | unique[] | {tank: .}",
   approach_hints: ["Ask the yard before you drain a tank."],
-  // What the console starts waits for a person all the same.
+  // A run that the console starts waits for a person all the same.
   safety: { safety_class: "automated" },
 };

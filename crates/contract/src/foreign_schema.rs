@@ -150,7 +150,7 @@ pub(crate) fn pattern_fault(pattern: &str) -> Option<String> {
         .map(|_| format!("`{pattern}` is not a regular expression"))
 }
 
-/// What a regular expression outside of a schema takes.
+/// The work of a regular expression outside of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternCost {
     steps: u64,

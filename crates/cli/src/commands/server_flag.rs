@@ -17,7 +17,7 @@ enum Place {
     Files,
     /// The configuration of this machine.
     Configuration,
-    /// What is built into the program.
+    /// Data that is built into the program.
     Program,
 }
 

@@ -27,7 +27,7 @@ fn answered(server: &Server, asked: &Value) -> (Value, Value) {
     (answer, run)
 }
 
-/// What became of a request that a server left open, from the next server.
+/// The answer of the next server to a request that a killed server left open.
 fn taken_up(home: &Home, service: &Service, asked: &Value, first: &Call) -> Value {
     let server = home.serve();
     let second = service.next();

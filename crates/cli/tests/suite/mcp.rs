@@ -326,8 +326,8 @@ fn b000_18_a_person_is_asked_through_the_client() {
     }
 }
 
-/// What a client reads whose user cannot be asked, who says no, or whose key does not name the scope of decisions though it has
-/// all: nothing has happened, and what is missing.
+/// A user cannot be asked, says no, or has a key that does not name the scope of decisions: the client reads that nothing
+/// has happened, and what is missing.
 #[test]
 fn b000_18_without_a_persons_word_nothing_is_changed() {
     let server = Tenants::one();

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::DEADLINE;
 use crate::described;
 
-/// What every request of the Model Context Protocol carries.
+/// Headers of every request of the Model Context Protocol.
 pub(crate) const MCP_HEADERS: [(&str, &str); 2] = [
     ("accept", "application/json, text/event-stream"),
     ("content-type", "application/json"),
@@ -76,7 +76,7 @@ impl Api {
         self.call("GET", path, &[], Vec::new())
     }
 
-    /// What a path holds, byte for byte.
+    /// The body of an answer, byte for byte.
     #[track_caller]
     pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
         let (status, mut reader) = self.send("GET", path, &[], Vec::new());
@@ -154,7 +154,7 @@ impl Api {
         Some(value.to_str().unwrap().to_owned())
     }
 
-    /// What a request without a body is refused with: status, the methods of the header `Allow`, and body.
+    /// The refusal of a request without a body: status, the methods of the header `Allow`, and body.
     pub(crate) fn refusal(&self, method: &str, path: &str) -> (u16, String, Value) {
         let response = self.respond(method, path, &[], Vec::new());
         let allowed = response.headers().get("allow");
@@ -170,7 +170,7 @@ impl Api {
         )
     }
 
-    /// The status of an answer whose body is nobody's business.
+    /// The status of an answer, whose body is not read.
     pub(crate) fn status_of(&self, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> u16 {
         self.send("POST", path, headers, body).0
     }

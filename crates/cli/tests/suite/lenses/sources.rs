@@ -7,7 +7,7 @@ use crate::home::{Home, Server};
 use crate::packages::Package;
 use crate::site::{Page, Site};
 
-/// What the registration of a package says is wrong; nothing of it is there afterwards.
+/// The faults for which a package's registration is refused; nothing of the package is there afterwards.
 fn refused(server: &Server, package: &Package) -> Vec<String> {
     let refused = server.api.post("/v1/packages", &package.bundle());
     assert_eq!(refused.status, 400, "{:#}", refused.body);

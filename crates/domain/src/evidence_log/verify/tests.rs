@@ -195,7 +195,7 @@ fn b000_19_every_changed_byte_is_found() {
     for (at, bit) in (0..text.len()).flat_map(|at| [(at, 0x01), (at, 0x20)]) {
         let mut bytes = text.clone().into_bytes();
         bytes[at] ^= bit;
-        // What is no text is refused before it is verified.
+        // Bytes that are no text are refused before they are verified.
         let Ok(changed) = String::from_utf8(bytes) else {
             continue;
         };
