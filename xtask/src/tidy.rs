@@ -7,6 +7,7 @@ mod edges;
 mod error_pages;
 mod json_readers;
 mod links;
+mod listed;
 mod manifests;
 mod pauses;
 mod rust_code;

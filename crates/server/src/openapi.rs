@@ -232,7 +232,7 @@ mod tests {
                 for (property, place) in properties {
                     let mut found = Vec::new();
                     within(place, format!("{name}/{property}"), &mut found);
-                    // What a text holds is no class of its own.
+                    // A document within a text becomes no class.
                     found.retain(|(place, part)| {
                         part["type"] == "object" && !place.contains("/contentSchema")
                     });

@@ -3,6 +3,7 @@
 //!
 //! The check knows the names of functions and no types. Tests and the test kit read what they wrote themselves.
 
+use super::listed::Listed;
 use super::rust_code::blanked;
 use super::sources::product_lines;
 use crate::finding::Finding;
@@ -166,9 +167,6 @@ const ALLOWED: [(&str, &str); 43] = [
     ),
 ];
 
-/// A crate for tests only.
-const TEST_KIT: &str = "crates/testkit/";
-
 /// The file of the list.
 const LIST: &str = "xtask/src/tidy/text_readers.rs";
 
@@ -184,30 +182,13 @@ fn compare<'f>(
     files: impl Iterator<Item = &'f TextFile>,
     allowed: &[(&str, &str)],
 ) -> Vec<Finding> {
-    let mut unused: Vec<&str> = allowed.iter().map(|(path, _)| *path).collect();
-    let mut findings = Vec::new();
-    for file in files.filter(|file| is_looked_at(&file.path)) {
-        let lines = readers(file);
-        let listed = unused.iter().position(|path| *path == file.path);
-        match listed {
-            Some(at) if !lines.is_empty() => {
-                unused.swap_remove(at);
-            }
-            Some(_) | None => findings.extend(lines.into_iter().map(|line| {
-                let message = "decode foreign bytes with `charter_contract::charset`, which knows byte order marks";
-                Finding::error(&file.path, line, message)
-            })),
-        }
-    }
-    findings.extend(unused.into_iter().map(|path| {
-        let message = format!("{path} makes no text of bytes: take it off `ALLOWED`");
-        Finding::error(LIST, 1, message)
-    }));
-    findings
-}
-
-fn is_looked_at(path: &str) -> bool {
-    path.contains("/src/") && !path.starts_with(TEST_KIT)
+    let rule = Listed {
+        lines: readers,
+        instead: "decode foreign bytes with `charter_contract::charset`, which knows byte order marks",
+        keeps: "makes no text of bytes",
+        list: LIST,
+    };
+    rule.compare(files, allowed)
 }
 
 /// The lines that make text of bytes, tests apart.

@@ -22,7 +22,7 @@ struct Compiled {
     cost: PatternCost,
 }
 
-/// What a pattern says of a text.
+/// The outcome of matching a text against a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Matched {
     Fits,

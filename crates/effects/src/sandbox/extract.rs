@@ -108,7 +108,7 @@ impl Sandbox {
     }
 }
 
-/// What a reader that came to an end has for its caller.
+/// The text that a reader found, or the reason why there is none.
 async fn outcome(
     ending: Ending,
     remains: Remains,
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::SandboxOptions;
 
-    /// What comes of a reader that never ends, within limits.
+    /// The error of a reader that never ends, within limits.
     async fn endless(limits: Limits) -> SourceError {
         let directory = tempfile::tempdir().unwrap();
         let mut options = SandboxOptions::new(directory.path().join("sandbox"));

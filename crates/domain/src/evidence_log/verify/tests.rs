@@ -203,7 +203,7 @@ fn b000_19_every_changed_byte_is_found() {
     }
 }
 
-/// What stands beside the values of an export, and what readers pass over, is found as well.
+/// Additions beside the values of an export are found as well, also those that readers pass over.
 #[test]
 fn b000_19_what_was_added_around_an_export_is_found() {
     let text = text_of(&export(Coverage::Complete));

@@ -75,7 +75,7 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     );
 }
 
-/// What a model used to draft parameters counts among the tokens of the run, and is told apart from those of its steps.
+/// Tokens for drafts of parameters count among those of the run, and are told apart from those of its steps.
 #[test]
 fn tokens_of_drafted_parameters_are_counted() {
     let tokens = |input, output| Tokens { input, output };

@@ -244,8 +244,8 @@ const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What was approved in a pause begins after it, if the approval has not lapsed by then, whoever paused and resumed: the
-/// user who started the run, the approver, another operator.
+/// A call that was approved during a pause begins after it, unless the approval has lapsed. It makes no difference whether
+/// the starter of the run, the approver or another operator paused and resumed.
 #[tokio::test]
 async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
     let pauses = [(HALF_AN_HOUR, "completed", 1), (HOUR, "failed", 0)];

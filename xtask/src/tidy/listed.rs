@@ -1,0 +1,54 @@
+//! Files that may do something that others may not: a list, which holds no more than is needed.
+
+use crate::finding::Finding;
+use crate::workspace::TextFile;
+
+/// A crate for tests only.
+const TEST_KIT: &str = "crates/testkit/";
+
+/// A rule with a list of the files that may break it.
+pub(super) struct Listed {
+    /// The lines of a file that break the rule.
+    pub(super) lines: fn(&TextFile) -> Vec<usize>,
+    /// What to do instead.
+    pub(super) instead: &'static str,
+    /// What is said of a file on the list that keeps the rule.
+    pub(super) keeps: &'static str,
+    /// The file of the list.
+    pub(super) list: &'static str,
+}
+
+impl Listed {
+    /// Lines that break the rule in files that are not on the list, and files on the list that keep it.
+    pub(super) fn compare<'f>(
+        &self,
+        files: impl Iterator<Item = &'f TextFile>,
+        allowed: &[(&str, &str)],
+    ) -> Vec<Finding> {
+        let mut unused: Vec<&str> = allowed.iter().map(|(path, _)| *path).collect();
+        let mut findings = Vec::new();
+        for file in files.filter(|file| is_looked_at(&file.path)) {
+            let lines = (self.lines)(file);
+            let listed = unused.iter().position(|path| *path == file.path);
+            match listed {
+                Some(at) if !lines.is_empty() => {
+                    unused.swap_remove(at);
+                }
+                Some(_) | None => findings.extend(
+                    lines
+                        .into_iter()
+                        .map(|line| Finding::error(&file.path, line, self.instead)),
+                ),
+            }
+        }
+        findings.extend(unused.into_iter().map(|path| {
+            let message = format!("{path} {}: take it off `ALLOWED`", self.keeps);
+            Finding::error(self.list, 1, message)
+        }));
+        findings
+    }
+}
+
+fn is_looked_at(path: &str) -> bool {
+    path.contains("/src/") && !path.starts_with(TEST_KIT)
+}
