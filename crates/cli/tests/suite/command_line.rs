@@ -48,19 +48,25 @@ fn error(ran: &Ran) -> Value {
     error
 }
 
+/// A command whose output nobody reads ends as the shell expects, and says nothing.
+#[track_caller]
+fn ends_quietly(home: &Home, arguments: &[&str]) {
+    let mut command = home.bare(arguments);
+    command.stdout(unread());
+    let ended = ran(command);
+    assert_eq!(
+        (ended.code, ended.err.as_str()),
+        (Some(141), ""),
+        "{arguments:?}"
+    );
+}
+
 /// `charter … | head` ends like any command of a shell whose reader has gone.
 #[test]
 fn a_command_whose_reader_has_gone_ends_quietly() {
     let home = Home::new();
     for arguments in WRITING {
-        let mut command = home.bare(arguments);
-        command.stdout(unread());
-        let ended = ran(command);
-        assert_eq!(
-            (ended.code, ended.err.as_str()),
-            (Some(141), ""),
-            "{arguments:?}"
-        );
+        ends_quietly(&home, arguments);
     }
 }
 
@@ -80,14 +86,7 @@ fn a_command_over_a_store_whose_reader_has_gone_ends_quietly() {
         &["dev", folder.as_str(), "--once"],
     ] {
         let over = ["--data-dir", data.to_str().unwrap()];
-        let mut command = home.bare(&[&over[..], arguments].concat());
-        command.stdout(unread());
-        let ended = ran(command);
-        assert_eq!(
-            (ended.code, ended.err.as_str()),
-            (Some(141), ""),
-            "{arguments:?}"
-        );
+        ends_quietly(&home, &[&over[..], arguments].concat());
     }
 }
 
