@@ -11,6 +11,7 @@ mod abilities;
 mod absent;
 mod agent_skills;
 mod analysis;
+mod apart;
 mod approvals;
 mod asking;
 mod caller;
@@ -67,6 +68,7 @@ pub use agent_skills::{
     SkillKind, SkillListing, SkillManifest, SkillManifests, SkillSearch, SkillShown, SkillWritten,
     SkillsImported, SkillsSent,
 };
+pub use apart::apart;
 pub use approvals::{ApprovalEntry, ApprovalListing, Say};
 pub use caller::{
     AccessScope, AccessScopes, Caller, CallerShown, CatalogueRole, CredentialId, Role, SkillGrants,

@@ -4,10 +4,9 @@
 //! answered. Must not know what is asked.
 
 use charter_contract::ids::TenantId;
-use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::task::block_in_place;
 
 use crate::Engine;
+use crate::apart::apart;
 use crate::fair_slots::Slot;
 
 /// Long questions that are answered at the same time in this process.
@@ -52,14 +51,6 @@ impl QuestionPlace {
                 answer
             }
         }
-    }
-}
-
-/// Does long work while the thread's other tasks continue on another thread. A runtime of one thread has no other.
-fn apart<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
-        Ok(_) | Err(_) => work(),
     }
 }
 

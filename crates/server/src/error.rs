@@ -1,6 +1,5 @@
 //! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
 
-use axum::Json;
 use axum::http::header::{self, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -10,6 +9,7 @@ use charter_engine::EngineError;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::json::Json;
 use crate::state::AppState;
 
 /// An error on its way to the client.

@@ -14,6 +14,7 @@ mod auth;
 mod error;
 mod extract;
 mod headers;
+mod json;
 mod limits;
 mod mcp;
 mod metrics;

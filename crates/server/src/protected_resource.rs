@@ -2,17 +2,18 @@
 //! provider that gives them a token, and the challenges that lead there (RFC 6750, section 3). Without a provider there
 //! is no metadata. Addresses come from the configuration: a request decides between the names of this machine only.
 
+use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, WWW_AUTHENTICATE};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use crate::auth::is_this_machine;
 use crate::error::LacksRights;
+use crate::json::Json;
 use crate::mcp;
 use crate::routes;
 use crate::state::AppState;

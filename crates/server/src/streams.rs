@@ -17,6 +17,7 @@ use futures_util::stream::unfold;
 use futures_util::{Stream, StreamExt};
 use serde::Serialize;
 
+use crate::json;
 use crate::state::AppState;
 
 /// How often a stream's credential is looked at again.
@@ -63,7 +64,7 @@ pub(crate) fn sent(
 
 /// The data of an event.
 pub(crate) fn data(of: &impl Serialize) -> String {
-    serde_json::to_string(of).unwrap_or_else(|error| {
+    json::written(of).unwrap_or_else(|error| {
         tracing::error!(%error, "an event cannot be written");
         "null".to_owned()
     })

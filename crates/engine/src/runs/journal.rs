@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::apart;
 use crate::shares::Share;
 use crate::{Engine, EngineError};
 
@@ -73,8 +74,8 @@ impl Unwritten {
     /// # Errors
     /// `internal` for an event that could not be read again.
     pub(crate) fn new(event: &RunEvent, at: Timestamp) -> Result<Self, EngineError> {
-        let payload =
-            to_stored(event).map_err(|error| EngineError::internal("writing an event", error))?;
+        let payload = apart::on_value(event.memory(), || to_stored(event))
+            .map_err(|error| EngineError::internal("writing an event", error))?;
         Ok(Self { payload, at })
     }
 }
@@ -161,15 +162,15 @@ impl Engine {
             }
             for stored in page {
                 sequence += 1;
-                if stored.hash != head.chain(sequence, &stored.payload)
-                    || stored.sequence != sequence
-                {
+                let length = stored.payload.len();
+                let chained = apart::on_value(length, || head.chain(sequence, &stored.payload));
+                if stored.hash != chained || stored.sequence != sequence {
                     let detail = "it does not chain from the event before it";
                     return Err(damaged(run, sequence, detail));
                 }
-                bytes += stored.payload.len() as u64;
+                bytes += length as u64;
                 head = stored.hash;
-                let event = decode_stored(&stored.payload)
+                let event = apart::on_value(length, || decode_stored(&stored.payload))
                     .map_err(|error| unread(run, sequence, &stored.payload, &error))?;
                 let entry = HistoryEvent {
                     sequence,

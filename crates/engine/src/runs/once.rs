@@ -6,7 +6,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
-use charter_contract::json::decode_stored;
+use charter_contract::json::{decode_stored, memory_of_fields};
 use charter_domain::graph::StepGraph;
 use charter_domain::run::RunEvent;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use uuid::{Uuid, uuid};
 
 use super::{NewRun, RunShown};
 use crate::tasks::MAX_CLIENT_ID;
-use crate::{Caller, Engine, EngineError};
+use crate::{Caller, Engine, EngineError, apart};
 
 /// What ids that follow from clients' ids are made in.
 const NAMESPACE: Uuid = uuid!("6f2d4bb1-3c0e-5d37-9a4b-6f1f0c3a7e52");
@@ -112,14 +112,16 @@ impl WrittenContent {
             parameters: &new.parameters,
             dry_run: new.dry_run,
         };
-        let text = serde_json::to_string(&written);
+        let memory = memory_of_fields(&new.parameters);
+        let text = apart::on_value(memory, || serde_json::to_string(&written));
         text.map(Self)
             .map_err(|error| EngineError::internal(COMPARING, error))
     }
 
     /// The content as a journal would give it back: text does not keep every number to its last digit.
     fn read(&self) -> Result<Content, EngineError> {
-        decode_stored(&self.0).map_err(|error| EngineError::internal(COMPARING, error))
+        apart::on_value(self.0.len(), || decode_stored(&self.0))
+            .map_err(|error| EngineError::internal(COMPARING, error))
     }
 }
 

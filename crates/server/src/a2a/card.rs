@@ -4,7 +4,6 @@
 //! extended card has what its reader may see. Both are signed. Addresses come from the configuration and
 //! never from a request: a signed card must not lead where whoever asked for it says.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
@@ -17,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::sign::CardKey;
 use super::{KEYS_PATH, PROTOCOL, REST_PATH, RPC_PATH};
 use crate::error::ApiError;
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Skills that a card lists; of more it says how many there are.

@@ -1,6 +1,5 @@
 //! The HTTP+JSON binding (section 11). A path's last part may have a verb behind a colon.
 
-use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
@@ -22,6 +21,7 @@ use super::params::parsed;
 use super::version;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Bytes, Path};
+use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 

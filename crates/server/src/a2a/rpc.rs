@@ -1,7 +1,6 @@
 //! The JSON-RPC binding (section 9): one call for each HTTP request. A failure that the protocol knows
 //! is an answer with status 200; who may not call at all, or sends too much, gets what REST answers.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::sse::Event;
@@ -16,6 +15,7 @@ use super::params::parsed;
 use super::show::with;
 use super::version;
 use crate::extract::{By, Bytes};
+use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 

@@ -1,13 +1,14 @@
 //! Refuses a body that is not a message of the protocol: 400, with an error that has no id because none could be read
 //! (2025-11-25, Streamable HTTP; JSON-RPC 2.0, section 5.1).
 
-use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use charter_contract::json::{Profile, decode};
 use rmcp::ErrorData;
 use rmcp::model::JsonRpcError;
 use serde_json::Value;
+
+use crate::json::Json;
 
 /// The answer to a body that could not be read.
 pub(super) fn refused(body: &[u8]) -> Response {

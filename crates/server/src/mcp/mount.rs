@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
@@ -9,7 +10,6 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on_service};
-use axum::{Json, Router};
 use charter_contract::charset::bytes_without_mark;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::json::Profile;
@@ -26,6 +26,7 @@ use super::{LoadingEngine, Mcp, Shared, Who};
 use crate::auth::{Identity, is_of_this_server};
 use crate::error::ApiError;
 use crate::extract::ReadBody;
+use crate::json::Json;
 use crate::limits::is_stream;
 use crate::shares::Use;
 use crate::state::AppState;

@@ -2,7 +2,6 @@
 //!
 //! What somebody imported is served as data that no browser runs: never as HTML, and sandboxed.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
@@ -16,6 +15,7 @@ use serde::Serialize;
 use super::agent_skills::Named;
 use crate::error::ApiError;
 use crate::extract::{By, Path, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 #[derive(Serialize, JsonSchema)]

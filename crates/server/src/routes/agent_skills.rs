@@ -3,7 +3,6 @@
 //! What acts on all skills is asked for with POST, at words that may also be ids: GET, PUT and DELETE
 //! at `/v1/agent-skills/search` are about the skill `search` ([`taken_words`]).
 
-use axum::Json;
 use axum::Router;
 use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
@@ -25,6 +24,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, ScopeQuery, Sent, Valid, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Entries of a page when nothing else is asked for.

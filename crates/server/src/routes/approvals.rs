@@ -1,6 +1,5 @@
 //! What waits for a person, and what people decide.
 
-use axum::Json;
 use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
 use charter_engine::{Answer, Approval, ApprovalEntry, ApprovalListing, Happened, Say};
@@ -12,6 +11,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Approvals of a page when nothing else is asked for.

@@ -1,11 +1,11 @@
 //! Who is asking, as the server knows them.
 
-use axum::Json;
 use axum::extract::State;
 use charter_engine::CallerShown;
 
 use crate::error::ApiError;
 use crate::extract::By;
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Show who the caller is, what it may do, and what its tenant may ask.

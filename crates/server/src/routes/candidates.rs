@@ -1,6 +1,5 @@
 //! Candidates: accepting one.
 
-use axum::Json;
 use axum::extract::State;
 use charter_contract::ids::{DocumentId, RunId};
 use charter_engine::Registered;
@@ -9,6 +8,7 @@ use serde::Deserialize;
 
 use crate::error::ApiError;
 use crate::extract::{By, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// The run that a candidate is accepted on.

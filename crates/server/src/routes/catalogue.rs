@@ -1,6 +1,5 @@
 //! What is registered: listed by kind, and counted.
 
-use axum::Json;
 use axum::extract::State;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{DocumentKind, DocumentKindError};
@@ -14,6 +13,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Entries of a page when nothing else is asked for.

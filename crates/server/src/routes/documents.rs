@@ -1,6 +1,5 @@
 //! One document of the catalogue, of any kind.
 
-use axum::Json;
 use axum::extract::State;
 use charter_engine::{Depth, DocumentDependencies, DocumentShown, Side};
 use serde::Deserialize;
@@ -9,6 +8,7 @@ use utoipa::IntoParams;
 use super::catalogue::kind_of;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Show a document as the tenant's layer and the global one have it, with its text as it was written.

@@ -1,6 +1,5 @@
 //! What happens, for whoever watches.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::Event;
@@ -12,6 +11,7 @@ use utoipa::IntoParams;
 use crate::accept;
 use crate::error::ApiError;
 use crate::extract::{Asked, By};
+use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 

@@ -1,6 +1,5 @@
 //! Evidence: read by id or filter; never changed, never deleted (B000-19).
 
-use axum::Json;
 use axum::extract::State;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::error_code::ErrorCode;
@@ -13,6 +12,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Where one record is.

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -19,6 +18,7 @@ use utoipa::IntoParams;
 use super::evidence::{FindQuery, query};
 use crate::error::{ApiError, log};
 use crate::extract::{Asked, By, Path, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// One JSON value on each line.

@@ -1,9 +1,9 @@
 //! Calls of client tools for executors: leased, held, reported.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use charter_contract::executor::ExecutorOutcome;
 use charter_contract::ids::LeaseId;
 use charter_contract::package::PackageBundle;
@@ -11,6 +11,7 @@ use charter_engine::{LeaseRequest, Renewed};
 
 use crate::error::ApiError;
 use crate::extract::{By, Path, Sent, Valid, parsed};
+use crate::json::Json;
 use crate::limits::Place;
 use crate::state::AppState;
 

@@ -1,6 +1,5 @@
 //! What the gate says, and why.
 
-use axum::Json;
 use axum::extract::State;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, PlaybookId, RunId, SkillId, StepId, ToolId};
@@ -11,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::error::ApiError;
 use crate::extract::{By, Sent};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// A call that is only thought of, or a run.

@@ -1,11 +1,11 @@
 //! Questions to the expert graph.
 
-use axum::Json;
 use axum::extract::State;
 use charter_engine::{GraphAnswer, GraphQuery};
 
 use crate::error::ApiError;
 use crate::extract::{By, Sent};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Ask the expert graph, on the advanced tier: `{"query": "neighbours", "node": "…", "direction": "out",

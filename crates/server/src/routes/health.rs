@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, StatusCode};
@@ -12,6 +11,7 @@ use charter_engine::{Engine, EngineError};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
+use crate::json::Json;
 use crate::metrics::Exposition;
 use crate::state::AppState;
 

@@ -1,7 +1,6 @@
 //! API keys of the caller's tenant. The text of a key is in the answer that made it, which nobody may keep,
 //! and nowhere else.
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, HeaderName};
@@ -13,6 +12,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Keys of a page when nothing else is asked for.

@@ -1,6 +1,5 @@
 //! Lenses: what the reference library holds, questions to it, and indexing it again.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::{DomainId, Label, LensId};
@@ -11,6 +10,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 #[derive(Deserialize, IntoParams)]

@@ -1,6 +1,5 @@
 //! Memories.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::MemoryId;
@@ -14,6 +13,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Memories on a page that names no number.

@@ -1,6 +1,5 @@
 //! Missions: beginning and stopping them, what they produced, how they went, and their bundles.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -23,6 +22,7 @@ use super::events::{JOURNAL, STATE, last_event, wants_stream};
 use super::evidence_log::JSON_LINES;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Bytes, Once, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 

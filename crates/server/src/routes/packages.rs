@@ -1,6 +1,5 @@
 //! Packages: what is registered, checked, compared and put in force.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::PackageName;
@@ -13,6 +12,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, ScopeQuery, Valid, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// List the packages in force.

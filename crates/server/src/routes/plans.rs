@@ -1,6 +1,5 @@
 //! Runs of plans that callers send.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::error_code::ErrorCode;
@@ -15,6 +14,7 @@ use serde_json::{Map, Value, json};
 use super::runs::started;
 use crate::error::ApiError;
 use crate::extract::{By, Once, Sent};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// A plan and what it is run with.

@@ -1,6 +1,5 @@
 //! Runs of playbooks.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::PlaybookId;
@@ -12,6 +11,7 @@ use serde_json::{Map, Value};
 use super::runs::started;
 use crate::error::ApiError;
 use crate::extract::{By, Once, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// What a playbook is run with.

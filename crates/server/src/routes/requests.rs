@@ -1,6 +1,5 @@
 //! Asking, and seeing what was answered.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::sse::Event;
@@ -16,6 +15,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use super::events::wants_stream;
 use crate::error::{ApiError, log};
 use crate::extract::{By, Path, Valid, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 

@@ -1,6 +1,5 @@
 //! Which documents are in force for something.
 
-use axum::Json;
 use axum::extract::State;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::mission_type::MissionType;
@@ -17,6 +16,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 #[derive(Deserialize, IntoParams)]

@@ -1,6 +1,5 @@
 //! Routing without acting.
 
-use axum::Json;
 use axum::extract::State;
 use charter_engine::{Purpose, TriedThresholds, VerdictShown};
 use serde::Deserialize;
@@ -8,6 +7,7 @@ use utoipa::IntoParams;
 
 use crate::error::ApiError;
 use crate::extract::{Asked, By};
+use crate::json::Json;
 use crate::state::AppState;
 
 #[derive(Deserialize, IntoParams)]

@@ -1,6 +1,5 @@
 //! Runs: their journals, and what people do to them.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event;
@@ -19,6 +18,7 @@ use super::events::{JOURNAL, STATUS, last_event, wants_stream};
 use super::missions::{JournalQuery, bounded};
 use crate::error::ApiError;
 use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
 

@@ -1,6 +1,5 @@
 //! The contracts themselves.
 
-use axum::Json;
 use axum::extract::State;
 use charter_contract::schema;
 use charter_engine::EngineError;
@@ -10,6 +9,7 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::extract::Path;
+use crate::json::Json;
 use crate::state::AppState;
 
 #[derive(Serialize, JsonSchema)]

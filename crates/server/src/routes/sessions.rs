@@ -1,6 +1,5 @@
 //! Sessions.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::SessionId;
@@ -8,6 +7,7 @@ use charter_engine::SessionShown;
 
 use crate::error::ApiError;
 use crate::extract::{By, Path, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Open a session.

@@ -1,12 +1,12 @@
 //! The tag store: internal, for operators (B000-15).
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::catalogue::tags::TagRecord;
 
 use crate::error::ApiError;
 use crate::extract::{By, Path, Valid, parsed};
+use crate::json::Json;
 use crate::state::AppState;
 
 /// Write the tags of a request, once.

@@ -1,0 +1,114 @@
+//! Answers in JSON.
+
+use std::io::{self, Write};
+
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use charter_engine::apart;
+use serde::Serialize;
+use serde::ser::Error;
+
+/// The longest text that is written beside the runtime's other tasks, in bytes; a longer one is written apart from them.
+const BESIDE_OTHERS: usize = 64 << 10;
+
+/// An answer in JSON.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: Serialize> IntoResponse for Json<T> {
+    fn into_response(self) -> Response {
+        match written(self.0) {
+            Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
+            Err(error) => {
+                tracing::error!(%error, "writing an answer failed");
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+        }
+    }
+}
+
+/// An answer as text, written apart from the runtime's other tasks where it is long.
+pub(crate) fn written<T: Serialize>(answer: T) -> serde_json::Result<String> {
+    let mut short = Short::default();
+    match serde_json::to_writer(&mut short, &answer) {
+        Err(_) if short.is_exceeded => apart(move || serde_json::to_string(&answer)),
+        Err(error) => Err(error),
+        Ok(()) => String::from_utf8(short.text).map_err(Error::custom),
+    }
+}
+
+/// A text that is not longer than is written beside other tasks.
+#[derive(Debug, Default)]
+struct Short {
+    text: Vec<u8>,
+    is_exceeded: bool,
+}
+
+impl Write for Short {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        if self.text.len() + part.len() > BESIDE_OTHERS {
+            self.is_exceeded = true;
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.text.extend_from_slice(part);
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::mpsc::{Receiver, channel};
+    use std::time::Duration;
+
+    use serde::Serializer;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn short_and_long_answers_are_written_whole() {
+        for length in [0, BESIDE_OTHERS - 2, BESIDE_OTHERS - 1, 4 * BESIDE_OTHERS] {
+            let answer = json!("x".repeat(length));
+            let text = written(&answer).unwrap();
+            assert_eq!(text.len(), length + 2);
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), answer);
+        }
+    }
+
+    /// A long answer that waits for another task once its text was found to be long.
+    struct Waiting {
+        times_written: Cell<usize>,
+        other_task: Receiver<()>,
+    }
+
+    impl Serialize for Waiting {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            if self.times_written.replace(1) == 1 {
+                let waited = self.other_task.recv_timeout(Duration::from_secs(60));
+                waited.map_err(S::Error::custom)?;
+            }
+            to.serialize_str(&"x".repeat(BESIDE_OTHERS))
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn other_tasks_continue_while_a_long_answer_is_written() {
+        let (continues, other_task) = channel();
+        let times_written = Cell::new(0);
+        let writing = tokio::spawn(async move {
+            written(Waiting {
+                times_written,
+                other_task,
+            })
+        });
+        tokio::spawn(async move { continues.send(()) });
+        let text = writing.await.unwrap().unwrap();
+        assert_eq!(text.len(), BESIDE_OTHERS + 2);
+    }
+}
