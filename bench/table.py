@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 
-def say(text):
+def say(text: str) -> None:
     """Tells whoever waits what is going on."""
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
@@ -78,7 +78,7 @@ def show(lines, title):
     return "\n".join([title, "", grid([head] + [line.cells() for line in lines])])
 
 
-def grid(rows):
+def grid(rows: list[list[str]]) -> str:
     """Rows of text as a table, the first of them its head."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lined = [

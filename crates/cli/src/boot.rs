@@ -33,7 +33,7 @@ use charter_engine::{
 };
 use charter_search::embed::fetch::{ModelSource, fetch_model};
 use charter_search::embed::{
-    ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, RemoteEmbedder, RemoteOptions,
+    ApiKey as RemoteKey, Embedder, MiniLm, MiniLmOptions, Prefixes, RemoteEmbedder, RemoteOptions,
     WeightsMemory,
 };
 use charter_server::{Access, ApiKey, AppState};
@@ -231,6 +231,10 @@ fn remote(config: &Config) -> anyhow::Result<RemoteEmbedder> {
         .parse()
         .with_context(|| format!("model.base_url = {base:?}"))?;
     let mut options = RemoteOptions::new(base, name, dims);
+    options.prefixes = Prefixes {
+        query: config.model.query_prefix.clone(),
+        document: config.model.document_prefix.clone(),
+    };
     if let Some(variable) = &config.model.api_key_variable {
         let key = std::env::var(variable)
             .with_context(|| format!("reading the API key from {variable}"))?;

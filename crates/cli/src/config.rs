@@ -139,6 +139,11 @@ pub(crate) struct ModelConfig {
     pub(crate) dims: Option<usize>,
     /// Name of the environment variable that holds the remote API's key.
     pub(crate) api_key_variable: Option<String>,
+    /// What the remote model wants before a text that is looked for, e.g. `query: `. Vectors are kept by model, name and
+    /// prefixes: after a change, `charter reindex` embeds anew.
+    pub(crate) query_prefix: String,
+    /// What it wants before a text that is found, e.g. `passage: `.
+    pub(crate) document_prefix: String,
 }
 
 /// Where vectors come from.
@@ -430,6 +435,8 @@ impl Default for ModelConfig {
             name: None,
             dims: None,
             api_key_variable: None,
+            query_prefix: String::new(),
+            document_prefix: String::new(),
         }
     }
 }

@@ -15,7 +15,8 @@
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
 //! - [`canonical`]: the one text of a JSON value.
-//! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has.
+//! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has;
+//!   [`foreign_text`]: what of a request its writer only quotes or pastes.
 //! - [`bounds`]: limits of what comes in and goes out, by name; [`json`]: the one reader of JSON, within them;
 //!   [`filling`]: what filled placeholders may come to;
 //!   [`deeply`](mod@deeply): stack for what nests.
@@ -43,6 +44,7 @@ pub mod executor;
 pub mod filling;
 pub mod finding;
 pub mod foreign_schema;
+pub mod foreign_text;
 pub mod frontmatter;
 pub mod http_header;
 pub mod identity;

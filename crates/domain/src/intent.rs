@@ -10,7 +10,6 @@ mod clause;
 mod everyday;
 mod language;
 mod order;
-mod quoted;
 mod reading;
 mod remark;
 mod settle;
@@ -19,11 +18,14 @@ mod token;
 mod topic;
 mod words;
 
+use charter_contract::foreign_text;
 pub use charter_contract::intent::Intent;
 pub use everyday::EVERYDAY_TOPICS;
 pub use language::{Language, languages};
 pub use remark::Remark;
-pub use settle::{Decision, Evidence, Exemplified, Fit, Look, Settled, Source, cited_from, settle};
+pub use settle::{
+    Decision, Evidence, Fit, Look, NamedDocument, Registered, Settled, Source, cited_from, settle,
+};
 
 use act::acts;
 use clause::clauses;
@@ -74,6 +76,8 @@ pub enum Doubt {
     Translated,
     /// A model reads it as a change, and the form does not say so.
     Model,
+    /// It names a playbook, and does not order that it is carried out, or has a typing error in the name.
+    Name,
 }
 
 impl Doubt {
@@ -89,6 +93,7 @@ impl Doubt {
             Self::Object => "it does not name what is to be changed",
             Self::Translated => "it was translated",
             Self::Model => "a model reads it so, and its form leaves it open",
+            Self::Name => "it names a playbook and does not clearly order it",
         }
     }
 }
@@ -161,8 +166,8 @@ impl Reading {
 pub fn read(text: &str) -> Reading {
     let text = bounded(text);
     let text = text.as_str();
-    let foreign = quoted::foreign(text);
-    let own = quoted::blanked(text, &foreign);
+    let foreign = foreign_text::foreign(text);
+    let own = foreign_text::blanked(text, &foreign);
     let all = token::tokens(&own);
     if let language @ Language::Other(name) = language::language(&own, &all) {
         return Reading {
@@ -192,7 +197,7 @@ pub fn read(text: &str) -> Reading {
     reading
 }
 
-/// Whether a text has identifiers and no word of content: "and in eu-west-1?"
+/// Whether a text has identifiers and no word of content, as "and in eu-west-1?", and does not ask what they are.
 fn names_nothing(all: &[Token]) -> bool {
     let said = || {
         all.iter()
@@ -201,7 +206,9 @@ fn names_nothing(all: &[Token]) -> bool {
     let empty = |token: &Token| {
         token.is_specific() || token.is_any(words::EMPTY_WORDS) || token.is_any(words::OPENERS)
     };
-    said().any(Token::is_specific)
+    let asks_what_it_is = said().any(|token| token.is_any(&["does", "mean", "means"]));
+    !asks_what_it_is
+        && said().any(Token::is_specific)
         && said().any(|token| token.kind == TokenKind::Word)
         && said().all(empty)
 }

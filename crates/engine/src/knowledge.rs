@@ -112,6 +112,7 @@ impl Knowledge {
                     lexical: 0.0,
                     coverage: None,
                     cosine: Some(likeness),
+                    named: None,
                 });
             }
         }

@@ -13,8 +13,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::intent::Intent;
 use charter_domain::profile;
 use charter_search::{
-    Allowed, Candidate, EmbeddedQuery, QueryError, RouteQuery, RouteSettings, Scope, Thresholds,
-    VerdictKind, decide, search,
+    Allowed, Candidate, Correction, EmbeddedQuery, FoundClause, Layers, Named, QueryError,
+    RouteQuery, RouteSettings, Scope, Thresholds, VerdictKind, decide_found, find,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,16 @@ enum Ranking {
     Agents,
 }
 
+impl Ranking {
+    /// What is ranked.
+    fn layers(self, stacked: &Stacked) -> &Layers {
+        match self {
+            Self::Skills | Self::Playbooks => &stacked.actions,
+            Self::Agents => &stacked.agents,
+        }
+    }
+}
+
 impl Purpose {
     /// The one ranking that it asks for; `None` where the intent says which.
     fn ranking(self) -> Option<Ranking> {
@@ -84,6 +94,18 @@ pub struct RoutedCandidate {
     pub coverage: Option<f32>,
     /// Similarity of meaning; absent where only words were compared.
     pub cosine: Option<f32>,
+    /// Whether the query names it; what is named comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<Named>,
+}
+
+/// One of several things that a request asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoutedClause {
+    /// Its words.
+    pub text: String,
+    /// What fits it, best first.
+    pub candidates: Vec<RoutedCandidate>,
 }
 
 /// A verdict with everything it depends on, so that it can be shown and replayed.
@@ -118,6 +140,15 @@ pub struct RoutedVerdict {
     /// What the model of the route `gateway` made of the request, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayReading>,
+    /// Mistyped words, with what was looked for instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub corrections: Vec<Correction>,
+    /// Pieces that counted little, shortened: pasted logs, code and records, the frame of a mail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<String>,
+    /// The things that the request asks for, where they are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clauses: Vec<RoutedClause>,
 }
 
 impl RoutedVerdict {
@@ -140,6 +171,9 @@ impl RoutedVerdict {
             intent_reason: Some(reason.to_owned()),
             subject: None,
             gateway: None,
+            corrections: Vec::new(),
+            set_aside: Vec::new(),
+            clauses: Vec::new(),
         }
     }
 
@@ -236,15 +270,9 @@ impl Engine {
                 (routed.verdict, routed.dropped)
             }
             Some(ranking) => {
-                let query = self.embedded(text).await?;
-                weigh(
-                    &reached(&live, caller),
-                    &settings,
-                    ranking,
-                    text,
-                    &query,
-                    top_k,
-                )?
+                let stacked = reached(&live, caller);
+                let query = self.compared(text, ranking.layers(&stacked)).await?;
+                weigh(&stacked, &settings, ranking, text, &query, top_k)?
             }
         };
         Ok(VerdictShown {
@@ -271,8 +299,8 @@ impl Engine {
             return Ok(routed.await?.verdict);
         };
         let live = self.live();
-        let query = self.embedded(text).await?;
         let stacked = reached(&live, caller);
+        let query = self.compared(text, ranking.layers(&stacked)).await?;
         let weighed = weigh(&stacked, &live.settings, ranking, text, &query, top_k);
         weighed.map(|(verdict, _)| verdict)
     }
@@ -280,15 +308,59 @@ impl Engine {
     /// A query ready to be searched: embedded, or words alone without an embedder.
     pub(crate) async fn embedded(&self, text: &str) -> Result<EmbeddedQuery, EngineError> {
         let query = RouteQuery::parse(text).map_err(refused)?;
+        self.embedded_query(query).await
+    }
+
+    /// The same for what is routed over `layers`: its spelling is corrected by their words, and the things that it asks
+    /// for are told apart.
+    async fn compared(&self, text: &str, layers: &Layers) -> Result<Compared, EngineError> {
+        let mut query = RouteQuery::parse(text).map_err(refused)?.in_clauses();
+        if let Some(embedder) = self.embedder() {
+            query = query.corrected(layers, Allowed::Everything, embedder.as_ref());
+        }
+        let corrections = query.corrections().to_vec();
+        let set_aside = query.set_aside().iter().take(SHOWN_ASIDE);
+        let set_aside = set_aside.map(|piece| shortened(piece)).collect();
+        Ok(Compared {
+            query: self.embedded_query(query).await?,
+            corrections,
+            set_aside,
+        })
+    }
+
+    async fn embedded_query(&self, query: RouteQuery) -> Result<EmbeddedQuery, EngineError> {
         let Some(embedder) = self.embedder() else {
             return Ok(query.lexical_only());
         };
         let texts = query.texts().map(str::to_owned).collect();
-        let vectors = embedder.embed(texts).await.map_err(|error| {
+        let vectors = embedder.embed_queries(texts).await.map_err(|error| {
             EngineError::new(ErrorCode::Unavailable, "the request could not be embedded")
                 .caused_by(error)
         })?;
         query.embedded(embedder.model(), &vectors).map_err(refused)
+    }
+}
+
+/// A query, and what was done to it before it was compared.
+#[derive(Debug, Clone)]
+pub(crate) struct Compared {
+    pub(crate) query: EmbeddedQuery,
+    corrections: Vec<Correction>,
+    /// Shortened.
+    set_aside: Vec<String>,
+}
+
+/// Pieces that count little of which a verdict tells.
+const SHOWN_ASIDE: usize = 8;
+/// Characters of each.
+const SHOWN_OF_PIECE: usize = 80;
+
+/// The beginning of a piece, in one line.
+fn shortened(piece: &str) -> String {
+    let words = piece.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(SHOWN_OF_PIECE) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words,
     }
 }
 
@@ -315,9 +387,14 @@ fn weigh(
     settings: &RouteSettings,
     ranking: Ranking,
     text: &str,
-    query: &EmbeddedQuery,
+    compared: &Compared,
     top_k: usize,
 ) -> Result<(RoutedVerdict, Vec<RoutedCandidate>), EngineError> {
+    let Compared {
+        query,
+        corrections,
+        set_aside,
+    } = compared;
     let of_kind = |kind: DocumentKind| {
         move |_: Scope, id: &str| id.split_once(' ').is_some_and(|(k, _)| k == kind.as_str())
     };
@@ -325,14 +402,16 @@ fn weigh(
         of_kind(DocumentKind::Skill),
         of_kind(DocumentKind::Playbook),
     );
-    let (layers, allowed) = match ranking {
-        Ranking::Skills => (&stacked.actions, Allowed::Where(&skills)),
-        Ranking::Playbooks => (&stacked.actions, Allowed::Where(&playbooks)),
-        Ranking::Agents => (&stacked.agents, Allowed::Everything),
+    let allowed = match ranking {
+        Ranking::Skills => Allowed::Where(&skills),
+        Ranking::Playbooks => Allowed::Where(&playbooks),
+        Ranking::Agents => Allowed::Everything,
     };
-    let found = search(layers, query, allowed, settings, top_k).map_err(refused)?;
+    let layers = ranking.layers(stacked);
+    let found = find(layers, query, allowed, settings, top_k).map_err(refused)?;
+    let clauses = found.clauses.iter().map(routed_clause).collect();
     let model = query.model().map(ToString::to_string);
-    let verdict = decide(found, &settings.thresholds, model);
+    let verdict = decide_found(found, &settings.thresholds, model);
     let dropped = verdict.dropped.iter().filter_map(candidate).collect();
     let verdict = RoutedVerdict {
         query: text.to_owned(),
@@ -346,8 +425,22 @@ fn weigh(
         intent_reason: None,
         subject: None,
         gateway: None,
+        corrections: corrections.clone(),
+        set_aside: set_aside.clone(),
+        clauses,
     };
     Ok((verdict, dropped))
+}
+
+/// Candidates of a clause that a verdict tells of.
+const SHOWN_OF_CLAUSE: usize = 3;
+
+fn routed_clause(found: &FoundClause) -> RoutedClause {
+    let best = found.candidates.iter().take(SHOWN_OF_CLAUSE);
+    RoutedClause {
+        text: found.text.clone(),
+        candidates: best.filter_map(candidate).collect(),
+    }
 }
 
 fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
@@ -361,6 +454,7 @@ fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
         lexical: found.lexical,
         coverage: Some(found.coverage),
         cosine: found.cosine,
+        named: found.named,
     })
 }
 

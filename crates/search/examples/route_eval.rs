@@ -1,7 +1,7 @@
 //! Evaluates routing on labelled queries from the command line.
 //!
 //! `route_eval CATALOGUE QUERIES [--out-of-scope FILE] [--model DIR] [--examples N] [--candidates]`
-//! prints the report as JSON. Must not measure anything by other code than the library's.
+//! prints the report as JSON; with `--calibrate [--set DIR]…` the settings fitted to this set and those folders. Must not measure anything by other code than the library's.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::OpenOptions;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use async_trait::async_trait;
 use charter_search::embed::{EmbedError, Embedder, EmbeddingModel, MiniLm, MiniLmOptions, Vector};
 use charter_search::eval::{EvalOptions, EvalSet, Offer, Trial};
-use charter_search::{RouteSettings, calibrate};
+use charter_search::{CalibrationSet, RouteSettings, calibrate};
 use clap::Parser;
 use sha2::{Digest, Sha256};
 
@@ -45,6 +45,9 @@ struct Arguments {
     /// Fit settings to the set and print them instead of a report.
     #[arg(long)]
     calibrate: bool,
+    /// Fit to the set in this folder as well (catalogue.jsonl, queries.jsonl, no_match.jsonl, plain or .gz).
+    #[arg(long = "set", value_name = "DIR", requires = "calibrate")]
+    sets: Vec<PathBuf>,
     /// Write what each search showed to this file, JSON lines.
     #[arg(long)]
     observations: Option<PathBuf>,
@@ -98,7 +101,17 @@ async fn main() -> Result<()> {
         file.flush()?;
     }
     let answer = if arguments.calibrate {
-        serde_json::to_string_pretty(&calibrate(&trial, &settings)?)?
+        let mut trials = vec![(arguments.queries.display().to_string(), trial)];
+        for folder in &arguments.sets {
+            let set = EvalSet::read_folder(folder)?;
+            let trial = Trial::prepare(set, port, &options).await?;
+            trials.push((folder.display().to_string(), trial));
+        }
+        let sets: Vec<CalibrationSet<'_>> = trials
+            .iter()
+            .map(|(name, trial)| CalibrationSet { name, trial })
+            .collect();
+        serde_json::to_string_pretty(&calibrate(&sets, &settings)?)?
     } else {
         serde_json::to_string_pretty(&trial.evaluate(&settings)?)?
     };
@@ -194,6 +207,14 @@ impl Embedder for Cached {
 
     fn count_tokens(&self, text: &str) -> Option<usize> {
         self.model.count_tokens(text)
+    }
+
+    fn knows_word(&self, word: &str) -> Option<bool> {
+        self.model.knows_word(word)
+    }
+
+    fn words_near(&self, word: &str) -> Vec<String> {
+        self.model.words_near(word)
     }
 
     fn token_spans(&self, text: &str) -> Option<Vec<std::ops::Range<usize>>> {

@@ -21,12 +21,13 @@ mod team;
 mod tokens;
 mod vector;
 mod weights;
+mod words;
 mod workers;
 
 pub use minilm::{DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, MiniLm, MiniLmOptions, WeightsMemory};
 pub use remote::{
     ApiKey, DEFAULT_REQUEST_TIMEOUT, DEFAULT_TEXTS_PER_REQUEST, MAX_RETRIES, MAX_RETRY_PAUSE,
-    RemoteEmbedder, RemoteError, RemoteOptions,
+    Prefixes, RemoteEmbedder, RemoteError, RemoteOptions,
 };
 pub use tokens::MAX_TEXT_BYTES;
 pub use vector::{Vector, VectorError};
@@ -151,9 +152,28 @@ pub trait Embedder: Send + Sync {
     /// [`EmbedError`]; no part of a failed batch is returned.
     async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError>;
 
+    /// The same for what is looked for, where the model tells it from what is found. By default it does not.
+    ///
+    /// # Errors
+    /// As [`Embedder::embed`].
+    async fn embed_queries(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
+        self.embed(texts).await
+    }
+
     /// Tokens of a text, special tokens included, before any cut at the
     /// model's limit; `None` where the model does not say.
     fn count_tokens(&self, text: &str) -> Option<usize>;
+
+    /// Whether the model knows a word in lower case as one, or by its parts as an ordinary form; `None` where the model
+    /// does not say.
+    fn knows_word(&self, _word: &str) -> Option<bool> {
+        None
+    }
+
+    /// Words that the model knows and that one edit makes of a word, the most frequent first.
+    fn words_near(&self, _word: &str) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Where the tokens of a text stand, in bytes and in order, special tokens left out; `None`
     /// where the model does not say.

@@ -11,6 +11,6 @@ mod trial;
 pub use intent::{
     Begun, IntentFigures, IntentReport, LabelledSentence, SentenceMissed, SentenceOutcome,
 };
-pub use metrics::{EvalReport, Figures, VerdictFigures};
+pub use metrics::{EvalReport, Figures, SeveralFigures, TrustFigures, VerdictFigures};
 pub use read::{EvalEntry, EvalSet, LabelledQuery, MAX_LINE_BYTES, ReadError};
 pub use trial::{EvalError, EvalOptions, Observation, Offer, Trial};

@@ -10,10 +10,15 @@ use thiserror::Error;
 use crate::dense::{DenseQuery, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{LexicalBuilder, LexicalIndex};
+use crate::query::bare_name;
+use crate::rank::Named;
+use crate::spelling::Spellings;
 use crate::text::{RouteText, VectorRole};
 
 /// Most entries of one index.
 pub const MAX_ENTRIES: usize = 1 << 20;
+/// Letters and digits of the shortest name that is found with a typing error.
+const LEAST_NEAR_NAME: usize = 8;
 /// Vectors of descriptions and examples that an index keeps one by one; one with more compares centroids alone.
 const MAX_EXAMPLE_ROWS: usize = 1 << 16;
 
@@ -63,7 +68,7 @@ impl Default for IndexSettings {
             example_weight: 1.0,
             summary_vector_weight: 0.5,
             parameter_vector_weight: 0.3,
-            example_vector_weight: 1.0,
+            example_vector_weight: 0.5,
         }
     }
 }
@@ -107,6 +112,9 @@ pub struct RouteIndex {
     with_examples: Vec<bool>,
     /// Examples without case and marks, with the entries that have them.
     examples: FxHashMap<String, Vec<u32>>,
+    /// Ids and names without case and separators, with the entries that have them.
+    names: FxHashMap<String, Vec<u32>>,
+    near_names: Spellings,
     lexical: LexicalIndex,
     dense: DenseRows,
     utterances: Utterances,
@@ -173,12 +181,15 @@ impl RouteIndex {
             .map(|entry| !entry.text.examples.is_empty())
             .collect();
         let examples = examples_of(&entries);
+        let names = names_of(&entries);
         let ids: Vec<String> = entries.into_iter().map(|entry| entry.id).collect();
         Ok(RouteIndex {
             positions: ids.iter().cloned().zip(0..).collect(),
             ids,
             with_examples,
             examples,
+            near_names: Spellings::of(names.keys().cloned()),
+            names,
             lexical,
             dense,
             utterances,
@@ -212,6 +223,23 @@ impl RouteIndex {
         entries.map(|entry| *entry as usize)
     }
 
+    /// The entries that have this name or id ([`bare_name`](crate::query::bare_name)), and those whose name one edit
+    /// makes of it, where it is long enough to tell.
+    pub(crate) fn named(&self, name: &str) -> Vec<(usize, Named)> {
+        let of = |name: &str, named: Named| {
+            let entries = self.names.get(name).into_iter().flatten();
+            entries
+                .map(move |entry| (*entry as usize, named))
+                .collect::<Vec<_>>()
+        };
+        let exact = of(name, Named::Exactly);
+        if !exact.is_empty() || name.chars().count() < LEAST_NEAR_NAME {
+            return exact;
+        }
+        let near = self.near_names.near(name).into_iter();
+        near.flat_map(|name| of(name, Named::WithAnError)).collect()
+    }
+
     /// The model of its vectors.
     pub fn model(&self) -> Option<&EmbeddingModel> {
         self.model.as_ref()
@@ -226,7 +254,13 @@ impl RouteIndex {
         let examples: usize = examples
             .map(|(text, entries)| text.capacity() + 60 + 4 * entries.capacity())
             .sum();
+        let names = self.names.iter();
+        let names: usize = names
+            .map(|(name, entries)| name.capacity() + 60 + 4 * entries.capacity())
+            .sum();
         ids + examples
+            + names
+            + self.near_names.heap_bytes()
             + self.with_examples.len()
             + self.lexical.heap_bytes()
             + self.dense.heap_bytes()
@@ -262,7 +296,8 @@ fn index_words(entries: &[RouteEntry], settings: &IndexSettings) -> LexicalIndex
         settings.parameter_weight,
         settings.body_weight,
         settings.example_weight,
-    ]);
+    ])
+    .keeping_spellings();
     for RouteEntry { text, .. } in entries {
         let single = [
             (0, text.name.as_str()),
@@ -322,6 +357,22 @@ fn examples_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
         }
     }
     examples
+}
+
+/// Ids, without what an index puts before them, and names.
+fn names_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
+    let mut names: FxHashMap<String, Vec<u32>> = FxHashMap::default();
+    for (entry, position) in entries.iter().zip(0..) {
+        let id = entry.id.rsplit(' ').next().unwrap_or(&entry.id);
+        for name in [id, &entry.text.name].map(bare_name) {
+            let of = names.entry(name).or_default();
+            if of.last() != Some(&position) {
+                of.push(position);
+            }
+        }
+    }
+    names.remove("");
+    names
 }
 
 /// The words of a text in lower case, with one space between two.
@@ -475,14 +526,17 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_the_centroid_of_the_description_and_the_examples() {
+    fn a_row_is_the_mean_of_the_description_and_its_examples_by_what_they_weigh() {
         let x = Vector::new(vec![1.0, 0.0]).unwrap();
         let y = Vector::new(vec![0.0, 1.0]).unwrap();
-        let found = row(
-            &[(VectorRole::Description, x), (VectorRole::Example, y)],
-            2,
-            &IndexSettings::default(),
-        );
-        assert_eq!(found, Vector::new(vec![1.0, 1.0]).map(Some));
+        let vectors = [(VectorRole::Description, x), (VectorRole::Example, y)];
+        for example_vector_weight in [0.5, 1.0] {
+            let settings = IndexSettings {
+                example_vector_weight,
+                ..IndexSettings::default()
+            };
+            let expected = Vector::new(vec![1.0, example_vector_weight]).map(Some);
+            assert_eq!(row(&vectors, 2, &settings), expected);
+        }
     }
 }

@@ -9,7 +9,9 @@ mod proximity;
 mod score;
 mod stop_words;
 
-pub(crate) use analyser::{AnalysedQuery, Analyser, analyse_query, split_identifier};
+pub(crate) use analyser::{
+    AnalysedQuery, Analyser, analyse_query, analyse_query_beside, split_identifier,
+};
 pub(crate) use forward::{ForwardIndex, ForwardQuery, ForwardScores};
 pub(crate) use index::{LexicalBuilder, LexicalIndex};
 pub(crate) use score::{LexicalScores, SearchedLayer, score, share};

@@ -24,13 +24,15 @@ mod relevance;
 mod select;
 mod settings;
 mod slots;
+mod spelling;
 mod text;
+mod trigger_phrases;
 mod verdict;
 mod windows;
 
 pub use calibrate::{
-    Calibration, MIN_MISSES, MIN_QUERIES_FOR_SCORES, MIN_QUERIES_FOR_WEIGHTS, TARGET_PRECISION,
-    calibrate,
+    BrokenBound, Calibration, CalibrationSet, LEAST_KEPT, MIN_MISSES, MIN_QUERIES_FOR_SCORES,
+    MIN_QUERIES_FOR_WEIGHTS, MOST_MISSES_NARROW, NarrowBound, TARGET_PRECISION, calibrate,
 };
 pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex};
 pub use layers::{Allowed, Layer, Layers, Scope};
@@ -41,9 +43,11 @@ pub use passages::{
 pub use query::{
     EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
 };
-pub use rank::{Candidate, MAX_TOP_K, search};
+pub use rank::{Candidate, Found, FoundClause, MAX_TOP_K, Named, find, search};
 pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
 pub use slots::{SlotHit, SlotIndex, SlotLayer, discover, rank_nearest};
+pub use spelling::Correction;
 pub use text::{RouteText, VectorRole, embedding_texts};
-pub use verdict::{Verdict, VerdictKind, decide};
+pub use trigger_phrases::trigger_phrases;
+pub use verdict::{Verdict, VerdictKind, decide, decide_found};
 pub use windows::{Window, WindowSettings, token_spans, windows};

@@ -1,23 +1,28 @@
-//! A request as routing sees it: checked, cut into sentences, embedded or not.
+//! A request as routing sees it: checked, without what is pasted, its spelling corrected, cut into sentences and into the
+//! things that it asks for, embedded or not.
 //!
-//! Must not know indexes. It decides *which* texts are embedded, never how.
+//! It decides *which* texts are embedded, never how.
 
-use std::collections::BTreeSet;
+mod pieces;
 
+use charter_contract::foreign_text::{Foreign, ForeignKind, blanked, foreign};
 use thiserror::Error;
 
 use crate::dense::DenseQuery;
-use crate::embed::{EmbeddingModel, Vector};
-use crate::lexical::{AnalysedQuery, analyse_query};
+use crate::embed::{Embedder, EmbeddingModel, Vector};
+use crate::layers::{Allowed, Layers};
+use crate::lexical::{AnalysedQuery, analyse_query_beside};
+use crate::spelling::{Correction, corrections, typed};
+pub use pieces::MAX_SENTENCES;
 
 /// Longest request that is routed, in bytes.
 pub const MAX_QUERY_BYTES: usize = 64 << 10;
 /// A request of more characters is also looked at sentence by sentence.
 pub const WHOLE_QUERY_CHARS: usize = 120;
-/// Sentences of a request that are embedded; later ones count only within the whole.
-pub const MAX_SENTENCES: usize = 16;
-/// A sentence with fewer distinct terms ("Thanks!", "Do not run it.") names no task of its own.
-const MIN_SENTENCE_TERMS: usize = 4;
+/// Longest text that may be the name of an entry, in bytes.
+const MAX_NAME_BYTES: usize = 128;
+/// Names that are looked for in one request.
+const MAX_NAMES: usize = 16;
 
 /// Why a request cannot be routed (B000-2).
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -64,8 +69,15 @@ pub enum QueryError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteQuery {
     text: String,
+    /// Without what is pasted, its spelling corrected.
+    own: String,
+    /// The same as it was typed, where that is something else.
+    typed: Option<String>,
+    /// What counts little.
+    aside: Vec<String>,
+    corrections: Vec<Correction>,
     sentences: Vec<String>,
-    terms: AnalysedQuery,
+    clauses: Vec<String>,
 }
 
 impl RouteQuery {
@@ -81,11 +93,61 @@ impl RouteQuery {
         if text.len() > MAX_QUERY_BYTES {
             return Err(QueryError::TooLong { found: text.len() });
         }
+        let (own, aside) = own_words(text);
         Ok(RouteQuery {
             text: text.to_owned(),
-            sentences: sentences(text),
-            terms: analyse_query(text),
+            typed: None,
+            sentences: pieces::sentences(&own),
+            clauses: Vec::new(),
+            own,
+            aside,
+            corrections: Vec::new(),
         })
+    }
+
+    /// The request with each of the things that it asks for apart, where they are several.
+    #[must_use]
+    pub fn in_clauses(self) -> Self {
+        RouteQuery {
+            clauses: pieces::clauses(&self.own),
+            ..self
+        }
+    }
+
+    /// The request with mistyped words replaced by what they are taken for, over what a caller sees. What `embedder`
+    /// or the catalogue knows is left as it is, and so are code, ids and addresses. As it was typed, it is compared
+    /// beside: what was no error after all loses nothing.
+    #[must_use]
+    pub fn corrected(self, layers: &Layers, allowed: Allowed<'_>, embedder: &dyn Embedder) -> Self {
+        let words = typed(&self.own);
+        let found = corrections(&words, layers, allowed, embedder);
+        if found.is_empty() {
+            return self;
+        }
+        let mut own = String::with_capacity(self.own.len() + found.len());
+        let mut corrected = Vec::with_capacity(found.len());
+        let mut at = 0;
+        for (place, word) in found {
+            own.push_str(&self.own[at..place.start]);
+            own.push_str(&word);
+            at = place.end;
+            corrected.push(Correction {
+                typed: self.own[place].to_owned(),
+                taken_for: word,
+            });
+        }
+        own.push_str(&self.own[at..]);
+        RouteQuery {
+            sentences: pieces::sentences(&own),
+            clauses: match self.clauses.is_empty() {
+                true => Vec::new(),
+                false => pieces::clauses(&own),
+            },
+            typed: Some(self.own),
+            own,
+            corrections: corrected,
+            ..self
+        }
     }
 
     /// The request itself.
@@ -93,9 +155,25 @@ impl RouteQuery {
         &self.text
     }
 
-    /// The texts to embed: the whole request, then its sentences, if it is long.
+    /// Words that were replaced.
+    pub fn corrections(&self) -> &[Correction] {
+        &self.corrections
+    }
+
+    /// Pieces that count little: pasted logs, code and records, the frame of a mail.
+    pub fn set_aside(&self) -> &[String] {
+        &self.aside
+    }
+
+    /// The texts to embed, each once: what is compared as a whole, then its sentences, if it is long; the things that it
+    /// asks for, if they are several; and the whole as it was typed, where its spelling was corrected.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.text.as_str()).chain(self.sentences.iter().map(String::as_str))
+        let clauses = self
+            .clauses
+            .iter()
+            .filter(|clause| !self.sentences.contains(clause));
+        let parts = self.sentences.iter().chain(clauses).chain(&self.typed);
+        std::iter::once(self.own.as_str()).chain(parts.map(String::as_str))
     }
 
     /// The query with the vectors of [`texts`](Self::texts), in that order.
@@ -114,42 +192,136 @@ impl RouteQuery {
                 found: other.dims(),
             });
         }
-        let expected = 1 + self.sentences.len();
-        match vectors {
-            [whole, sentences @ ..] if vectors.len() == expected => Ok(EmbeddedQuery {
-                terms: self.terms,
-                everyday: None,
+        let texts: Vec<&str> = self.texts().collect();
+        let (Some(whole), true) = (vectors.first(), vectors.len() == texts.len()) else {
+            return Err(QueryError::Vectors {
+                expected: texts.len(),
+                found: vectors.len(),
+            });
+        };
+        let of_text = |text: &String| {
+            let at = texts.iter().position(|known| known == text);
+            at.and_then(|at| vectors.get(at))
+        };
+        let dense = EmbeddedTexts {
+            model: model.clone(),
+            vectors: vectors[..=self.sentences.len()].to_vec(),
+            whole: DenseQuery::new(whole),
+            typed: self.typed.iter().find_map(of_text).map(DenseQuery::new),
+            sentences: self
+                .sentences
+                .iter()
+                .filter_map(of_text)
+                .map(DenseQuery::new)
+                .collect(),
+        };
+        let clauses = self.clauses.iter().map(|clause| {
+            let vector = of_text(clause)?;
+            Some(EmbeddedQuery {
                 dense: Some(EmbeddedTexts {
                     model: model.clone(),
-                    vectors: vectors.to_vec(),
-                    whole: DenseQuery::new(whole),
-                    sentences: sentences.iter().map(DenseQuery::new).collect(),
+                    vectors: vec![vector.clone()],
+                    whole: DenseQuery::new(vector),
+                    typed: None,
+                    sentences: Vec::new(),
                 }),
-            }),
-            _ => Err(QueryError::Vectors {
-                expected,
-                found: vectors.len(),
-            }),
-        }
+                ..words_of(clause)
+            })
+        });
+        Ok(EmbeddedQuery {
+            clauses: clauses.flatten().collect(),
+            dense: Some(dense),
+            ..self.words()
+        })
     }
 
     /// The query for lexical routing alone, where there is no embedder.
     pub fn lexical_only(self) -> EmbeddedQuery {
         EmbeddedQuery {
-            terms: self.terms,
+            clauses: self.clauses.iter().map(|clause| words_of(clause)).collect(),
+            ..self.words()
+        }
+    }
+
+    /// What it says apart from its vectors and clauses.
+    fn words(&self) -> EmbeddedQuery {
+        EmbeddedQuery {
+            text: self.own.clone(),
+            terms: analyse_query_beside(&self.own, &self.aside.join("\n")),
+            names: names(&self.own),
             dense: None,
             everyday: None,
+            clauses: Vec::new(),
         }
     }
 }
 
+/// A query of words alone.
+fn words_of(text: &str) -> EmbeddedQuery {
+    EmbeddedQuery {
+        text: text.to_owned(),
+        terms: analyse_query_beside(text, ""),
+        names: names(text),
+        dense: None,
+        everyday: None,
+        clauses: Vec::new(),
+    }
+}
+
+/// A text without what is pasted and without the frame of a mail, and these; the whole where nothing else remains.
+fn own_words(text: &str) -> (String, Vec<String>) {
+    let mut aside: Vec<Foreign> = foreign(text);
+    aside.retain(|piece| match piece.kind {
+        ForeignKind::Pasted | ForeignKind::Mail => true,
+        ForeignKind::Quotation => false,
+    });
+    let own = blanked(text, &aside);
+    if aside.is_empty() || !own.contains(char::is_alphanumeric) {
+        return (text.to_owned(), Vec::new());
+    }
+    let pieces = aside
+        .iter()
+        .map(|piece| text[piece.place.clone()].to_owned());
+    (own.trim().to_owned(), pieces.collect())
+}
+
+/// What may be the name of an entry, without case and separators: the whole text, and its words that have a `.`, `_` or
+/// `-` inside.
+fn names(text: &str) -> Vec<String> {
+    let whole = (text.len() <= MAX_NAME_BYTES).then_some(text);
+    let words = text
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    let names = words.filter(|word| word.len() <= MAX_NAME_BYTES && word.contains(['.', '_', '-']));
+    let mut found: Vec<String> = Vec::new();
+    for name in whole.into_iter().chain(names) {
+        let bare = bare_name(name);
+        if !bare.is_empty() && found.len() < MAX_NAMES && !found.contains(&bare) {
+            found.push(bare);
+        }
+    }
+    found
+}
+
+/// A name without case and separators: `aws.listBuckets` as `awslistbuckets`.
+pub(crate) fn bare_name(name: &str) -> String {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
 /// A query ready to be searched.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct EmbeddedQuery {
+    /// What is compared.
+    pub(crate) text: String,
     pub(crate) terms: AnalysedQuery,
+    /// What may be the name of an entry ([`bare_name`]).
+    pub(crate) names: Vec<String>,
     pub(crate) dense: Option<EmbeddedTexts>,
     /// The cosine with the nearest everyday topic, where it was compared with any.
     pub(crate) everyday: Option<f32>,
+    /// The things that it asks for, where they are several; none has clauses of its own.
+    pub(crate) clauses: Vec<EmbeddedQuery>,
 }
 
 impl EmbeddedQuery {
@@ -165,14 +337,14 @@ impl EmbeddedQuery {
             });
         }
         Ok(EmbeddedQuery {
-            terms: AnalysedQuery::default(),
-            everyday: None,
             dense: Some(EmbeddedTexts {
                 model: model.clone(),
                 vectors: vec![vector.clone()],
                 whole: DenseQuery::new(vector),
+                typed: None,
                 sentences: Vec::new(),
             }),
+            ..EmbeddedQuery::default()
         })
     }
 
@@ -194,6 +366,15 @@ impl EmbeddedQuery {
     #[must_use]
     pub fn everyday(&self) -> f32 {
         self.everyday.unwrap_or(0.0)
+    }
+
+    /// The query; what may be a name is looked for in this text, of which it was made.
+    #[must_use]
+    pub fn naming(self, text: &str) -> Self {
+        EmbeddedQuery {
+            names: names(text),
+            ..self
+        }
     }
 
     /// The model that embedded it; `None` for lexical routing.
@@ -224,49 +405,9 @@ pub(crate) struct EmbeddedTexts {
     pub(crate) model: EmbeddingModel,
     pub(crate) vectors: Vec<Vector>,
     pub(crate) whole: DenseQuery,
+    /// The whole as it was typed, where its spelling was corrected.
+    pub(crate) typed: Option<DenseQuery>,
     pub(crate) sentences: Vec<DenseQuery>,
-}
-
-/// Sentences worth a vector; none if the text is short or is one sentence.
-fn sentences(text: &str) -> Vec<String> {
-    if text.chars().count() <= WHOLE_QUERY_CHARS {
-        return Vec::new();
-    }
-    let pieces: Vec<&str> = cut(text);
-    if pieces.len() < 2 {
-        return Vec::new();
-    }
-    let mut seen = BTreeSet::new();
-    pieces
-        .into_iter()
-        .filter(|piece| {
-            analyse_query(piece).terms().len() >= MIN_SENTENCE_TERMS && seen.insert(*piece)
-        })
-        .take(MAX_SENTENCES)
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Cuts after `.`, `!`, `?` or `;` before white space, and at line ends.
-fn cut(text: &str) -> Vec<&str> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    let mut before = ' ';
-    for (at, character) in text.char_indices() {
-        let ends = character == '\n'
-            || (character.is_whitespace() && matches!(before, '.' | '!' | '?' | ';'));
-        if ends {
-            pieces.push(&text[start..at]);
-            start = at;
-        }
-        before = character;
-    }
-    pieces.push(&text[start..]);
-    pieces.retain_mut(|piece| {
-        *piece = piece.trim();
-        !piece.is_empty()
-    });
-    pieces
 }
 
 #[cfg(test)]
@@ -302,6 +443,54 @@ mod tests {
                 "Then send them to the external accountant by encrypted mail;",
                 "never print the list on paper here.",
             ]
+        );
+    }
+
+    /// A log line, a mail's frame or code hides no question; what is pasted alone is the question.
+    #[test]
+    fn what_is_pasted_counts_little_unless_nothing_else_remains() {
+        let log = "2026-05-04T10:00:03Z ERROR relay timed out";
+        let query =
+            RouteQuery::parse(&format!("{log}\nwhich hosts are down?\n-- \nAnn Other")).unwrap();
+        assert_eq!(query.texts().collect::<Vec<_>>(), ["which hosts are down?"]);
+        assert_eq!(query.set_aside(), [log, "-- \nAnn Other"]);
+        let terms = query.lexical_only().terms;
+        assert!(
+            terms.terms().iter().any(|term| term == "relay"),
+            "{terms:?}"
+        );
+        let alone = RouteQuery::parse(log).unwrap();
+        assert_eq!(alone.texts().collect::<Vec<_>>(), [log]);
+        assert_eq!(alone.set_aside(), [""; 0]);
+    }
+
+    #[test]
+    fn requests_in_one_text_are_told_apart_and_a_text_is_no_list_of_requests() {
+        let clauses = |text: &str| RouteQuery::parse(text).unwrap().in_clauses().clauses;
+        for (text, expected) in [
+            (
+                "list public buckets and also find idle disks",
+                vec!["list public buckets", "find idle disks"],
+            ),
+            (
+                "Which buckets are public? Then show me idle disks.",
+                vec!["Which buckets are public?", "Then show me idle disks."],
+            ),
+            ("public buckets and idle disks", vec![]),
+            ("list public buckets. Thanks!", vec![]),
+            (
+                "one two. three four. five six. seven eight. nine ten.",
+                vec![],
+            ),
+        ] {
+            assert_eq!(clauses(text), expected, "{text}");
+        }
+        assert_eq!(
+            RouteQuery::parse("count hosts. list disks.")
+                .unwrap()
+                .texts()
+                .count(),
+            1
         );
     }
 

@@ -4,6 +4,7 @@
 //! normalisation, so a search gives exactly what it would give if only the visible entries existed.
 //! Must not decide: thresholds belong to the verdict.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dense::mix;
@@ -22,6 +23,25 @@ const EVERYDAY_SHARE: f32 = 0.5;
 /// The cosine that a query has with its nearest everyday topic on average; the score stays as it is there. Fitted on
 /// questions with and without an answer.
 const EVERYDAY_MEAN: f32 = 0.22;
+
+/// The best entries of all things that a query asks for together that come before the others.
+const SHOWN_OF_CLAUSES: usize = 4;
+/// The score of an entry that the query names.
+const NAMED_SCORE: f32 = 0.99;
+/// How far an entry that the query names leads the others at least, in fused score.
+const NAMED_LEAD: f32 = 0.2;
+
+/// How a query names an entry.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Named {
+    /// By its id or its name, whatever the case and the separators.
+    Exactly,
+    /// With one typing error.
+    WithAnError,
+}
 
 /// One hit, with what explains its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +62,41 @@ pub struct Candidate {
     /// Cosine with the query, its best sentence and the nearest example mixed in; `None` where only words were
     /// compared.
     pub cosine: Option<f32>,
+    /// Whether the query names it; what is named comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<Named>,
+}
+
+/// What a search finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The hits, best first. Where the query asks for several things, the best of each come right after the best of all.
+    pub candidates: Vec<Candidate>,
+    /// Each of the things that the query asks for, where they are several, with its own hits.
+    pub clauses: Vec<FoundClause>,
+}
+
+/// One of the things that a query asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundClause {
+    /// Its words.
+    pub text: String,
+    /// The hits, best first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// [`find`] without the clauses.
+///
+/// # Errors
+/// As for [`find`].
+pub fn search(
+    layers: &Layers,
+    query: &EmbeddedQuery,
+    allowed: Allowed<'_>,
+    settings: &RouteSettings,
+    top_k: usize,
+) -> Result<Vec<Candidate>, QueryError> {
+    find(layers, query, allowed, settings, top_k).map(|found| found.candidates)
 }
 
 /// The best `top_k` entries that `allowed` lets through, best first; equal ones in order of id.
@@ -51,19 +106,18 @@ pub struct Candidate {
 /// # Errors
 /// [`QueryError::NoCandidates`] if `top_k` is 0 (B000-2), [`QueryError::Model`] if the query and an
 /// index were embedded by different models (ruling 4).
-pub fn search(
+pub fn find(
     layers: &Layers,
     query: &EmbeddedQuery,
     allowed: Allowed<'_>,
     settings: &RouteSettings,
     top_k: usize,
-) -> Result<Vec<Candidate>, QueryError> {
+) -> Result<Found, QueryError> {
     if top_k == 0 {
         return Err(QueryError::NoCandidates);
     }
     let scores = EntryScores::compute(layers, query, allowed, &settings.fusion)?;
-    let ranked = scores.ranked(layers, &scores.fused, top_k.min(MAX_TOP_K));
-    Ok(scores.candidates(layers, &ranked, settings))
+    Ok(scores.found(layers, query, settings, top_k))
 }
 
 /// The number of a layer and of an entry in it.
@@ -78,6 +132,10 @@ pub(crate) struct EntryScores {
     pub(crate) fused: Vec<Vec<f32>>,
     /// What everyday topics add to the cosine that the score is made of. It moves no entry.
     everyday: f32,
+    /// Entries that the query names, in order of fused score.
+    named: Vec<(Place, Named)>,
+    /// The same for each thing that the query asks for, where they are several.
+    clauses: Vec<EntryScores>,
 }
 
 impl EntryScores {
@@ -115,6 +173,8 @@ impl EntryScores {
             everyday: query
                 .everyday
                 .map_or(0.0, |nearest| EVERYDAY_SHARE * (EVERYDAY_MEAN - nearest)),
+            named: Vec::new(),
+            clauses: Vec::new(),
         };
         if scores.raise_by_examples(layers, query, fusion) {
             let EntryScores {
@@ -125,7 +185,77 @@ impl EntryScores {
             } = &scores;
             scores.fused = fuse(&lexical.scores, &words, cosines.as_deref(), visible, share);
         }
+        scores.named = scores.named_by(layers, query);
+        let clauses = query.clauses.iter();
+        let clauses = clauses.map(|clause| EntryScores::compute(layers, clause, allowed, fusion));
+        scores.clauses = clauses.collect::<Result<_, _>>()?;
         Ok(scores)
+    }
+
+    /// The entries that a query names, best first.
+    fn named_by(&self, layers: &Layers, query: &EmbeddedQuery) -> Vec<(Place, Named)> {
+        let mut named: Vec<(Place, Named)> = Vec::new();
+        for (at, layer) in layers.as_slice().iter().enumerate() {
+            let entries = query.names.iter().flat_map(|name| layer.index.named(name));
+            let seen = entries.filter(|(entry, _)| self.visible[at][*entry]);
+            named.extend(seen.map(|(entry, named)| ((at, entry), named)));
+        }
+        // A name without an error is no other one with an error.
+        if named.iter().any(|(_, named)| *named == Named::Exactly) {
+            named.retain(|(_, named)| *named == Named::Exactly);
+        }
+        let fused = |(layer, entry): Place| self.fused[layer][entry];
+        named.sort_unstable_by(|(a, _), (b, _)| {
+            let by_id = || id(layers, *a).cmp(id(layers, *b));
+            fused(*b).total_cmp(&fused(*a)).then_with(by_id)
+        });
+        named.dedup();
+        named
+    }
+
+    /// The first `count` hits: what is named, the best of all, the best of each thing that is asked for, the others.
+    pub(crate) fn head(&self, layers: &Layers, count: usize) -> Vec<Place> {
+        let ranked = self.ranked(layers, &self.fused, count);
+        if self.named.is_empty() && self.clauses.is_empty() {
+            return ranked;
+        }
+        let of_each = SHOWN_OF_CLAUSES / self.clauses.len().max(1);
+        let clauses = self.clauses.iter();
+        let asked: Vec<Vec<Place>> = clauses.map(|clause| clause.head(layers, of_each)).collect();
+        let best = ranked.first().copied();
+        let named = self.named.iter().map(|(place, _)| *place);
+        let first = named.chain(best).chain(in_turn(&asked));
+        let mut head: Vec<Place> = Vec::with_capacity(count.min(MAX_TOP_K));
+        for place in first.chain(ranked) {
+            if head.len() < count && !head.contains(&place) {
+                head.push(place);
+            }
+        }
+        head
+    }
+
+    /// What a search finds.
+    pub(crate) fn found(
+        &self,
+        layers: &Layers,
+        query: &EmbeddedQuery,
+        settings: &RouteSettings,
+        top_k: usize,
+    ) -> Found {
+        let candidates = |scores: &EntryScores| {
+            let ranked = scores.head(layers, top_k.min(MAX_TOP_K));
+            scores.candidates(layers, &ranked, settings)
+        };
+        let clauses = query.clauses.iter().zip(&self.clauses);
+        Found {
+            candidates: candidates(self),
+            clauses: clauses
+                .map(|(clause, scores)| FoundClause {
+                    text: clause.text.clone(),
+                    candidates: candidates(scores),
+                })
+                .collect(),
+        }
     }
 
     /// Mixes the nearest example into the cosines at the head of the ranking; whether any changed.
@@ -207,7 +337,7 @@ impl EntryScores {
         self.cosines.is_some() || self.lexical.scores[layer][entry] > 0.0
     }
 
-    /// The hits at `ranked`, which must be in order of fused score.
+    /// The hits at `ranked`, in that order.
     pub(crate) fn candidates(
         &self,
         layers: &Layers,
@@ -221,15 +351,20 @@ impl EntryScores {
             Some(_) => &settings.score,
             None => &settings.words_only_score,
         };
-        let best = self.fused_at(ranked[0]);
+        let best = self.best(ranked);
         ranked
             .iter()
             .map(|place| {
                 let fused = self.fused_at(*place);
+                let score = model.score(&features, (best - fused).max(0.0));
                 Candidate {
                     id: id(layers, *place).to_owned(),
                     scope: layers.as_slice()[place.0].scope,
-                    score: model.score(&features, best - fused),
+                    score: match self.name(place) {
+                        Some(_) => score.max(NAMED_SCORE),
+                        None => score,
+                    },
+                    named: self.name(place),
                     fused,
                     lexical: self.lexical.scores[place.0][place.1],
                     coverage: self.lexical.coverage[place.0][place.1],
@@ -244,7 +379,10 @@ impl EntryScores {
 
     /// What the score model is asked about, from the best of the ranking; `None` without hits.
     pub(crate) fn features(&self, ranked: &[Place]) -> Option<ScoreFeatures> {
-        let (layer, entry) = *ranked.first()?;
+        let (layer, entry) = *ranked
+            .iter()
+            .find(|place| self.name(place).is_none())
+            .or(ranked.first())?;
         let cosine = self.cosines.as_ref().map(|cosines| cosines[layer][entry]);
         Some(ScoreFeatures {
             cosine: cosine.map_or(0.0, |cosine| cosine + self.everyday),
@@ -252,9 +390,36 @@ impl EntryScores {
         })
     }
 
-    pub(crate) fn fused_at(&self, (layer, entry): Place) -> f32 {
-        self.fused[layer][entry]
+    /// What an entry is ranked by: what is named leads.
+    pub(crate) fn fused_at(&self, place: Place) -> f32 {
+        let (layer, entry) = place;
+        let fused = self.fused[layer][entry];
+        match self.name(&place) {
+            Some(_) => 1.0,
+            None if self.named.is_empty() => fused,
+            None => (1.0 - NAMED_LEAD) * fused,
+        }
     }
+
+    /// The highest fused score that is no name's.
+    pub(crate) fn best(&self, ranked: &[Place]) -> f32 {
+        let unnamed = ranked.iter().filter(|place| self.name(place).is_none());
+        let fused = unnamed.map(|place| self.fused_at(*place));
+        fused.reduce(f32::max).unwrap_or(1.0)
+    }
+
+    /// How the query names an entry, if it does.
+    fn name(&self, place: &Place) -> Option<Named> {
+        let named = self.named.iter().find(|(named, _)| named == place);
+        named.map(|(_, named)| *named)
+    }
+}
+
+/// The first of each list, then the second of each, and so on.
+fn in_turn(lists: &[Vec<Place>]) -> Vec<Place> {
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    let nth = |at: usize| lists.iter().filter_map(move |list| list.get(at).copied());
+    (0..longest).flat_map(nth).collect()
 }
 
 /// The id at a place.
@@ -292,7 +457,14 @@ fn cosines(
     }
     let scan = |(layer, visible): (&Layer, &Vec<bool>)| {
         let rows = layer.index.dense();
-        rows.scan(visible, &texts.whole, &texts.sentences, sentence_weight)
+        let mut cosines = rows.scan(visible, &texts.whole, &texts.sentences, sentence_weight);
+        if let Some(typed) = &texts.typed {
+            let as_typed = rows.scan(visible, typed, &[], sentence_weight);
+            for (cosine, as_typed) in cosines.iter_mut().zip(as_typed) {
+                *cosine = cosine.max(as_typed);
+            }
+        }
+        cosines
     };
     Some(layers.iter().zip(visible).map(scan).collect())
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::layers::Scope;
-use crate::rank::Candidate;
+use crate::rank::{Candidate, Found};
 use crate::settings::Thresholds;
 
 /// What a routing decision comes to.
@@ -62,6 +62,29 @@ pub fn decide(
         thresholds: *thresholds,
         model,
         reason,
+    }
+}
+
+/// [`decide`] over what a search found. Where each of several things that are asked for has an entry of its own that
+/// reaches the narrow threshold, no single one answers: broad.
+pub fn decide_found(found: Found, thresholds: &Thresholds, model: Option<String>) -> Verdict {
+    let mut several: Vec<String> = Vec::new();
+    for clause in &found.clauses {
+        let best = clause.candidates.first();
+        let clear = best.filter(|best| best.score >= thresholds.narrow);
+        if let Some(best) = clear.filter(|best| !several.contains(&best.id)) {
+            several.push(best.id.clone());
+        }
+    }
+    let verdict = decide(found.candidates, thresholds, model);
+    if verdict.kind != VerdictKind::Narrow || several.len() < 2 {
+        return verdict;
+    }
+    let ids: Vec<String> = several.iter().map(|id| format!("`{id}`")).collect();
+    Verdict {
+        kind: VerdictKind::Broad,
+        reason: format!("it asks for {} things: {}", ids.len(), ids.join(", ")),
+        ..verdict
     }
 }
 
@@ -121,10 +144,12 @@ fn weigh(
             format!("`{id}` ({score:.3}) is the only candidate at or above the floor {floor}");
         return (VerdictKind::Narrow, reason);
     }
-    let rival = kept[1..].iter().find(|rival| match precedence {
+    let rivals = kept[1..].iter().filter(|rival| match precedence {
         Precedence::ByScore => true,
         Precedence::Tenant => rival.scope == Scope::Tenant,
     });
+    // What one of several requests asks for may stand before what is nearer to all of them. Of equals the first counts.
+    let rival = rivals.rev().max_by(|a, b| a.fused.total_cmp(&b.fused));
     match rival {
         Some(rival) if best.fused - rival.fused < *margin => {
             let reason = format!(
@@ -151,6 +176,7 @@ fn weigh(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank::FoundClause;
 
     fn hit(id: &str, scope: Scope, score: f32, fused: f32) -> Candidate {
         Candidate {
@@ -161,6 +187,7 @@ mod tests {
             lexical: 0.0,
             coverage: 0.0,
             cosine: None,
+            named: None,
         }
     }
 
@@ -270,6 +297,41 @@ mod tests {
             verdict(&[better, ("t", Tenant, 0.8, 0.9), ("u", Tenant, 0.3, 0.1)]),
             outcome(VerdictKind::Narrow, &["t", "u", "g"])
         );
+    }
+
+    /// A request for two things is not answered with one of them.
+    #[test]
+    fn several_things_that_are_clear_are_broad_and_one_of_them_alone_is_not() {
+        let clause = |text: &str, id: &str, score: f32| FoundClause {
+            text: text.to_owned(),
+            candidates: vec![hit(id, Scope::Global, score, 1.0)],
+        };
+        let of = |clauses: Vec<FoundClause>| {
+            let candidates = vec![
+                hit("a", Scope::Global, 0.9, 1.0),
+                hit("b", Scope::Global, 0.3, 0.2),
+            ];
+            let verdict = decide_found(
+                Found {
+                    candidates,
+                    clauses,
+                },
+                &EDGES,
+                None,
+            );
+            (verdict.kind, verdict.reason)
+        };
+        let first = clause("count the hosts", "a", 0.8);
+        let (kind, reason) = of(vec![first.clone(), clause("list the disks", "b", 0.75)]);
+        assert_eq!(kind, VerdictKind::Broad);
+        assert_eq!(reason, "it asks for 2 things: `a`, `b`");
+        for other in [
+            clause("it is urgent", "b", BELOW_NARROW),
+            clause("count them again", "a", 0.9),
+        ] {
+            assert_eq!(of(vec![first.clone(), other]).0, VerdictKind::Narrow);
+        }
+        assert_eq!(of(Vec::new()).0, VerdictKind::Narrow);
     }
 
     #[test]

@@ -3461,10 +3461,21 @@ class RoutedCandidate(Wire):
     """What it is."""
     lexical: float
     """Words in common, weighted."""
+    named: Literal["exactly", "with_an_error"] | None = None
+    """Whether the query names it; what is named comes first."""
     scope: Literal["tenant", "global"]
     """The layer it came from."""
     score: float
     """Chance that it is right, 0 to 1; thresholds refer to it."""
+
+
+class RoutedClause(Wire):
+    """One of several things that a request asks for."""
+
+    candidates: list[RoutedCandidate]
+    """What fits it, best first."""
+    text: str
+    """Its words."""
 
 
 class RoutingTest(Wire):
@@ -3886,6 +3897,15 @@ class SkipSource(Wire):
     id: Any
     """It depends on the form."""
     kind: Literal["analysis", "decision_tree", "execution_plan", "mission", "pipeline"] | str
+
+
+class SpellingCorrection(Wire):
+    """A word that was replaced."""
+
+    taken_for: str
+    """What is looked for instead."""
+    typed: str
+    """As it was typed."""
 
 
 class StepBranch(Wire):
@@ -5402,6 +5422,10 @@ class Verdict(Wire):
 
     candidates: list[RoutedCandidate]
     """Best first."""
+    clauses: list[RoutedClause] | None = None
+    """The things that the request asks for, where they are several."""
+    corrections: list[SpellingCorrection] | None = None
+    """Mistyped words, with what was looked for instead."""
     dropped: list[RoutedCandidate]
     """What was found and is below the floor, best first."""
     follows: Follows | None = None
@@ -5425,6 +5449,8 @@ class Verdict(Wire):
     """What was asked."""
     reason: str
     """Why, for people."""
+    set_aside: list[str] | None = None
+    """Pieces that counted little, shortened: pasted logs, code and records, the frame of a mail."""
     subject: str | None = None
     """
     The words that were compared, where they are not all of the query: without greetings, and with identifiers

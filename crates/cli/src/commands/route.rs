@@ -1,21 +1,21 @@
 //! `charter route …`
 
+mod calibrate;
 mod intent;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use charter_engine::Caller;
-use charter_search::calibrate;
 use charter_search::eval::{EvalOptions, EvalSet, Offer, Trial};
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::query;
 use crate::boot;
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{EXIT_OK, Reported};
+use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 use crate::terminal;
 
@@ -68,8 +68,12 @@ struct Eval {
 #[derive(Debug, Args)]
 struct Calibrate {
     /// Queries {query, relevant: [id], part}.
-    #[arg(long, value_name = "FILE")]
-    queries: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "sets")]
+    queries: Option<PathBuf>,
+    /// A set to fit to, with a catalogue of its own: a folder with `catalogue.jsonl`, `queries.jsonl` and perhaps
+    /// `no_match.jsonl`, plain or `.gz`; once for each.
+    #[arg(long = "set", value_name = "DIR")]
+    sets: Vec<PathBuf>,
     #[command(flatten)]
     labelled: Labelled,
 }
@@ -78,10 +82,10 @@ struct Calibrate {
 #[derive(Debug, Args)]
 struct Labelled {
     /// Entries {id, name, description, params, body, examples}; the registered catalogue when absent.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "queries")]
     catalogue: Option<PathBuf>,
     /// Queries that nothing answers.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "queries")]
     out_of_scope: Option<PathBuf>,
     /// Examples for each entry: its own first ones, or held-out queries that only it answers.
     #[arg(long, value_name = "N")]
@@ -90,7 +94,12 @@ struct Labelled {
     #[arg(long)]
     candidates: bool,
     /// Only queries of these parts.
-    #[arg(long, value_delimiter = ',', value_name = "PART,…")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "PART,…",
+        requires = "queries"
+    )]
     parts: Vec<String>,
 }
 
@@ -114,7 +123,7 @@ pub(crate) async fn run(command: &Route, config: &Config, format: Format) -> any
                 bail!("name the labelled queries with --queries, or sentences with --intent")
             }
         },
-        Some(RouteCommand::Calibrate(of)) => fit(&of.queries, &of.labelled, config, format).await,
+        Some(RouteCommand::Calibrate(of)) => calibrate::run(of, config, format).await,
         None => route(command, config, format).await,
     }
 }
@@ -142,10 +151,11 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
         let text = |field: &str| verdict[field].as_str().unwrap_or("words only").to_owned();
         let limits = &verdict["thresholds"];
         format!(
-            "{}{}: {}\n\n{candidates}\n\nfloor {:.3}, narrow {:.3}, margin {:.3}, model {}",
+            "{}{}: {}\n{}\n{candidates}\n\nfloor {:.3}, narrow {:.3}, margin {:.3}, model {}",
             intent_of(verdict),
             text("kind"),
             text("reason"),
+            as_compared(verdict),
             limits["floor"].as_f64().unwrap_or_default(),
             limits["narrow"].as_f64().unwrap_or_default(),
             limits["margin"].as_f64().unwrap_or_default(),
@@ -153,6 +163,28 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
         )
     })?;
     Ok(EXIT_OK)
+}
+
+/// What was done to a query before it was compared, a line each: corrections, what counted little, and each of several
+/// things that it asks for with what fits best.
+fn as_compared(verdict: &Value) -> String {
+    let list = |field: &str| verdict[field].as_array().into_iter().flatten();
+    let text = |of: &Value, field: &str| of[field].as_str().unwrap_or_default().to_owned();
+    let corrections = list("corrections").map(|one| {
+        format!(
+            "`{}` is taken for `{}`\n",
+            text(one, "typed"),
+            text(one, "taken_for")
+        )
+    });
+    let aside = list("set_aside")
+        .filter_map(Value::as_str)
+        .map(|piece| format!("counts little: {piece}\n"));
+    let clauses = list("clauses").map(|clause| {
+        let best = text(&clause["candidates"][0], "id");
+        format!("asks for: {} → {best}\n", text(clause, "text"))
+    });
+    corrections.chain(aside).chain(clauses).collect()
 }
 
 /// The intent of a query and its reason; empty where only a ranking was asked for.
@@ -173,6 +205,7 @@ async fn eval(
     let (settings, trial) = match &labelled.catalogue {
         Some(catalogue) => {
             let set = EvalSet::read(catalogue, queries, labelled.out_of_scope.as_deref())?;
+            let set = of_parts(set, labelled);
             (Default::default(), prepare(set, labelled, config).await?)
         }
         None => {
@@ -181,6 +214,7 @@ async fn eval(
             let settings = running.engine.live().settings;
             running.stop().await?;
             let set = EvalSet::over(entries, queries, labelled.out_of_scope.as_deref())?;
+            let set = of_parts(set, labelled);
             (settings, prepare(set, labelled, config).await?)
         }
     };
@@ -189,44 +223,8 @@ async fn eval(
     Ok(EXIT_OK)
 }
 
-async fn fit(
-    queries: &Path,
-    labelled: &Labelled,
-    config: &Config,
-    format: Format,
-) -> anyhow::Result<u8> {
-    let running = boot::start(config).await?;
-    let set = match &labelled.catalogue {
-        Some(catalogue) => EvalSet::read(catalogue, queries, labelled.out_of_scope.as_deref())?,
-        None => {
-            let entries = running.engine.routed_entries(&Caller::local()?);
-            EvalSet::over(entries, queries, labelled.out_of_scope.as_deref())?
-        }
-    };
-    let trial = prepare(set, labelled, config).await?;
-    let base = running.engine.live().settings;
-    let calibration = calibrate(&trial, &base).context("fitting")?;
-    let before = trial.evaluate(&base)?;
-    let after = trial.evaluate(&calibration.settings)?;
-    let adopted = running
-        .engine
-        .adopt_calibration(&calibration)
-        .await
-        .map_err(Reported::from);
-    running.stop().await?;
-    adopted?;
-    let report = json!({"calibration": calibration, "before": before, "after": after});
-    output::print(format, &report, |report| {
-        format!(
-            "before\n{}\n\nafter\n{}",
-            figures(&report["before"]),
-            figures(&report["after"])
-        )
-    })?;
-    Ok(EXIT_OK)
-}
-
-async fn prepare(mut set: EvalSet, labelled: &Labelled, config: &Config) -> anyhow::Result<Trial> {
+/// The set with only those queries whose part is asked for.
+fn of_parts(mut set: EvalSet, labelled: &Labelled) -> EvalSet {
     if !labelled.parts.is_empty() {
         set.queries.retain(|query| {
             query
@@ -235,6 +233,10 @@ async fn prepare(mut set: EvalSet, labelled: &Labelled, config: &Config) -> anyh
                 .is_some_and(|part| labelled.parts.contains(part))
         });
     }
+    set
+}
+
+async fn prepare(set: EvalSet, labelled: &Labelled, config: &Config) -> anyhow::Result<Trial> {
     let embedder = boot::embedder(config).await?;
     let options = EvalOptions {
         examples: labelled.examples,
@@ -281,5 +283,47 @@ fn figures(report: &Value) -> String {
             report["misses"]
         ));
     }
+    lines.extend(trust(report));
     lines.join("\n")
+}
+
+/// How far verdicts and scores can be relied on, a line each; figures that nothing could be divided by are left out.
+fn trust(report: &Value) -> impl Iterator<Item = String> {
+    let of = &report["trust"];
+    let shown = [
+        ("narrow coverage", &of["narrow_coverage"]),
+        ("narrow precision", &of["narrow_precision"]),
+        ("out of scope called narrow", &of["misses_narrow"]),
+        ("calibration error", &of["ece"]),
+        ("each of several requests @5", &report["several"]["each@5"]),
+    ];
+    let line = |(name, figure): (&str, &Value)| Some(format!("{name:<28} {:.4}", figure.as_f64()?));
+    shown.into_iter().filter_map(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn figures_that_nothing_could_be_divided_by_are_left_out() {
+        let report = json!({
+            "trust": {"narrow_coverage": 0.5, "narrow_precision": null, "misses_narrow": null, "ece": 0.125},
+            "several": {"queries": 0, "each@5": null},
+        });
+        let lines: Vec<String> = trust(&report).collect();
+        let words: Vec<Vec<&str>> = lines
+            .iter()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert_eq!(
+            words,
+            [
+                vec!["narrow", "coverage", "0.5000"],
+                vec!["calibration", "error", "0.1250"]
+            ]
+        );
+    }
 }

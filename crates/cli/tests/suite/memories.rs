@@ -370,7 +370,8 @@ fn check_scores(api: &Api) {
     let best = &recalled(answered)[0];
     assert_eq!(best["title"], "Restore");
     let score = best["score"].as_f64().unwrap();
-    assert!((score - high[0]).abs() < 1e-6, "{score} {high:?}");
+    // Scores fall with age, a little between two searches too.
+    assert!((score - high[0]).abs() < 1e-3, "{score} {high:?}");
 }
 
 /// B003-10: answers to writes and searches mark memories that repeat or contradict others.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::home::{ids, request};
 use crate::packages::{Package, QUESTION, SKILL, backups, skill};
+use crate::playbooks::{PLAYBOOK, shared};
 use crate::shared::Tenants;
 
 /// B000-2
@@ -228,4 +229,67 @@ fn routing_tests_gate_a_registration() {
         "- {query: stale backups, expect: reliability.find_stale_backups}\n",
     );
     server.api.register(&other);
+}
+
+/// A verdict tells what was done to its query: what was corrected, what counted little, and each of several things that
+/// are asked for.
+#[test]
+fn b000_3_a_verdict_tells_how_its_query_was_compared() {
+    let server = Tenants::one();
+    let tapes = skill("reliability.count_tapes", "count the tape drives");
+    server
+        .api
+        .register(&backups().with("skills/tapes.yaml", &tapes));
+    let routed = |text: &str| {
+        let query = text
+            .replace('?', "%3F")
+            .replace('\n', "%0A")
+            .replace(' ', "+");
+        let path = format!("/v1/route?purpose=skills&query={query}");
+        server.api.get(&path).expect(200)
+    };
+    let log = "2026-05-04T10:00:03Z ERROR relay timed out";
+    let pasted = routed(&format!("{log}\nwhich backups are stale?"));
+    assert_eq!(pasted["candidates"][0]["id"], SKILL);
+    assert_eq!(pasted["set_aside"], json!([log]));
+    let mistyped = routed("which bakcups are stale?");
+    assert_eq!(mistyped["candidates"][0]["id"], SKILL);
+    assert_eq!(
+        mistyped["corrections"],
+        json!([{"typed": "bakcups", "taken_for": "backups"}])
+    );
+    let two = routed("find stale backups and then count the tape drives");
+    let clauses = two["clauses"].as_array().unwrap();
+    let best: Vec<[&Value; 2]> = clauses
+        .iter()
+        .map(|clause| [&clause["text"], &clause["candidates"][0]["id"]])
+        .collect();
+    assert_eq!(
+        json!(best),
+        json!([
+            ["find stale backups", SKILL],
+            ["count the tape drives", "reliability.count_tapes"]
+        ])
+    );
+    let plain = routed("which backups are stale?");
+    for field in ["set_aside", "corrections", "clauses"] {
+        assert_eq!(plain.get(field), None, "{plain:#}");
+    }
+}
+
+/// The id of a skill leads to it, whatever other words are there; that of a playbook shows it and begins nothing.
+#[test]
+fn b000_3_what_a_request_names_comes_first() {
+    let (server, service) = shared();
+    let uma = server.key("uma");
+    let verdict = uma
+        .get(&format!("/v1/route?query={}", SKILL.to_uppercase()))
+        .expect(200);
+    assert_eq!(verdict["candidates"][0]["id"], SKILL);
+    assert_eq!(verdict["candidates"][0]["named"], "exactly");
+    assert_eq!(verdict["kind"], "narrow");
+    let answer = uma.ask(&request(PLAYBOOK)).expect(200);
+    assert_eq!(answer["metadata"]["offers"][0]["playbook_id"], PLAYBOOK);
+    assert_eq!(answer["metadata"]["run_ids"], Value::Null);
+    assert!(!service.was_called());
 }

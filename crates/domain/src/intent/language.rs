@@ -27,11 +27,12 @@ const FUNCTION_WORDS: &[(&str, &[&str])] = &[
         "nicht", "noch", "nur", "oder", "ohne", "sich", "sie", "sind", "soll", "über", "und", "uns", "unser",
         "unsere", "unserer", "vom", "von", "wann", "warum", "welche", "welcher", "welches", "wenn", "wer",
         "werden", "wie", "wieviel", "wir", "wird", "wo", "zu", "zum", "zur", "zwischen", "diese", "dieser",
+        "als", "beim", "das", "habe", "hast", "hier", "kannst", "sollte", "sollten", "welchem", "welchen",
         "alles", "auch", "bedeutet", "heißt", "zeig", "zeige", "lösche", "sperre", "prüfe", "gib", "nenne",
         "erkläre",
     ]),
     ("Spanish", &[
-        "al", "algo", "alguien", "aquí", "como", "cómo", "cuál", "cuáles", "cuando", "cuándo", "cuánto",
+        "ahora", "al", "algo", "alguien", "antes", "con", "de", "después", "hasta", "mismo", "nunca", "siempre", "aquí", "como", "cómo", "cuál", "cuáles", "cuando", "cuándo", "cuánto",
         "cuántos", "del", "desde", "donde", "dónde", "el", "ella", "ellos", "en", "entre", "eres", "es", "esa",
         "ese", "eso", "esta", "está", "están", "este", "esto", "estos", "fue", "hay", "hemos", "la", "las",
         "los", "más", "mi", "mis", "muy", "nada", "nos", "nuestra", "nuestras", "nuestro", "nuestros", "para",

@@ -6,11 +6,11 @@
 use super::act::Act;
 use super::clause::{Clause, Joint};
 use super::order::{Order, OrderForm};
-use super::quoted::Foreign;
 use super::token::{Token, TokenKind};
 use super::topic::{self, Topic, holds};
 use super::words::{self, VerbClass};
 use super::{Certainty, Doubt, Intent, Reading, Remark, Start};
+use charter_contract::foreign_text::Foreign;
 
 /// What a condition beside a question adds for a rule: "if I do this, does that happen?"
 const SUPPOSED: i32 = 6;

@@ -27,7 +27,9 @@ pub struct Evidence {
     /// Whether an agent comes near; `None` where none was looked at.
     pub agent: Option<bool>,
     /// What has this very sentence as an example.
-    pub example: Option<Exemplified>,
+    pub example: Option<Registered>,
+    /// What the sentence names by its id or name.
+    pub named: Option<NamedDocument>,
     /// The likeness of the nearest everyday topic, which has nothing to do with the catalogue.
     pub everyday: f32,
     /// Score below which a document does not count.
@@ -36,9 +38,18 @@ pub struct Evidence {
     pub narrow: f32,
 }
 
+/// A document that a sentence names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedDocument {
+    /// What it is.
+    pub kind: Registered,
+    /// Whether the name has a typing error.
+    pub mistyped: bool,
+}
+
 /// The kind of the documents that have a sentence as an example: who wrote them has said what it asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exemplified {
+pub enum Registered {
     /// Skills alone.
     Skill,
     /// Playbooks alone.
@@ -121,14 +132,19 @@ pub fn cited_from(everyday: f32) -> f32 {
 pub fn settle(reading: &Reading, evidence: &Evidence) -> Settled {
     let case = Case { reading, evidence };
     match evidence.example {
-        Some(Exemplified::Skill) => {
+        Some(Registered::Skill) => {
             return case.decided(Intent::Read, Source::Skills, "it is an example of a skill");
         }
-        Some(Exemplified::Playbook) => {
+        Some(Registered::Playbook) => {
             let found = "it is an example of a playbook";
             return case.decided_as(Intent::Change, Source::Playbooks, Start::Now, found);
         }
         None => {}
+    }
+    if let Some(named) = evidence.named
+        && case.may_name()
+    {
+        return case.named(named);
     }
     if let Language::Other(name) = reading.language {
         return case.nothing(&format!("it is written in {name}"));
@@ -175,6 +191,46 @@ impl Case<'_> {
             start: self.reading.start,
             reason,
         })
+    }
+
+    /// Whether the form leaves it open that a document is named: nothing is forbidden, quoted or played with.
+    fn may_name(&self) -> bool {
+        match self.reading.remark {
+            None
+            | Some(Remark::Statement | Remark::NamesSystem | Remark::FollowUp | Remark::Chat) => {
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// What is named answers, whatever else fits. A playbook is carried out for an order that names it without an error;
+    /// else it is shown.
+    fn named(&self, named: NamedDocument) -> Settled {
+        let NamedDocument { kind, mistyped } = named;
+        match (kind, self.reading.intent) {
+            (Registered::Skill, Intent::Knowledge) => {
+                self.decided(Intent::Knowledge, Source::SkillText, "it names a skill")
+            }
+            (Registered::Skill, Intent::Read | Intent::Change | Intent::None) => {
+                self.decided(Intent::Read, Source::Skills, "it names a skill")
+            }
+            (Registered::Playbook, Intent::Knowledge) => self.decided(
+                Intent::Knowledge,
+                Source::PlaybookText,
+                "it names a playbook",
+            ),
+            (Registered::Playbook, Intent::Change) if !mistyped => {
+                self.decided(Intent::Change, Source::Playbooks, "it names a playbook")
+            }
+            (Registered::Playbook, Intent::Read | Intent::Change | Intent::None) => self
+                .decided_as(
+                    Intent::Change,
+                    Source::Playbooks,
+                    Start::Offer(Doubt::Name),
+                    "it names a playbook",
+                ),
+        }
     }
 
     fn fits(&self, fit: Fit) -> bool {
@@ -529,13 +585,13 @@ mod tests {
         for (text, example, intent, source) in [
             (
                 "what does quorum mean",
-                Exemplified::Skill,
+                Registered::Skill,
                 Intent::Read,
                 Source::Skills,
             ),
             (
                 "overnight restart of the hosts",
-                Exemplified::Playbook,
+                Registered::Playbook,
                 Intent::Change,
                 Source::Playbooks,
             ),
@@ -550,6 +606,51 @@ mod tests {
             };
             assert_eq!((decision.intent, decision.source), (intent, source));
         }
+    }
+
+    /// An exact name is no likeness: it counts whatever else fits. A playbook is carried out for an order alone.
+    #[test]
+    fn what_a_sentence_names_answers_and_a_playbook_is_shown_unless_it_is_ordered() {
+        let named = |text: &str, kind: Registered, mistyped: bool| {
+            let evidence = Evidence {
+                passage: Some(0.9),
+                skill: CLEAR,
+                playbook: CLEAR,
+                named: Some(NamedDocument { kind, mistyped }),
+                floor: FLOOR,
+                narrow: NARROW,
+                ..Evidence::default()
+            };
+            let Settled::Decided(decision) = settle(&read(text), &evidence) else {
+                panic!("`{text}` is not settled");
+            };
+            (decision.source, decision.start)
+        };
+        use Registered::{Playbook, Skill};
+        let shown = (Source::Playbooks, Start::Offer(Doubt::Name));
+        assert_eq!(named("ops.restart_host", Playbook, false), shown);
+        assert_eq!(
+            named("restart vm-31 with ops.restrat_host", Playbook, true),
+            shown
+        );
+        assert_eq!(
+            named("run ops.restart_host on vm-31", Playbook, false),
+            shown
+        );
+        assert_eq!(
+            named("restart vm-31 with ops.restart_host", Playbook, false),
+            (Source::Playbooks, Start::Now)
+        );
+        assert_eq!(
+            named("what does ops.restart_host mean", Playbook, false).0,
+            Source::PlaybookText
+        );
+        assert_eq!(named("ops.list_hosts", Skill, false).0, Source::Skills);
+        assert_eq!(named("run ops.list_hosts", Skill, false).0, Source::Skills);
+        assert_eq!(
+            named("do not run ops.restart_host", Playbook, false).0,
+            Source::Nothing
+        );
     }
 
     #[test]

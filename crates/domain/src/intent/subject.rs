@@ -6,10 +6,10 @@
 use super::Intent;
 use super::act::Act;
 use super::order::Order;
-use super::quoted::ForeignKind;
 use super::reading::Said;
 use super::token::{Token, TokenKind};
 use super::words::{EMPTY_WORDS, OPENERS, PRONOUNS, VerbClass};
+use charter_contract::foreign_text::ForeignKind;
 
 /// Fewer words of content than this name no subject: what stands around them is added.
 const FEW: usize = 3;
@@ -71,13 +71,15 @@ pub(super) fn subject(said: &Said<'_>, intent: Intent) -> String {
             })
             .collect();
         parts = self::parts(said, &around);
-        parts.extend(said.foreign.iter().map(|piece| {
+        parts.extend(said.foreign.iter().filter_map(|piece| {
             let text = &said.text[piece.place.clone()];
             match piece.kind {
-                ForeignKind::Quotation => text
-                    .trim_matches(['"', '“', '”', '„', '«', '»', '‘', '’', '`', '\''])
-                    .to_owned(),
-                ForeignKind::Pasted => unmarked(text),
+                ForeignKind::Quotation => Some(
+                    text.trim_matches(['"', '“', '”', '„', '«', '»', '‘', '’', '`', '\''])
+                        .to_owned(),
+                ),
+                ForeignKind::Pasted => Some(unmarked(text)),
+                ForeignKind::Mail => None,
             }
         }));
     }

@@ -9,6 +9,12 @@ use super::*;
 /// `label` and text, one a line; `\\n` is a line break.
 const SENTENCES: &str = include_str!("sentences.tsv");
 
+/// Sentences in other languages over the example packages, in the form that `charter route eval --intent` reads.
+const FOREIGN: &str = include_str!("foreign_sentences.jsonl");
+
+/// Share of [`FOREIGN`] that has to be recognised as not English. An order without a function word is not.
+const LEAST_FOREIGN: f64 = 0.95;
+
 /// Share of each label that has to be read right. Some sentences cannot be told by their form: "open sesame".
 const LEAST: [(&str, f64); 5] = [
     ("read", 0.97),
@@ -74,6 +80,62 @@ fn b000_20_no_sentence_that_asks_for_no_change_starts_one() {
             reading.reasons
         );
     }
+}
+
+#[derive(serde::Deserialize)]
+struct ForeignSentence {
+    text: String,
+    intent: Intent,
+    tags: Vec<String>,
+}
+
+fn foreign_sentences() -> Vec<ForeignSentence> {
+    FOREIGN
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// Without the route `gateway` nothing is translated, so the reading alone decides.
+#[test]
+fn b000_20_no_sentence_in_another_language_starts_a_change() {
+    let sentences = foreign_sentences();
+    let mut recognised = 0;
+    for ForeignSentence { text, .. } in &sentences {
+        let reading = read(text);
+        assert!(
+            reading.intent != Intent::Change || reading.start != Start::Now,
+            "{text}: {:?}",
+            reading.reasons
+        );
+        recognised += usize::from(reading.language != Language::English);
+    }
+    let share = recognised as f64 / sentences.len() as f64;
+    assert!(
+        share >= LEAST_FOREIGN,
+        "{recognised} of {}",
+        sentences.len()
+    );
+}
+
+#[test]
+fn foreign_sentences_cover_their_languages_and_every_intent() {
+    let mut languages: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
+    for sentence in foreign_sentences() {
+        let intents = languages.entry(sentence.tags[0].clone()).or_default();
+        *intents.entry(sentence.intent.as_str()).or_default() += 1;
+    }
+    let found: Vec<(&str, Vec<usize>)> = languages
+        .iter()
+        .map(|(language, intents)| (language.as_str(), intents.values().copied().collect()))
+        .collect();
+    // Of change, knowledge, none, read.
+    let expected = [
+        ("chinese", vec![3, 4, 3, 6]),
+        ("german", vec![4, 4, 3, 6]),
+        ("spanish", vec![4, 4, 3, 6]),
+    ];
+    assert_eq!(found, expected);
 }
 
 fn start(text: &str) -> Option<Start> {

@@ -14,6 +14,7 @@ use charter_domain::catalogue::Layer;
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_search::{
     BuildError, IndexSettings, RouteEntry, RouteIndex, RouteText, VectorRole, embedding_texts,
+    trigger_phrases,
 };
 use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
@@ -171,7 +172,10 @@ fn skill_text(skill: &Skill) -> RouteText {
         name: skill.display_name.to_string(),
         description: sentences(said.clone().into_iter().chain(after_name.clone())),
         parameters: skill.parameters.iter().map(parameter_text).collect(),
-        examples: own(&skill.examples),
+        examples: own(&skill.examples)
+            .into_iter()
+            .chain(trigger_phrases(skill.description.as_str()))
+            .collect(),
         embedded: Some(sentences(said.into_iter().chain(name).chain(after_name))),
         ..RouteText::default()
     }

@@ -198,6 +198,7 @@ mod tests {
             lexical: 1.0,
             coverage: Some(score),
             cosine: None,
+            named: None,
         };
         RoutedVerdict {
             kind,

@@ -104,8 +104,8 @@ impl Engine {
                 .collect(),
         };
         if explanation.document.is_none() {
-            let tenant = &asked.caller.tenant;
-            let question = self.question_in(tenant, classified.text(asked)).await?;
+            let caller = &asked.caller;
+            let question = self.question_in(caller, classified.text(asked)).await?;
             let lenses = &asked.wishes.rag_params;
             let known = self.knowledge_of(&asked.caller, &question, lenses).await?;
             let least = question.cited_from().min(known.likeness());

@@ -2,17 +2,17 @@
 //! well they fit settles what the form leaves open (`charter_domain::intent`).
 
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::ids::TenantId;
+
 use charter_contract::intent::Intent;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
-    self, Decision, Evidence, Exemplified, Fit, Language, Look, Reading, Remark, Settled, Source,
-    Start, settle,
+    self, Decision, Evidence, Fit, Language, Look, NamedDocument, Reading, Registered, Remark,
+    Settled, Source, Start, settle,
 };
-use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, VerdictKind};
+use charter_search::{EmbeddedQuery, Named, QueryError, RouteQuery, RouteSettings, VerdictKind};
 
 use super::gateway::GatewayReading;
-use super::{Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
+use super::{Compared, Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
 use crate::catalogue::{Live, Stacked, parse_entry_id};
 use crate::knowledge::Knowledge;
 use crate::{Caller, Engine, EngineError, LensFilter};
@@ -36,13 +36,17 @@ pub(crate) struct Question {
     pub(super) reading: Reading,
     /// What is compared.
     pub(super) subject: String,
-    pub(super) query: EmbeddedQuery,
+    pub(super) compared: Compared,
 }
 
 impl Question {
     /// The likeness from which something is worth citing in an answer to it.
     pub(crate) fn cited_from(&self) -> f32 {
-        intent::cited_from(self.query.everyday())
+        intent::cited_from(self.query().everyday())
+    }
+
+    fn query(&self) -> &EmbeddedQuery {
+        &self.compared.query
     }
 }
 
@@ -98,8 +102,15 @@ impl Ranked {
         top_k: usize,
     ) -> Result<Self, EngineError> {
         let weighed = |ranking: Ranking| {
-            let Question { text, query, .. } = question;
-            let found = weigh(stacked, settings, ranking, text, query, top_k.max(JUDGED));
+            let Question { text, compared, .. } = question;
+            let found = weigh(
+                stacked,
+                settings,
+                ranking,
+                text,
+                compared,
+                top_k.max(JUDGED),
+            );
             found.map(|(mut verdict, dropped)| {
                 verdict.candidates.truncate(top_k);
                 Weighed { verdict, dropped }
@@ -123,9 +134,32 @@ impl Ranked {
             passage: None,
             agent: None,
             example: exemplified(stacked, &question.text),
-            everyday: question.query.everyday(),
+            named: self.named(question.reading.intent),
+            everyday: question.query().everyday(),
             floor: settings.thresholds.floor,
             narrow: settings.thresholds.narrow,
+        }
+    }
+
+    /// What the question names: of both kinds, that which its form asks for.
+    fn named(&self, intent: Intent) -> Option<NamedDocument> {
+        let of = |weighed: &Weighed, kind: Registered| {
+            let named = weighed.best()?.named?;
+            let mistyped = named == Named::WithAnError;
+            Some(NamedDocument { kind, mistyped })
+        };
+        let skill = of(&self.skills, Registered::Skill);
+        let playbook = of(&self.playbooks, Registered::Playbook);
+        let is_exact = |named: &NamedDocument| !named.mistyped;
+        match (skill, playbook) {
+            (Some(skill), Some(playbook)) if is_exact(&skill) == is_exact(&playbook) => {
+                Some(if intent == Intent::Change {
+                    playbook
+                } else {
+                    skill
+                })
+            }
+            (skill, playbook) => skill.filter(is_exact).or(playbook).or(skill),
         }
     }
 
@@ -167,6 +201,7 @@ impl Ranked {
                 (missed(weighed.verdict, reason), weighed.dropped)
             }
         };
+        let asked = verdict.clauses.len();
         let subject = (question.subject != question.text.trim()).then(|| question.subject.clone());
         Routed {
             verdict: RoutedVerdict {
@@ -179,7 +214,7 @@ impl Ranked {
             source: decision.source,
             start: decision.start,
             remark,
-            parts,
+            parts: parts.max(asked),
             language,
         }
     }
@@ -245,13 +280,14 @@ impl Engine {
             return Err(refused(QueryError::NoCandidates));
         }
         let identifiers = live.identifiers(&caller.tenant);
-        let mut question = self.question(&identifiers, text).await?;
+        let stacked = reached(live, caller);
+        let mut question = self.question(&identifiers, &stacked, text).await?;
         let tenant = &caller.tenant;
-        let translated = self.translated(tenant, &identifiers, &mut question).await?;
+        let translated = self.translated(tenant, &identifiers, &stacked, &mut question);
+        let translated = translated.await?;
         if let Some(intent) = hints.intent {
             question.reading = question.reading.overruled(intent);
         }
-        let stacked = reached(live, caller);
         let ranked = Ranked::of(&question, &stacked, settings, top_k)?;
         let view = live.view(tenant);
         let asked = self.gateway_reading(tenant, &view, &mut question, &ranked, translated);
@@ -291,7 +327,7 @@ impl Engine {
         text: &str,
         top_k: usize,
     ) -> Result<Routed, EngineError> {
-        let question = self.question(identifiers, text).await?;
+        let question = self.question(identifiers, stacked, text).await?;
         let ranked = Ranked::of(&question, stacked, settings, top_k)?;
         let mut evidence = ranked.evidence(&question, stacked, settings);
         evidence.passage = Some(0.0);
@@ -310,10 +346,11 @@ impl Engine {
     pub(crate) async fn question(
         &self,
         identifiers: &Identifiers,
+        stacked: &Stacked,
         text: &str,
     ) -> Result<Question, EngineError> {
         RouteQuery::parse(text).map_err(refused)?;
-        self.question_of(identifiers, text, intent::read(text))
+        self.question_of(identifiers, stacked, text, intent::read(text))
             .await
     }
 
@@ -321,17 +358,19 @@ impl Engine {
     pub(super) async fn question_of(
         &self,
         identifiers: &Identifiers,
+        stacked: &Stacked,
         text: &str,
         reading: Reading,
     ) -> Result<Question, EngineError> {
         let subject = identifiers.replaced(&reading.subject);
-        let query = self.embedded(&subject).await?;
+        let compared = self.compared(&subject, &stacked.actions).await?;
         let topics = self.everyday_topics().await?;
+        let query = compared.query.naming(text).against_topics(topics);
         Ok(Question {
             text: text.to_owned(),
             reading,
             subject,
-            query: query.against_topics(topics),
+            compared: Compared { query, ..compared },
         })
     }
 
@@ -342,30 +381,32 @@ impl Engine {
         question: &Question,
         lenses: &LensFilter,
     ) -> Result<Knowledge, EngineError> {
-        let (subject, query) = (&question.subject, &question.query);
+        let (subject, query) = (&question.subject, question.query());
         self.look_up(caller, subject, query, lenses).await
     }
 
-    /// How a request of a tenant looks to routing; for what is done after its verdict.
+    /// How a request of a caller looks to routing; for what is done after its verdict.
     pub(crate) async fn question_in(
         &self,
-        tenant: &TenantId,
+        caller: &Caller,
         text: &str,
     ) -> Result<Question, EngineError> {
-        let identifiers = self.live().identifiers(tenant);
-        self.question(&identifiers, text).await
+        let live = self.live();
+        let identifiers = live.identifiers(&caller.tenant);
+        let stacked = reached(&live, caller);
+        self.question(&identifiers, &stacked, text).await
     }
 }
 
 /// The kind of what has a text as an example, if all of it is of one kind.
-fn exemplified(stacked: &Stacked, text: &str) -> Option<Exemplified> {
+fn exemplified(stacked: &Stacked, text: &str) -> Option<Registered> {
     let entries = stacked.actions.exemplified_by(text);
     let kinds = entries.filter_map(|entry| Some(parse_entry_id(entry)?.0));
     let mut kinds = kinds.map(|kind| {
         if kind == DocumentKind::Playbook {
-            Exemplified::Playbook
+            Registered::Playbook
         } else {
-            Exemplified::Skill
+            Registered::Skill
         }
     });
     let first = kinds.next()?;
@@ -378,8 +419,8 @@ fn an_agent_is_near(
     stacked: &Stacked,
     settings: &RouteSettings,
 ) -> Result<bool, EngineError> {
-    let Question { text, query, .. } = question;
-    let (verdict, _) = weigh(stacked, settings, Ranking::Agents, text, query, JUDGED)?;
+    let Question { text, compared, .. } = question;
+    let (verdict, _) = weigh(stacked, settings, Ranking::Agents, text, compared, JUDGED)?;
     Ok(verdict.kind != VerdictKind::Miss)
 }
 

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::RoutedCandidate;
 use super::by_intent::{Question, Ranked, Weighed};
+use crate::catalogue::Stacked;
 use crate::{Engine, EngineError};
 
 /// The route.
@@ -119,6 +120,7 @@ impl Engine {
         &self,
         tenant: &TenantId,
         identifiers: &Identifiers,
+        stacked: &Stacked,
         question: &mut Question,
     ) -> Result<Option<GatewayReading>, EngineError> {
         let Language::Other(language) = question.reading.language else {
@@ -146,7 +148,7 @@ impl Engine {
         };
         let reading = of_translation(translation, language);
         *question = self
-            .question_of(identifiers, &question.text, reading)
+            .question_of(identifiers, stacked, &question.text, reading)
             .await?;
         Ok(Some(GatewayReading {
             translation: Some(translation.to_owned()),

@@ -8,6 +8,7 @@ use super::bert::{Bert, Scratch, Seat};
 use super::kernel::Kernels;
 use super::team::{Broken, Team};
 use super::tokens::{Batch, Tokens};
+use super::words::Words;
 use super::{EmbedError, Vector, WeightsMemory, prepacked, weights};
 
 /// Tokens computed in one pass: enough to use the registers fully, few enough
@@ -54,6 +55,11 @@ impl Engine {
             bert,
             kernels,
         })
+    }
+
+    /// The words that the model knows.
+    pub(super) fn words(&self) -> &Words {
+        self.tokens.words()
     }
 
     /// How many tokens a text has before any cut.

@@ -129,6 +129,14 @@ impl Embedder for MiniLm {
         self.engine.count_tokens(text).ok()
     }
 
+    fn knows_word(&self, word: &str) -> Option<bool> {
+        Some(self.engine.words().knows(word))
+    }
+
+    fn words_near(&self, word: &str) -> Vec<String> {
+        self.engine.words().near(word)
+    }
+
     fn token_spans(&self, text: &str) -> Option<Vec<Range<usize>>> {
         self.engine.token_spans(text).ok()
     }

@@ -13,6 +13,7 @@ use charter_contract::json::{JsonFault, Profile, decode};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::workers::MAX_TEXTS_PER_CALL;
@@ -70,6 +71,35 @@ pub struct RemoteOptions {
     /// Pause before the first retry; doubled for each further one, at most
     /// [`MAX_RETRY_PAUSE`].
     pub first_retry_pause: Duration,
+    /// What the model wants before each text.
+    pub prefixes: Prefixes,
+}
+
+/// What a model wants before a text, by what the text is for: e5, bge and arctic models were trained with such words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prefixes {
+    /// Before what is looked for: `query: `.
+    pub query: String,
+    /// Before what is found: `passage: `.
+    pub document: String,
+}
+
+impl Prefixes {
+    /// A model's name with what tells its vectors from those without prefixes.
+    fn named(&self, model: &str) -> String {
+        if *self == Prefixes::default() {
+            return model.to_owned();
+        }
+        let mut digest = Sha256::new();
+        digest.update(&self.query);
+        digest.update([0]);
+        digest.update(&self.document);
+        let digest: String = digest.finalize()[..4]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        format!("{model}+{digest}")
+    }
 }
 
 impl RemoteOptions {
@@ -83,6 +113,7 @@ impl RemoteOptions {
             texts_per_request: DEFAULT_TEXTS_PER_REQUEST,
             timeout: DEFAULT_REQUEST_TIMEOUT,
             first_retry_pause: FIRST_RETRY_PAUSE,
+            prefixes: Prefixes::default(),
         }
     }
 }
@@ -234,7 +265,7 @@ impl RemoteEmbedder {
             .map_err(|source| RemoteError::Client { source })?;
         Ok(RemoteEmbedder {
             model: EmbeddingModel {
-                name: options.model.clone(),
+                name: options.prefixes.named(&options.model),
                 dims: options.dims,
                 quantisation: Quantisation::Provider,
             },
@@ -242,6 +273,31 @@ impl RemoteEmbedder {
             url,
             client,
         })
+    }
+
+    /// The vectors of texts, each after a prefix.
+    async fn embed_after(
+        &self,
+        prefix: &str,
+        mut texts: Vec<String>,
+    ) -> Result<Vec<Vector>, EmbedError> {
+        if texts.len() > MAX_TEXTS_PER_CALL {
+            return Err(EmbedError::TooManyTexts {
+                found: texts.len(),
+                limit: MAX_TEXTS_PER_CALL,
+            });
+        }
+        if !prefix.is_empty() {
+            for text in &mut texts {
+                text.insert_str(0, prefix);
+            }
+        }
+        let mut vectors = Vec::with_capacity(texts.len());
+        for request in texts.chunks(self.options.texts_per_request.max(1)) {
+            let answer = self.ask_with_retries(request).await;
+            vectors.extend(answer.map_err(|source| EmbedError::Remote { source })?);
+        }
+        Ok(vectors)
     }
 
     async fn ask_with_retries(&self, texts: &[String]) -> Result<Vec<Vector>, RemoteError> {
@@ -353,18 +409,12 @@ impl Embedder for RemoteEmbedder {
     }
 
     async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
-        if texts.len() > MAX_TEXTS_PER_CALL {
-            return Err(EmbedError::TooManyTexts {
-                found: texts.len(),
-                limit: MAX_TEXTS_PER_CALL,
-            });
-        }
-        let mut vectors = Vec::with_capacity(texts.len());
-        for request in texts.chunks(self.options.texts_per_request.max(1)) {
-            let answer = self.ask_with_retries(request).await;
-            vectors.extend(answer.map_err(|source| EmbedError::Remote { source })?);
-        }
-        Ok(vectors)
+        self.embed_after(&self.options.prefixes.document, texts)
+            .await
+    }
+
+    async fn embed_queries(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
+        self.embed_after(&self.options.prefixes.query, texts).await
     }
 
     fn count_tokens(&self, _text: &str) -> Option<usize> {

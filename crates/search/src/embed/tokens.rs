@@ -4,8 +4,11 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use tokenizers::Tokenizer;
+
+use super::words::Words;
 
 /// Text past this is not read: 256 tokens rarely reach 2 KiB, and the tokenizer
 /// would otherwise walk all of a book for its first page.
@@ -17,6 +20,8 @@ type TokenizerError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
     limit: usize,
+    /// Made on the first question about a word.
+    words: OnceLock<Words>,
 }
 
 impl Tokens {
@@ -26,12 +31,22 @@ impl Tokens {
         let mut tokenizer = Tokenizer::from_file(directory.join("tokenizer.json"))?;
         tokenizer.with_padding(None);
         tokenizer.with_truncation(None)?;
-        Ok(Tokens { tokenizer, limit })
+        Ok(Tokens {
+            tokenizer,
+            limit,
+            words: OnceLock::new(),
+        })
     }
 
     /// Ids that the tokenizer can name.
     pub(super) fn vocabulary(&self) -> usize {
         self.tokenizer.get_vocab_size(true)
+    }
+
+    /// The whole words of the vocabulary.
+    pub(super) fn words(&self) -> &Words {
+        let whole = || Words::of(self.tokenizer.get_vocab(false));
+        self.words.get_or_init(whole)
     }
 
     /// The ids of one text, special tokens included, at most the limit.

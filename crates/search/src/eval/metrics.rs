@@ -1,4 +1,5 @@
-//! Figures of a ranking: accuracy, recall, gain, reciprocal rank, and how well misses stand apart.
+//! Figures of a ranking: accuracy, recall, gain, reciprocal rank, how well misses are separated, and how far verdicts
+//! and scores can be relied on.
 //!
 //! Pure arithmetic over what a trial observed. Must not rank or score.
 
@@ -9,7 +10,9 @@ use serde::{Deserialize, Serialize};
 /// How deep a ranking is judged.
 pub(super) const DEPTH: usize = 10;
 /// Depth of recall.
-const RECALL_DEPTH: usize = 5;
+pub(super) const RECALL_DEPTH: usize = 5;
+/// Bins of the expected calibration error.
+const BINS: usize = 15;
 
 /// Means over some queries, each 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +54,60 @@ pub struct VerdictFigures {
     pub false_broad: usize,
 }
 
+impl VerdictFigures {
+    /// Share of the queries that something answers that were routed narrowly.
+    #[must_use]
+    pub fn narrow_coverage(&self) -> Option<f64> {
+        share(self.narrow, self.narrow + self.broad + self.false_miss)
+    }
+
+    /// Share of all narrow verdicts that are right. One on a query that nothing answers is wrong.
+    #[must_use]
+    pub fn narrow_precision(&self) -> Option<f64> {
+        share(self.narrow_right, self.narrow + self.false_narrow)
+    }
+
+    /// Share of the queries that nothing answers that were routed narrowly.
+    #[must_use]
+    pub fn misses_narrow(&self) -> Option<f64> {
+        let misses = self.true_miss + self.false_narrow + self.false_broad;
+        share(self.false_narrow, misses)
+    }
+}
+
+/// How far verdicts and scores can be relied on; each `None` where there is nothing to divide by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrustFigures {
+    /// [`VerdictFigures::narrow_coverage`].
+    pub narrow_coverage: Option<f64>,
+    /// [`VerdictFigures::narrow_precision`].
+    pub narrow_precision: Option<f64>,
+    /// [`VerdictFigures::misses_narrow`].
+    pub misses_narrow: Option<f64>,
+    /// Expected calibration error of the best hit's score over all queries.
+    pub ece: Option<f64>,
+}
+
+/// Queries that make several requests at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeveralFigures {
+    /// How many queries.
+    pub queries: usize,
+    /// Share of them where each request has a relevant entry among the first five; `None` without such queries.
+    #[serde(rename = "each@5")]
+    pub each_at_5: Option<f64>,
+}
+
+impl SeveralFigures {
+    /// Figures of `queries`, of which `complete` have an answer to each request.
+    pub(super) fn new(queries: usize, complete: usize) -> Self {
+        SeveralFigures {
+            queries,
+            each_at_5: share(complete, queries),
+        }
+    }
+}
+
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvalReport {
@@ -69,6 +126,10 @@ pub struct EvalReport {
     pub rrf: Figures,
     /// What was decided under the thresholds in force.
     pub verdicts: VerdictFigures,
+    /// How far verdicts and scores can be relied on.
+    pub trust: TrustFigures,
+    /// Queries that make several requests at once.
+    pub several: SeveralFigures,
 }
 
 /// Sums that become [`Figures`].
@@ -131,6 +192,39 @@ pub(super) fn auroc(positive: &[f32], negative: &[f32]) -> Option<f64> {
     Some((ranks_of_positive - p * (p + 1.0) / 2.0) / (p * n))
 }
 
+/// A part of a whole; `None` where the whole is nothing.
+fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The verdicts' shares, and the calibration error of `scored`.
+pub(super) fn trust(verdicts: &VerdictFigures, scored: &[(f32, bool)]) -> TrustFigures {
+    TrustFigures {
+        narrow_coverage: verdicts.narrow_coverage(),
+        narrow_precision: verdicts.narrow_precision(),
+        misses_narrow: verdicts.misses_narrow(),
+        ece: calibration_error(scored),
+    }
+}
+
+/// Expected calibration error of scores from 0 to 1 against whether each hit is right: the mean distance between the
+/// mean score and the share of right hits in bins of equal width, weighted by the hits in each bin (Naeini, Cooper and
+/// Hauskrecht, 2015). A bin holds its lower edge, the last one both.
+fn calibration_error(scored: &[(f32, bool)]) -> Option<f64> {
+    if scored.is_empty() {
+        return None;
+    }
+    // Score minus correctness, summed: a bin's distance times its hits.
+    let mut excess = [0.0; BINS];
+    for (score, right) in scored {
+        let score = f64::from(*score);
+        let bin = ((score * BINS as f64) as usize).min(BINS - 1);
+        excess[bin] += score - f64::from(u8::from(*right));
+    }
+    let distances: f64 = excess.iter().map(|excess| excess.abs()).sum();
+    Some(distances / scored.len() as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,5 +252,72 @@ mod tests {
         assert_eq!(auroc(&[0.9, 0.5], &[0.5, 0.1]), Some(3.5 / 4.0));
         assert_eq!(auroc(&[0.1], &[0.9]), Some(0.0));
         assert_eq!(auroc(&[], &[0.9]), None);
+    }
+    /// 8 queries that something answers, 4 that nothing answers.
+    const VERDICTS: VerdictFigures = VerdictFigures {
+        narrow: 5,
+        narrow_right: 3,
+        broad: 2,
+        broad_right: 1,
+        false_miss: 1,
+        true_miss: 2,
+        false_narrow: 1,
+        false_broad: 1,
+    };
+
+    #[test]
+    fn a_narrow_verdict_on_a_query_that_nothing_answers_counts_as_wrong() {
+        let found = trust(&VERDICTS, &[]);
+        let expected = TrustFigures {
+            narrow_coverage: Some(5.0 / 8.0),
+            narrow_precision: Some(3.0 / 6.0),
+            misses_narrow: Some(1.0 / 4.0),
+            ece: None,
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn shares_of_nothing_are_absent() {
+        assert_eq!(
+            trust(&VerdictFigures::default(), &[]),
+            TrustFigures::default()
+        );
+        assert_eq!(SeveralFigures::new(0, 0), SeveralFigures::default());
+        let only_misses = VerdictFigures {
+            true_miss: 3,
+            ..VerdictFigures::default()
+        };
+        let found = trust(&only_misses, &[(0.0, false)]);
+        let expected = TrustFigures {
+            misses_narrow: Some(0.0),
+            ece: Some(0.0),
+            ..TrustFigures::default()
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_calibration_error_weighs_each_bin_by_its_hits() {
+        // Bin 7 (from 7/15): mean score .5, two of three right, distance 1/6 over three hits. Bin 3: a wrong hit at .25.
+        // Bin 14: .9375 wrong and 1.0 right, distance .46875 over two hits. Bin 0 is without fault.
+        let scored = [
+            (0.5, true),
+            (0.25, false),
+            (0.5, false),
+            (1.0, true),
+            (0.0, false),
+            (0.9375, false),
+            (0.5, true),
+        ];
+        let expected = (0.5 + 0.25 + 0.9375) / 7.0;
+        let found = calibration_error(&scored).unwrap();
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn scores_that_come_true_have_no_calibration_error() {
+        let quarter = [true, false, false, false].map(|right| (0.25, right));
+        assert_eq!(calibration_error(&quarter), Some(0.0));
     }
 }

@@ -1,8 +1,8 @@
 //! Catalogues and labelled queries as JSON lines, plain or gzipped.
 //!
 //! Catalogue lines: `{id, name, description?, tool?, server?, params?: [{name, description?}], body?,
-//! examples?}`. Query lines: `{query, relevant?: [id], part?, candidates?: [id]}`, where nothing
-//! relevant means that no entry fits. Other fields are ignored. Must not know how they are used.
+//! examples?, path?}`, where the path of a `SKILL.md` makes a skill of the entry. Query lines: `{query, relevant?: [id], part?, candidates?: [id], requests?: [[id]]}`, where
+//! nothing relevant means that no entry fits. Other fields are ignored. Must not know how they are used.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use crate::index::MAX_ENTRIES;
 use crate::text::RouteText;
+use crate::trigger_phrases::trigger_phrases;
 
 /// Longest line, in bytes.
 pub const MAX_LINE_BYTES: usize = 4 << 20;
@@ -89,6 +90,9 @@ pub struct LabelledQuery {
     /// The entries that were offered for it; none for the whole catalogue.
     #[serde(default)]
     pub candidates: Vec<String>,
+    /// Where the query makes several requests: the ids that answer each of them.
+    #[serde(default)]
+    pub requests: Vec<Vec<String>>,
 }
 
 /// A catalogue and its queries.
@@ -128,6 +132,24 @@ impl EvalSet {
         Self::over(entries, queries, out_of_scope)
     }
 
+    /// Reads a folder: `catalogue.jsonl`, `queries.jsonl` and, where it has one, `no_match.jsonl`, the queries out of
+    /// its scope. Each may be gzipped and end in `.gz`.
+    ///
+    /// # Errors
+    /// As [`EvalSet::read`].
+    pub fn read_folder(folder: &Path) -> Result<EvalSet, ReadError> {
+        let file = |name: &str| {
+            let gzipped = folder.join(format!("{name}.jsonl.gz"));
+            if gzipped.exists() {
+                gzipped
+            } else {
+                folder.join(format!("{name}.jsonl"))
+            }
+        };
+        let no_match = Some(file("no_match")).filter(|path| path.exists());
+        Self::read(&file("catalogue"), &file("queries"), no_match.as_deref())
+    }
+
     /// Reads the queries over a catalogue that is there already.
     ///
     /// # Errors
@@ -140,7 +162,9 @@ impl EvalSet {
         let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
         let mut labelled = Vec::new();
         read_lines(queries, |line, record: LabelledQuery| {
+            let requested = record.requests.iter().flatten();
             let named = record.relevant.iter().chain(&record.candidates);
+            let named = named.chain(requested);
             if let Some(id) = named.into_iter().find(|id| !ids.contains(id.as_str())) {
                 return Err(meaning(
                     queries,
@@ -182,6 +206,8 @@ struct CatalogueLine {
     body: Option<String>,
     #[serde(default)]
     examples: Vec<String>,
+    #[serde(default)]
+    path: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -193,6 +219,12 @@ struct ParameterLine {
 
 impl From<CatalogueLine> for EvalEntry {
     fn from(line: CatalogueLine) -> Self {
+        let description = line.description.unwrap_or_default();
+        let is_skill = line.path.is_some_and(|path| path.ends_with("SKILL.md"));
+        let mut examples = line.examples;
+        if is_skill {
+            examples.extend(trigger_phrases(&description));
+        }
         let parameters = line
             .params
             .into_iter()
@@ -206,10 +238,10 @@ impl From<CatalogueLine> for EvalEntry {
                 embedded: None,
                 name: line.name,
                 group: line.tool.or(line.server).unwrap_or_default(),
-                description: line.description.unwrap_or_default(),
+                description,
                 parameters: parameters.collect(),
                 body: line.body,
-                examples: line.examples,
+                examples,
             },
         }
     }
@@ -324,9 +356,27 @@ mod tests {
                 relevant: vec!["b".to_owned()],
                 part: Some("p".to_owned()),
                 candidates: vec![],
+                requests: vec![],
             }]
         );
         assert_eq!(set.out_of_scope, ["x"]);
+    }
+
+    #[test]
+    fn a_folder_is_a_set_with_or_without_queries_out_of_its_scope() {
+        let folder = tempfile::tempdir().unwrap();
+        let write =
+            |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("catalogue.jsonl", CATALOGUE);
+        let missing = EvalSet::read_folder(folder.path()).unwrap_err().to_string();
+        assert!(missing.contains("queries.jsonl"), "{missing}");
+        write("queries.jsonl", "{\"query\":\"x\",\"relevant\":[\"b\"]}");
+        let set = EvalSet::read_folder(folder.path()).unwrap();
+        assert_eq!((set.entries.len(), set.queries.len()), (2, 1));
+        assert_eq!(set.out_of_scope, Vec::<String>::new());
+        write("no_match.jsonl", "{\"query\":\"y\"}");
+        let set = EvalSet::read_folder(folder.path()).unwrap();
+        assert_eq!(set.out_of_scope, ["y"]);
     }
 
     #[test]
@@ -338,6 +388,11 @@ mod tests {
                 CATALOGUE,
                 "{\"query\":\"x\",\"relevant\":[\"z\"]}",
                 "q.jsonl:1: `z` is not in the catalogue",
+            ),
+            (
+                CATALOGUE,
+                "{\"query\":\"x\",\"relevant\":[\"a\"],\"requests\":[[\"a\"],[\"y\"]]}",
+                "q.jsonl:1: `y` is not in the catalogue",
             ),
             (
                 "{\"id\":\"a\",\"name\":\"a\"}\n{\"id\":\"a\",\"name\":\"a\"}",

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-use super::metrics::{DEPTH, EvalReport, Figures, Sums, VerdictFigures, auroc};
+use super::metrics::{
+    DEPTH, EvalReport, Figures, RECALL_DEPTH, SeveralFigures, Sums, VerdictFigures, auroc, trust,
+};
 use super::read::{EvalSet, LabelledQuery};
 use crate::embed::{EmbedError, Embedder, MAX_TEXTS_PER_CALL, Vector};
 use crate::index::{BuildError, IndexSettings, RouteEntry, RouteIndex};
@@ -19,7 +21,7 @@ use crate::query::{EmbeddedQuery, QueryError, RouteQuery};
 use crate::rank::{EntryScores, Place, id};
 use crate::settings::{RouteSettings, ScoreFeatures};
 use crate::text::{RouteText, embedding_texts};
-use crate::verdict::{VerdictKind, decide};
+use crate::verdict::{VerdictKind, decide_found};
 
 /// Reciprocal rank fusion's constant (Cormack, Clarke and Büttcher, 2009).
 const RRF_K: f32 = 60.0;
@@ -81,6 +83,7 @@ struct Case {
     relevant: BTreeSet<String>,
     offered: Option<BTreeSet<String>>,
     part: Option<String>,
+    requests: Vec<Vec<String>>,
 }
 
 /// What a search for one query showed: the material for fitting scores and thresholds.
@@ -94,6 +97,9 @@ pub struct Observation {
     pub hits: Vec<(f32, bool)>,
     /// How many entries are relevant.
     pub relevant: usize,
+    /// For each request of a query that makes several: whether the first five hits answer it.
+    #[serde(default)]
+    pub requests: Vec<bool>,
     /// The same first ten by reciprocal rank fusion.
     pub rrf_hits: Vec<bool>,
 }
@@ -124,7 +130,7 @@ impl Trial {
     ) -> Result<Trial, EvalError> {
         let (entries, labelled) = with_examples(set, options);
         let queries = parse_queries(labelled)?;
-        let vectors = embed_all(&entries, &queries, embedder).await?;
+        let vectors = embed_entries(&entries, embedder).await?;
         let model = embedder.map(|embedder| embedder.model().clone());
         let entries = entries
             .into_iter()
@@ -139,6 +145,12 @@ impl Trial {
             .collect();
         let index =
             RouteIndex::build(entries, model.clone(), &options.index).map_err(EvalError::Build)?;
+        let layers = Layers::new(vec![Layer {
+            scope: Scope::Global,
+            index: Arc::new(index),
+        }]);
+        let queries = correct(queries, &layers, embedder);
+        let vectors = embed_queries(&queries, embedder).await?;
         let mut cases = Vec::with_capacity(queries.len());
         for (query, labels) in queries {
             let text = query.text().to_owned();
@@ -164,13 +176,11 @@ impl Trial {
                 offered: (!labels.candidates.is_empty())
                     .then(|| labels.candidates.into_iter().collect()),
                 part: labels.part,
+                requests: labels.requests,
             });
         }
         Ok(Trial {
-            layers: Layers::new(vec![Layer {
-                scope: Scope::Global,
-                index: Arc::new(index),
-            }]),
+            layers,
             cases,
             model: model.map(|model| model.to_string()),
         })
@@ -191,11 +201,18 @@ impl Trial {
         let mut parts: BTreeMap<&str, Sums> = BTreeMap::new();
         let mut verdicts = VerdictFigures::default();
         let (mut answered, mut missed) = (Vec::new(), Vec::new());
+        let mut scored = Vec::with_capacity(self.cases.len());
+        let (mut several, mut complete) = (0, 0);
         for case in &self.cases {
             let scores = self.scores(case, settings)?;
             let seen = self.observe(case, &scores, Comparison::ReciprocalRank);
-            let (kind, top) = self.verdict(&scores, settings);
+            let (kind, top) = self.verdict(case, &scores, settings);
             count_verdict(&mut verdicts, &seen, kind);
+            scored.push((top, seen.answerable && seen.is_right()));
+            if seen.requests.len() > 1 {
+                several += 1;
+                complete += usize::from(seen.requests.iter().all(|found| *found));
+            }
             if seen.answerable {
                 let hits: Vec<bool> = seen.hits.iter().map(|(_, relevant)| *relevant).collect();
                 all.add(&hits, seen.relevant);
@@ -217,6 +234,8 @@ impl Trial {
             auroc: auroc(&answered, &missed),
             by_part: by_part.collect::<BTreeMap<String, Figures>>(),
             rrf: rrf.figures(),
+            trust: trust(&verdicts, &scored),
+            several: SeveralFigures::new(several, complete),
             verdicts,
         })
     }
@@ -252,7 +271,7 @@ impl Trial {
     }
 
     fn observe(&self, case: &Case, scores: &EntryScores, comparison: Comparison) -> Observation {
-        let ranked = scores.ranked(&self.layers, &scores.fused, DEPTH);
+        let ranked = scores.head(&self.layers, DEPTH);
         let is_relevant = |place: &Place| case.relevant.contains(id(&self.layers, *place));
         let best = ranked.first().map_or(0.0, |place| scores.fused_at(*place));
         let rrf_hits = match comparison {
@@ -263,6 +282,13 @@ impl Trial {
                 ranked.iter().map(is_relevant).collect()
             }
         };
+        let first: Vec<&str> = ranked
+            .iter()
+            .take(RECALL_DEPTH)
+            .map(|place| id(&self.layers, *place))
+            .collect();
+        let is_found =
+            |request: &Vec<String>| request.iter().any(|id| first.contains(&id.as_str()));
         Observation {
             answerable: !case.relevant.is_empty(),
             features: scores.features(&ranked),
@@ -271,16 +297,22 @@ impl Trial {
                 .map(|place| (best - scores.fused_at(*place), is_relevant(place)))
                 .collect(),
             relevant: case.relevant.len(),
+            requests: case.requests.iter().map(is_found).collect(),
             rrf_hits,
         }
     }
 
     /// The verdict and the best hit's score, 0 without hits.
-    fn verdict(&self, scores: &EntryScores, settings: &RouteSettings) -> (VerdictKind, f32) {
-        let ranked = scores.ranked(&self.layers, &scores.fused, DEPTH);
-        let candidates = scores.candidates(&self.layers, &ranked, settings);
-        let top = candidates.first().map_or(0.0, |candidate| candidate.score);
-        (decide(candidates, &settings.thresholds, None).kind, top)
+    fn verdict(
+        &self,
+        case: &Case,
+        scores: &EntryScores,
+        settings: &RouteSettings,
+    ) -> (VerdictKind, f32) {
+        let found = scores.found(&self.layers, &case.query, settings, DEPTH);
+        let top = found.candidates.first();
+        let top = top.map_or(0.0, |candidate| candidate.score);
+        (decide_found(found, &settings.thresholds, None).kind, top)
     }
 }
 
@@ -291,7 +323,11 @@ enum Comparison {
 }
 
 fn count_verdict(verdicts: &mut VerdictFigures, seen: &Observation, kind: VerdictKind) {
-    let among_five = seen.hits.iter().take(5).any(|(_, relevant)| *relevant);
+    let among_five = seen
+        .hits
+        .iter()
+        .take(RECALL_DEPTH)
+        .any(|(_, relevant)| *relevant);
     match (seen.answerable, kind) {
         (true, VerdictKind::Narrow) => {
             verdicts.narrow += 1;
@@ -363,6 +399,7 @@ fn with_examples(set: EvalSet, options: &EvalOptions) -> (Entries, Vec<LabelledQ
         relevant: Vec::new(),
         part: None,
         candidates: Vec::new(),
+        requests: Vec::new(),
     }));
     (entries, queries)
 }
@@ -407,7 +444,7 @@ fn parse_queries(
     labelled: Vec<LabelledQuery>,
 ) -> Result<Vec<(RouteQuery, LabelledQuery)>, EvalError> {
     let parse = |labels: LabelledQuery| match RouteQuery::parse(&labels.query) {
-        Ok(query) => Ok((query, labels)),
+        Ok(query) => Ok((query.in_clauses(), labels)),
         Err(source) => Err(EvalError::Query {
             query: labels.query,
             source,
@@ -416,30 +453,72 @@ fn parse_queries(
     labelled.into_iter().map(parse).collect()
 }
 
-/// A vector for every text of the set; none without an embedder.
-async fn embed_all(
+/// Every query with its spelling corrected, over what it may be answered with.
+fn correct(
+    queries: Vec<(RouteQuery, LabelledQuery)>,
+    layers: &Layers,
+    embedder: Option<&dyn Embedder>,
+) -> Vec<(RouteQuery, LabelledQuery)> {
+    let Some(embedder) = embedder else {
+        return queries;
+    };
+    let corrected = queries.into_iter().map(|(query, labels)| {
+        let offered: BTreeSet<&str> = labels.candidates.iter().map(String::as_str).collect();
+        let offers = |_: Scope, id: &str| offered.is_empty() || offered.contains(id);
+        let query = query.corrected(layers, Allowed::Where(&offers), embedder);
+        (query, labels)
+    });
+    corrected.collect()
+}
+
+/// A vector for every text of the entries; none without an embedder.
+async fn embed_entries(
     entries: &[(String, RouteText)],
+    embedder: Option<&dyn Embedder>,
+) -> Result<FxHashMap<String, Vector>, EvalError> {
+    let texts = entries.iter().flat_map(|(_, text)| embedding_texts(text));
+    embed_all(
+        texts.map(|(_, text)| text).collect(),
+        embedder,
+        VectorUse::Found,
+    )
+    .await
+}
+
+/// The same of the queries.
+async fn embed_queries(
     queries: &[(RouteQuery, LabelledQuery)],
     embedder: Option<&dyn Embedder>,
+) -> Result<FxHashMap<String, Vector>, EvalError> {
+    let texts = queries
+        .iter()
+        .flat_map(|(query, _)| query.texts().map(str::to_owned));
+    embed_all(texts.collect(), embedder, VectorUse::LookedFor).await
+}
+
+/// What vectors are for: a model may tell the two apart.
+#[derive(Clone, Copy)]
+enum VectorUse {
+    LookedFor,
+    Found,
+}
+
+async fn embed_all(
+    texts: BTreeSet<String>,
+    embedder: Option<&dyn Embedder>,
+    of: VectorUse,
 ) -> Result<FxHashMap<String, Vector>, EvalError> {
     let Some(embedder) = embedder else {
         return Ok(FxHashMap::default());
     };
-    let of_entries = entries
-        .iter()
-        .flat_map(|(_, text)| embedding_texts(text))
-        .map(|(_, text)| text);
-    let of_queries = queries
-        .iter()
-        .flat_map(|(query, _)| query.texts().map(str::to_owned));
-    let texts: BTreeSet<String> = of_entries.chain(of_queries).collect();
     let texts: Vec<String> = texts.into_iter().collect();
     let mut vectors = FxHashMap::default();
     for batch in texts.chunks(MAX_TEXTS_PER_CALL) {
-        let embedded = embedder
-            .embed(batch.to_vec())
-            .await
-            .map_err(EvalError::Embed)?;
+        let embedded = match of {
+            VectorUse::LookedFor => embedder.embed_queries(batch.to_vec()).await,
+            VectorUse::Found => embedder.embed(batch.to_vec()).await,
+        };
+        let embedded = embedded.map_err(EvalError::Embed)?;
         vectors.extend(batch.iter().cloned().zip(embedded));
     }
     Ok(vectors)

@@ -82,7 +82,7 @@ fn composed(text: &str) -> Cow<'_, str> {
 }
 
 /// Cuts `camelCase`, `HTTPServer` and `cuDF` at their changes of case.
-fn identifier_parts(run: &str) -> Vec<&str> {
+pub(super) fn identifier_parts(run: &str) -> Vec<&str> {
     let characters: Vec<(usize, char)> = run.char_indices().collect();
     let mut parts = Vec::with_capacity(1);
     let mut start = 0;
@@ -118,13 +118,23 @@ pub(crate) fn split_identifier(identifier: &str) -> String {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct AnalysedQuery {
     terms: Vec<String>,
+    /// Of the first terms; what follows counts [`ASIDE_WEIGHT`].
+    whole: usize,
     pairs: Vec<(u16, u16)>,
 }
+
+/// What a word of a pasted piece counts against one of the writer's own.
+const ASIDE_WEIGHT: f32 = 0.1;
 
 impl AnalysedQuery {
     /// The distinct terms, in order of first appearance.
     pub(crate) fn terms(&self) -> &[String] {
         &self.terms
+    }
+
+    /// What each term counts, in their order.
+    pub(super) fn weights(&self) -> impl Iterator<Item = f32> {
+        (0..self.terms.len()).map(|at| if at < self.whole { 1.0 } else { ASIDE_WEIGHT })
     }
 
     /// Ordered pairs of distinct terms (positions in [`terms`](Self::terms)) that stand at most
@@ -158,6 +168,18 @@ pub(crate) fn analyse_query(text: &str) -> AnalysedQuery {
         }
     });
     query.pairs = close_pairs(&sequence);
+    query.whole = query.terms.len();
+    query
+}
+
+/// The same, with the terms of pieces that are set aside, which count little.
+pub(crate) fn analyse_query_beside(text: &str, aside: &str) -> AnalysedQuery {
+    let mut query = analyse_query(text);
+    for term in analyse_query(aside).terms {
+        if query.terms.len() < 2 * MAX_QUERY_WORDS {
+            intern(&mut query.terms, term);
+        }
+    }
     query
 }
 

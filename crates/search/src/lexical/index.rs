@@ -5,7 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::analyser::{Analyser, for_each_run};
+use super::analyser::{Analyser, for_each_run, identifier_parts};
+use crate::spelling::Spellings;
 
 /// Marks the start of a field in a word sequence, so that no pair spans two fields: the highest
 /// numbers stand for fields, the rest for terms.
@@ -23,9 +24,28 @@ pub(crate) struct LexicalIndex {
     sequence_starts: Vec<u32>,
     sequences: Vec<u32>,
     field_weights: Vec<f32>,
+    spellings: Spellings,
 }
 
+/// Letters of the shortest word that another may be taken for.
+const LEAST_SPELT: usize = 4;
+
 impl LexicalIndex {
+    /// How many of the visible entries have a term.
+    pub(crate) fn holders(&self, term: &str, visible: &[bool]) -> usize {
+        let Some(term) = self.term(term) else {
+            return 0;
+        };
+        let (entries, _) = self.postings(term);
+        let seen = entries.iter().filter(|entry| visible[**entry as usize]);
+        seen.count()
+    }
+
+    /// The words as they are written; none where they are not kept.
+    pub(crate) fn spellings(&self) -> &Spellings {
+        &self.spellings
+    }
+
     /// The number of a term, if any entry has it.
     pub(super) fn term(&self, term: &str) -> Option<u32> {
         self.terms.get(term).copied()
@@ -73,7 +93,7 @@ impl LexicalIndex {
             + self.lengths.len()
             + self.sequence_starts.len()
             + self.sequences.len();
-        dictionary + 4 * words
+        dictionary + 4 * words + self.spellings.heap_bytes()
     }
 }
 
@@ -96,6 +116,8 @@ pub(crate) struct LexicalBuilder {
     /// Weighted frequency of each term in the current entry, 0 where it has none.
     current: Vec<f32>,
     touched: Vec<u32>,
+    /// Words as they are written, where they are kept.
+    spelt: Option<Vec<String>>,
 }
 
 impl LexicalBuilder {
@@ -113,6 +135,15 @@ impl LexicalBuilder {
             occurrences: Vec::new(),
             current: Vec::new(),
             touched: Vec::new(),
+            spelt: None,
+        }
+    }
+
+    /// The same; the index keeps its words as they are written, for corrections of spelling.
+    pub(crate) fn keeping_spellings(self) -> Self {
+        LexicalBuilder {
+            spelt: Some(Vec::new()),
+            ..self
         }
     }
 
@@ -155,6 +186,12 @@ impl LexicalBuilder {
     }
 
     fn learn_run(&mut self, run: &str) -> KnownRun {
+        if let Some(spelt) = &mut self.spelt {
+            let words = identifier_parts(run).into_iter();
+            let words = words.filter(|word| word.chars().count() >= LEAST_SPELT);
+            let letters = words.filter(|word| word.chars().all(char::is_alphabetic));
+            spelt.extend(letters.map(str::to_lowercase));
+        }
         let terms = self.analyser.run_terms(run);
         let first = self.run_words.len() as u32;
         let words = terms.words.len() as u32;
@@ -212,6 +249,7 @@ impl LexicalBuilder {
         self.index.entries = entries;
         self.index.frequencies = frequencies;
         self.index.sequences.shrink_to_fit();
+        self.index.spellings = Spellings::of(self.spelt.unwrap_or_default());
         self.index
     }
 }

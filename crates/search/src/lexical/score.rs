@@ -35,7 +35,7 @@ pub(crate) struct LexicalScores {
 pub(super) struct Statistics {
     /// Mean weighted length.
     pub(super) mean_length: f32,
-    /// Inverse document frequency of each term of the query.
+    /// Inverse document frequency of each term of the query, times what it counts.
     pub(super) idf: Vec<f32>,
 }
 
@@ -55,7 +55,10 @@ pub(crate) fn score(
                 .collect()
         })
         .collect();
-    let statistics = gather(layers, &numbers, query.terms().len());
+    let mut statistics = gather(layers, &numbers, query.terms().len());
+    for (idf, weight) in statistics.idf.iter_mut().zip(query.weights()) {
+        *idf *= weight;
+    }
     let mut scores: Vec<Vec<f32>> = layers
         .iter()
         .zip(&numbers)

@@ -306,3 +306,93 @@ proptest! {
         prop_assert_eq!((all.least, all.most, all.width), (each.least, each.most, each.width));
     }
 }
+
+/// Two entries far from the query's vector, and one that is near.
+fn named_layers() -> Layers {
+    let far = ["ops.restart_host", "ops.list_hosts"].map(|id| entry(id, "bucket mail", 3));
+    let near = entry("sales.report", "count the hosts", 9);
+    Layers::new(vec![layer(
+        Scope::Global,
+        far.into_iter().chain([near]).collect(),
+    )])
+}
+
+#[test]
+fn what_a_query_names_comes_first_whatever_its_case_and_separators() {
+    let layers = named_layers();
+    let first = |text: &str| {
+        let found = hits(&layers, &query(text, 9), Allowed::Everything);
+        let best = &found[0];
+        (best.id.clone(), best.named)
+    };
+    let restart = "ops.restart_host".to_owned();
+    for text in [
+        "ops.restart_host",
+        "OPS_RESTART-HOST",
+        "what does ops.restart_host do?",
+    ] {
+        assert_eq!(
+            first(text),
+            (restart.clone(), Some(Named::Exactly)),
+            "{text}"
+        );
+    }
+    for text in ["ops.restrat_host", "run ops.restart_hosts now"] {
+        assert_eq!(
+            first(text),
+            (restart.clone(), Some(Named::WithAnError)),
+            "{text}"
+        );
+    }
+    // Words that a name is made of are no name, and a name has one error at most.
+    for text in ["restart the ops host", "ops.restrat_hosts"] {
+        assert_eq!(first(text).1, None, "{text}");
+    }
+    let found = hits(&layers, &query("ops.restart_host", 9), Allowed::Everything);
+    assert_eq!(found[0].score, NAMED_SCORE);
+    assert!(found[0].fused - found[1].fused >= NAMED_LEAD);
+    let hidden = Allowed::Where(&|_, id| id != "ops.restart_host");
+    let found = hits(&layers, &query("ops.restart_host", 9), hidden);
+    assert!(found.iter().all(|hit| hit.named.is_none()));
+}
+
+/// Each thing that a request asks for has its best entries right after the best of all.
+#[test]
+fn of_several_things_that_are_asked_for_each_has_its_best_near_the_front() {
+    let (hosts, disks) = (vector(9), vector(4));
+    let others = (10..30).map(|at| entry(&format!("other.e{at}"), "mail", at));
+    let mut all: Vec<RouteEntry> = others.collect();
+    all.push(entry("count.hosts", "hosts", 9));
+    all.push(entry("list.disks", "disks", 4));
+    let layers = Layers::new(vec![layer(Scope::Global, all)]);
+    let text = "count running hosts, and then list full disks";
+    let parsed = RouteQuery::parse(text).unwrap().in_clauses();
+    let texts: Vec<&str> = parsed.texts().collect();
+    assert_eq!(texts, [text, "count running hosts", "list full disks"]);
+    let asked = parsed
+        .clone()
+        .embedded(&model(), &[hosts.clone(), hosts, disks])
+        .unwrap();
+    let found = find(
+        &layers,
+        &asked,
+        Allowed::Everything,
+        &RouteSettings::default(),
+        5,
+    )
+    .unwrap();
+    let ids: Vec<&str> = found.candidates.iter().map(|hit| hit.id.as_str()).collect();
+    assert_eq!(ids[..2], ["count.hosts", "list.disks"], "{ids:?}");
+    let clauses: Vec<(&str, &str)> = found
+        .clauses
+        .iter()
+        .map(|clause| (clause.text.as_str(), clause.candidates[0].id.as_str()))
+        .collect();
+    assert_eq!(
+        clauses,
+        [
+            ("count running hosts", "count.hosts"),
+            ("list full disks", "list.disks")
+        ]
+    );
+}

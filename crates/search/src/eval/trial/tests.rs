@@ -20,6 +20,7 @@ fn labelled(query: &str, relevant: &[&str], candidates: &[&str]) -> LabelledQuer
         relevant: relevant.iter().map(|id| (*id).to_owned()).collect(),
         part: Some(query.chars().take(1).collect()),
         candidates: candidates.iter().map(|id| (*id).to_owned()).collect(),
+        requests: Vec::new(),
     }
 }
 
@@ -67,6 +68,38 @@ async fn the_whole_catalogue_leaves_out_queries_that_miss_only_their_candidates(
         .collect();
     assert_eq!(parts, [("a", 1.0), ("b", 0.5)]);
     assert_eq!(report.verdicts.true_miss, 1);
+    assert_eq!(report.trust.misses_narrow, Some(0.0));
+    assert!(report.trust.ece.is_some(), "{report:?}");
+    assert_eq!(report.several, SeveralFigures::default());
+}
+
+#[tokio::test]
+async fn of_a_query_with_several_requests_each_needs_an_answer_among_the_first_five() {
+    let both = |text: &str, ids: [&str; 2]| LabelledQuery {
+        requests: ids.iter().map(|id| vec![(*id).to_owned()]).collect(),
+        ..labelled(text, &ids, &[])
+    };
+    let mut set = set();
+    set.queries = vec![
+        both(
+            "the storage bucket, and also the invoice",
+            ["bucket", "invoice"],
+        ),
+        both(
+            "the storage bucket, and also a zebra",
+            ["bucket", "weather"],
+        ),
+        labelled("the invoice", &["invoice"], &[]),
+    ];
+    let trial = Trial::prepare(set, None, &EvalOptions::default())
+        .await
+        .unwrap();
+    let report = trial.evaluate(&RouteSettings::default()).unwrap();
+    let expected = SeveralFigures {
+        queries: 2,
+        each_at_5: Some(0.5),
+    };
+    assert_eq!(report.several, expected);
 }
 
 #[tokio::test]

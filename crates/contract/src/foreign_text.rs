@@ -1,6 +1,9 @@
-//! What of a text is not the writer's own: quotations, code, pasted records and logs.
+//! What of a request is not what its writer asks: quotations, code, pasted records and logs, the frame of a mail.
 //!
-//! Reported and pasted words are no request of the writer's, whatever their mood (they are mentioned, not used).
+//! Reported and pasted words are no request of the writer's, whatever their mood (they are mentioned, not used). The
+//! frame of a mail (RFC 5322 headers, RFC 3676 quotes and signatures) says who writes to whom.
+
+mod mail;
 
 use std::ops::Range;
 
@@ -20,43 +23,56 @@ const QUOTES: [(char, char); 7] = [
 
 /// What a foreign piece of a text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ForeignKind {
+pub enum ForeignKind {
     /// Another's words, or words that are spoken about.
     Quotation,
     /// Code, JSON, markup, rows of a table, lines of a log.
     Pasted,
+    /// Headers, salutation, signature and quoted lines of a mail.
+    Mail,
 }
 
 /// A piece of a text that is not the writer's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Foreign {
-    pub(super) kind: ForeignKind,
-    pub(super) place: Range<usize>,
+pub struct Foreign {
+    /// What it is.
+    pub kind: ForeignKind,
+    /// Where it stands, in bytes.
+    pub place: Range<usize>,
 }
 
 /// The foreign pieces of a text, in order and without overlaps.
-pub(super) fn foreign(text: &str) -> Vec<Foreign> {
+#[must_use]
+pub fn foreign(text: &str) -> Vec<Foreign> {
     let mut found: Vec<Foreign> = Vec::new();
+    let mut said = false;
     let mut at = 0;
     while at < text.len() {
         let rest = &text[at..];
         let is_line_start = at == 0 || text[..at].ends_with('\n');
-        let pasted = pasted(rest, is_line_start).map(|length| (ForeignKind::Pasted, length));
+        let mail = is_line_start.then(|| mail::frame(rest, said)).flatten();
+        let mail = mail.map(|length| (ForeignKind::Mail, length));
+        let pasted = || pasted(rest, is_line_start).map(|length| (ForeignKind::Pasted, length));
         let quoted = || quotation(&text[..at], rest).map(|length| (ForeignKind::Quotation, length));
-        match pasted.or_else(quoted) {
+        match mail.or_else(pasted).or_else(quoted) {
             Some((kind, length)) => {
                 let place = at..at + length;
                 at = place.end;
                 found.push(Foreign { kind, place });
             }
-            None => at += rest.chars().next().map_or(1, char::len_utf8),
+            None => {
+                let first = rest.chars().next();
+                said |= first.is_some_and(char::is_alphanumeric);
+                at += first.map_or(1, char::len_utf8);
+            }
         }
     }
     found
 }
 
 /// The text with blanks of the same length in place of its foreign pieces; line ends stay.
-pub(super) fn blanked(text: &str, foreign: &[Foreign]) -> String {
+#[must_use]
+pub fn blanked(text: &str, foreign: &[Foreign]) -> String {
     let mut own = String::with_capacity(text.len());
     let mut at = 0;
     for piece in foreign {
@@ -125,9 +141,11 @@ fn is_record(line: &str) -> bool {
         return true;
     }
     #[rustfmt::skip]
-    const BEGINNINGS: [&str; 12] = [
+    const BEGINNINGS: [&str; 24] = [
         "Traceback (",
         "File \"", "at ", "Caused by:", "Exception in", "[ERROR]", "[WARN", "[INFO", "ERROR ", "WARN ", "INFO ", "DEBUG ",
+        "[error]", "[warn", "[info", "[debug", "[DEBUG", "FATAL ", "TRACE ", "WARNING ", "CRITICAL ", "ERROR:", "WARNING:",
+        "level=",
     ];
     let begins = BEGINNINGS.iter().any(|begin| match *begin {
         // A frame of a stack: `at module.function(file:line)`.
@@ -137,15 +155,41 @@ fn is_record(line: &str) -> bool {
     begins || is_stamped(trimmed) || is_exception(trimmed) || is_indented_code(line)
 }
 
-/// Begins with a date and a time, as lines of logs do.
+/// Begins with a date and a time, as lines of logs do: in the form of ISO 8601, of syslog (RFC 3164), of a web server,
+/// or with the time alone.
 fn is_stamped(line: &str) -> bool {
-    let line = line.trim_start_matches('[');
+    let line = line
+        .trim_start_matches('[')
+        .trim_start_matches("time=")
+        .trim_start_matches("ts=")
+        .trim_start_matches('"');
     let shape: String = line
         .chars()
-        .take(13)
-        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .take(20)
+        .map(|c| match c {
+            c if c.is_ascii_digit() => '0',
+            c if c.is_ascii_alphabetic() && c != 'T' => 'a',
+            c => c,
+        })
         .collect();
-    matches!(shape.as_str(), "0000-00-00T00" | "0000-00-00 00")
+    const SHAPES: [&str; 10] = [
+        "0000-00-00T00",
+        "0000-00-00 00",
+        "0000/00/00 00",
+        "00/00/0000 00",
+        "00/aaa/0000:00",
+        "aaa 00 00:00:00",
+        "aaa  0 00:00:00",
+        "aaa 0 00:00:00",
+        "00:00:00.",
+        "00:00:00 ",
+    ];
+    // A web server's line has the address of its client before the time.
+    let after_address = || {
+        let (_, rest) = line.split_once(" - - [")?;
+        rest.starts_with(|c: char| c.is_ascii_digit()).then_some(())
+    };
+    SHAPES.iter().any(|begin| shape.starts_with(begin)) || after_address().is_some()
 }
 
 /// `SomeError: what went wrong`.
@@ -228,5 +272,18 @@ mod tests {
         assert_eq!(own("a < b and c > d"), "a < b and c > d");
         assert_eq!(own("{braces without a colon}"), "{braces without a colon}");
         assert_eq!(own("```\nrm -rf /\n``` is that safe"), "is that safe");
+        for line in [
+            "Jan 12 03:04:05 db-1 kernel: out of memory",
+            "[2024/05/01 10:00:03] worker stopped",
+            "10:00:03.120 worker stopped",
+            "time=\"2024-05-01T10:00:03Z\" level=info msg=stopped",
+            "10.0.0.7 - - [01/May/2024:10:00:03 +0000] \"GET / HTTP/1.1\" 500 12",
+            "FATAL the disk is full",
+        ] {
+            assert_eq!(own(&format!("{line}\nwhat now")), "what now", "{line}");
+        }
+        for text in ["May 12 hosts be stopped", "10:00 is too early for it"] {
+            assert_eq!(own(text), text);
+        }
     }
 }

@@ -1,0 +1,394 @@
+//! Mistyped words: which words of a list are one edit away, and which words of a request are replaced.
+//!
+//! Four of five misspellings are one letter too few, one too many, one other letter, or two that changed places
+//! (Damerau, "A technique for computer detection and correction of spelling errors", 1964). A word is only replaced
+//! where neither the catalogue nor the embedding model knows it. What a caller may not see corrects nothing.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::embed::Embedder;
+use crate::layers::{Allowed, Layers};
+use crate::lexical::Analyser;
+
+/// Letters of the shortest word that is corrected.
+const LEAST_LETTERS: usize = 5;
+/// Letters of the longest one; what is longer is no word.
+const MOST_LETTERS: usize = 24;
+/// Words of a request that are corrected at most.
+const MOST_CORRECTIONS: usize = 16;
+/// Share of a request's words that may be unknown; beyond it, it is not written in a language that is known here.
+const MOST_UNKNOWN: f32 = 0.5;
+/// Fewer unknown words than this are corrected whatever their share.
+const FEW_UNKNOWN: usize = 3;
+
+/// A word that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SpellingCorrection")]
+#[serde(deny_unknown_fields)]
+pub struct Correction {
+    /// As it was typed.
+    pub typed: String,
+    /// What is looked for instead.
+    pub taken_for: String,
+}
+
+/// Words in which near ones are found.
+#[derive(Debug, Default)]
+pub(crate) struct Spellings {
+    letters: String,
+    /// By number of characters, then in order: where a word stands, and which letters it has.
+    words: Vec<(u32, u32)>,
+    /// Words of `n` characters are `groups[n]`.
+    groups: Vec<Range<usize>>,
+}
+
+impl Spellings {
+    /// Of these words, each once, in lower case.
+    pub(crate) fn of(words: impl IntoIterator<Item = String>) -> Self {
+        let mut words: Vec<(usize, String)> = words
+            .into_iter()
+            .map(|word| (word.chars().count(), word))
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut spellings = Spellings::default();
+        for (count, word) in words {
+            let Ok(at) = u32::try_from(spellings.letters.len()) else {
+                break;
+            };
+            while spellings.groups.len() <= count {
+                let end = spellings.words.len();
+                spellings.groups.push(end..end);
+            }
+            spellings.letters.push_str(&word);
+            spellings.words.push((at, mask(&word)));
+            if let Some(group) = spellings.groups.last_mut() {
+                group.end = spellings.words.len();
+            }
+        }
+        spellings.letters.shrink_to_fit();
+        spellings.words.shrink_to_fit();
+        spellings
+    }
+
+    /// The words that one edit makes of `word`.
+    pub(crate) fn near(&self, word: &str) -> Vec<&str> {
+        let typed: Vec<char> = word.chars().collect();
+        let letters = mask(word);
+        let lengths = typed.len().saturating_sub(1)..typed.len() + 2;
+        let places = lengths.filter_map(|length| self.groups.get(length).cloned());
+        let alike = places.flatten().filter(|place| {
+            let (_, mask) = self.words[*place];
+            (mask ^ letters).count_ones() <= 2
+        });
+        let near = alike.map(|place| self.word(place));
+        near.filter(|known| *known != word && is_one_edit(&typed, known))
+            .collect()
+    }
+
+    fn word(&self, place: usize) -> &str {
+        let (from, _) = self.words[place];
+        let to = self.words.get(place + 1);
+        let to = to.map_or(self.letters.len(), |(next, _)| *next as usize);
+        &self.letters[from as usize..to]
+    }
+
+    /// Bytes held on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.letters.capacity() + self.words.capacity() * size_of::<(u32, u32)>()
+    }
+}
+
+/// Which letters a word has: one edit changes at most two of them.
+fn mask(word: &str) -> u32 {
+    word.chars()
+        .fold(0, |mask, letter| mask | 1 << (u32::from(letter) % 32))
+}
+
+/// Whether one letter more, one less, another one, or two neighbours that change places make `known` of `typed`.
+fn is_one_edit(typed: &[char], known: &str) -> bool {
+    let known: Vec<char> = known.chars().collect();
+    let same = typed.iter().zip(&known).take_while(|(a, b)| a == b).count();
+    let (typed, known) = (&typed[same..], &known[same..]);
+    let rest = |letters: &'_ [char], from: usize| letters.get(from..).unwrap_or_default().to_vec();
+    match typed.len().cmp(&known.len()) {
+        std::cmp::Ordering::Less => known.len() == typed.len() + 1 && typed == rest(known, 1),
+        std::cmp::Ordering::Greater => typed.len() == known.len() + 1 && rest(typed, 1) == known,
+        std::cmp::Ordering::Equal => {
+            let changed = rest(typed, 1) == rest(known, 1);
+            let swapped = typed.len() > 1
+                && typed[0] == known[1]
+                && typed[1] == known[0]
+                && rest(typed, 2) == rest(known, 2);
+            changed || swapped
+        }
+    }
+}
+
+/// A word of a request that may be mistyped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Typed {
+    /// Where it stands.
+    pub(crate) place: Range<usize>,
+    /// In lower case.
+    pub(crate) word: String,
+    /// Whether it stands with a capital where none begins a sentence: it may be a name.
+    is_name: bool,
+}
+
+/// The words of a text that may be mistyped: letters alone, from [`LEAST_LETTERS`] on; nothing of code, ids or addresses.
+pub(crate) fn typed(text: &str) -> Vec<Typed> {
+    let shouts = !text.contains(|c: char| c.is_lowercase());
+    let mut found = Vec::new();
+    let mut begins = true;
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let start = piece.as_ptr() as usize - text.as_ptr() as usize;
+        let word = piece.trim_end();
+        let opening = word.len() - word.trim_start_matches(['(', '"', '“', '‘', '\'']).len();
+        let bare = word[opening..]
+            .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '”', '’', '\'']);
+        let bare = bare.strip_suffix("'s").unwrap_or(bare);
+        let first_begins = begins;
+        begins = word.ends_with(['.', '!', '?', ':']);
+        let count = bare.len();
+        if !(LEAST_LETTERS..=MOST_LETTERS).contains(&count)
+            || !bare.bytes().all(|byte| byte.is_ascii_alphabetic())
+        {
+            continue;
+        }
+        let upper = bare.bytes().filter(u8::is_ascii_uppercase).count();
+        let is_capital = upper == 1 && bare.starts_with(|c: char| c.is_ascii_uppercase());
+        if upper > 0 && !is_capital && !(shouts && upper == count) {
+            continue;
+        }
+        let place = start + opening..start + opening + count;
+        found.push(Typed {
+            place,
+            word: bare.to_ascii_lowercase(),
+            is_name: is_capital && !first_begins,
+        });
+    }
+    found
+}
+
+/// What the words of a text are taken for, by place, over what the caller sees. Nothing where `embedder` does not tell
+/// which words it knows: a word is then not known to be mistyped.
+pub(crate) fn corrections(
+    words: &[Typed],
+    layers: &Layers,
+    allowed: Allowed<'_>,
+    embedder: &dyn Embedder,
+) -> Vec<(Range<usize>, String)> {
+    let unknown = |typed: &&Typed| embedder.knows_word(&typed.word) == Some(false);
+    let strange: Vec<&Typed> = words.iter().filter(unknown).collect();
+    if strange.is_empty() {
+        return Vec::new();
+    }
+    let catalogue = Catalogue::new(layers, allowed);
+    let strange: Vec<&Typed> = strange
+        .into_iter()
+        .filter(|typed| !catalogue.knows(&typed.word))
+        .collect();
+    let most = (MOST_UNKNOWN * words.len() as f32) as usize;
+    if strange.len() > most.max(FEW_UNKNOWN) {
+        return Vec::new();
+    }
+    let corrected = strange.into_iter().filter_map(|typed| {
+        let known = catalogue.nearest(&typed.word);
+        let word = known.or_else(|| {
+            let near = (!typed.is_name).then(|| embedder.words_near(&typed.word));
+            let near = near.into_iter().flatten();
+            near.min_by_key(|word| Reverse(begin_alike(word, &typed.word)))
+        })?;
+        Some((typed.place.clone(), word))
+    });
+    corrected.take(MOST_CORRECTIONS).collect()
+}
+
+/// Whether two words have the same first letter, which is seldom mistyped (Yannakoudakis and Fawthrop, 1983).
+fn begin_alike(one: &str, other: &str) -> bool {
+    one.chars().next() == other.chars().next()
+}
+
+/// The words of what a caller sees.
+struct Catalogue<'l> {
+    layers: &'l Layers,
+    visible: Vec<Vec<bool>>,
+    analyser: Analyser,
+}
+
+impl<'l> Catalogue<'l> {
+    fn new(layers: &'l Layers, allowed: Allowed<'_>) -> Self {
+        Catalogue {
+            layers,
+            visible: layers.visible(allowed),
+            analyser: Analyser::new(),
+        }
+    }
+
+    fn knows(&self, word: &str) -> bool {
+        self.holders(word) > 0
+    }
+
+    /// How many entries in sight have a word, in any of its forms.
+    fn holders(&self, word: &str) -> usize {
+        let stem = self.analyser.stem(word);
+        let layers = self.layers.as_slice().iter().zip(&self.visible);
+        let held = layers.map(|(layer, visible)| layer.index.lexical().holders(&stem, visible));
+        held.sum()
+    }
+
+    /// The word one edit away that begins alike, of these the one that most entries have.
+    fn nearest(&self, word: &str) -> Option<String> {
+        let layers = self.layers.as_slice().iter();
+        let near = layers.flat_map(|layer| layer.index.lexical().spellings().near(word));
+        let seen = near.map(|known| (begin_alike(known, word), self.holders(known), known));
+        let seen = seen.filter(|(_, holders, _)| *holders > 0);
+        let best = seen.max_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then_with(|| b.2.cmp(a.2)));
+        best.map(|(_, _, known)| known.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::embed::{EmbedError, EmbeddingModel, Vector};
+    use crate::index::{IndexSettings, RouteEntry, RouteIndex};
+    use crate::layers::{Layer, Scope};
+    use crate::query::RouteQuery;
+    use crate::text::RouteText;
+
+    fn spellings(words: &[&str]) -> Spellings {
+        Spellings::of(words.iter().map(|word| (*word).to_owned()))
+    }
+
+    #[test]
+    fn words_one_edit_away_are_found_and_others_are_not() {
+        let known = spellings(&[
+            "bucket", "buckets", "budget", "basket", "bucke", "bukcet", "zürich",
+        ]);
+        let near = |word: &str| known.near(word);
+        assert_eq!(near("bucket"), ["bucke", "bukcet", "buckets"]);
+        assert_eq!(near("buckte"), ["bucke", "bucket"]);
+        assert_eq!(near("buket"), ["bucket", "bukcet"]);
+        assert_eq!(near("zurich"), ["zürich"]);
+        assert_eq!(near("b"), Vec::<&str>::new());
+        assert_eq!(near(""), Vec::<&str>::new());
+        assert_eq!(Spellings::default().near("bucket"), Vec::<&str>::new());
+    }
+
+    /// Knows the words of a list.
+    struct Knows(&'static [&'static str]);
+
+    #[async_trait]
+    impl Embedder for Knows {
+        fn model(&self) -> &EmbeddingModel {
+            unreachable!("nothing is embedded")
+        }
+
+        async fn embed(&self, _: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
+            unreachable!("nothing is embedded")
+        }
+
+        fn count_tokens(&self, _: &str) -> Option<usize> {
+            None
+        }
+
+        fn token_spans(&self, _: &str) -> Option<Vec<Range<usize>>> {
+            None
+        }
+
+        fn knows_word(&self, word: &str) -> Option<bool> {
+            Some(self.0.contains(&word))
+        }
+
+        fn words_near(&self, word: &str) -> Vec<String> {
+            let known = spellings(self.0);
+            known.near(word).into_iter().map(str::to_owned).collect()
+        }
+    }
+
+    fn layers() -> Layers {
+        let entry = |id: &str, description: &str| RouteEntry {
+            id: id.to_owned(),
+            text: RouteText {
+                description: description.to_owned(),
+                ..RouteText::default()
+            },
+            vectors: Vec::new(),
+        };
+        let entries = vec![entry("a", "public buckets"), entry("b", "secret beckets")];
+        let index = RouteIndex::build(entries, None, &IndexSettings::default()).unwrap();
+        Layers::new(vec![Layer {
+            scope: Scope::Global,
+            index: Arc::new(index),
+        }])
+    }
+
+    fn corrected(text: &str, allowed: Allowed<'_>) -> Vec<(String, String)> {
+        let words = Knows(&["which", "are", "public", "encrypted", "please", "bracket"]);
+        let query = RouteQuery::parse(text).unwrap();
+        let query = query.corrected(&layers(), allowed, &words);
+        let pair = |one: &Correction| (one.typed.clone(), one.taken_for.clone());
+        query.corrections().iter().map(pair).collect()
+    }
+
+    #[test]
+    fn words_that_nothing_knows_are_taken_for_those_of_the_catalogue_then_of_the_model() {
+        let of = |text: &str| corrected(text, Allowed::Everything);
+        let pair = |typed: &str, word: &str| (typed.to_owned(), word.to_owned());
+        assert_eq!(
+            of("which bukcets are pubilc"),
+            [pair("bukcets", "buckets"), pair("pubilc", "public")]
+        );
+        assert_eq!(of("plaese"), [pair("plaese", "please")]);
+        for text in [
+            "public buckets",
+            "ask Brackte about it",
+            "`bukcets`",
+            "bukcets.example",
+            "qwertz",
+        ] {
+            assert_eq!(of(text), [], "{text}");
+        }
+        // Too many strange words: another language.
+        assert_eq!(of("welcme bukcets sindd offne undd pubilc"), []);
+    }
+
+    /// A correction would tell of words that the caller may not see.
+    #[test]
+    fn what_a_caller_does_not_see_corrects_nothing() {
+        let typed = "beckests";
+        assert_eq!(corrected(typed, Allowed::Everything)[0].1, "beckets");
+        assert_eq!(corrected(typed, Allowed::Where(&|_, id| id == "a")), []);
+    }
+
+    #[test]
+    fn words_of_prose_may_be_mistyped_and_ids_code_and_addresses_are_not() {
+        let words = |text: &str| {
+            let words = typed(text).into_iter().map(|typed| {
+                assert_eq!(text[typed.place.clone()].to_lowercase(), typed.word);
+                typed.word
+            });
+            words.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            words(
+                "Which (pubilc) buckets, Ann's budgets' https://bucekts.example sg-0123abcd listBuckets list_bukets aws.bukets BUCKETS 12345 bucket7"
+            ),
+            ["which", "pubilc", "buckets", "budgets"]
+        );
+        assert_eq!(words("WHICH BUKCETS"), ["which", "bukcets"]);
+        let names = typed("ask Jonas. Whose bucket is it");
+        let names: Vec<bool> = names.iter().map(|typed| typed.is_name).collect();
+        assert_eq!(names, [true, false, false]);
+    }
+}
