@@ -161,6 +161,14 @@ impl Reading {
     }
 }
 
+/// The language of a text, without what it quotes.
+#[must_use]
+pub fn language_of(text: &str) -> Language {
+    let text = bounded(text);
+    let own = foreign_text::blanked(&text, &foreign_text::foreign(&text));
+    language::language(&own, &token::tokens(&own))
+}
+
 /// Reads a text.
 #[must_use]
 pub fn read(text: &str) -> Reading {

@@ -11,10 +11,12 @@ use std::sync::Arc;
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::intent::Intent;
+use charter_domain::intent::{self, Language};
 use charter_domain::profile;
+use charter_search::embed::Embedder;
 use charter_search::{
     Allowed, Candidate, Correction, EmbeddedQuery, FoundClause, Layers, Named, QueryError,
-    RouteQuery, RouteSettings, Scope, Thresholds, VerdictKind, decide_found, find,
+    RouteQuery, RouteSettings, Scope, Thresholds, Verdict, VerdictKind, decide_found, find,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -315,8 +317,14 @@ impl Engine {
     /// for are told apart.
     async fn compared(&self, text: &str, layers: &Layers) -> Result<Compared, EngineError> {
         let mut query = RouteQuery::parse(text).map_err(refused)?.in_clauses();
+        let mut unknown_language = None;
         if let Some(embedder) = self.embedder() {
             query = query.corrected(layers, Allowed::Everything, embedder.as_ref());
+            if let Language::Other(name) = intent::language_of(text)
+                && is_for_english(embedder.as_ref())
+            {
+                unknown_language = Some(name);
+            }
         }
         let corrections = query.corrections().to_vec();
         let set_aside = query.set_aside().iter().take(SHOWN_ASIDE);
@@ -325,6 +333,7 @@ impl Engine {
             query: self.embedded_query(query).await?,
             corrections,
             set_aside,
+            unknown_language,
         })
     }
 
@@ -348,6 +357,39 @@ pub(crate) struct Compared {
     corrections: Vec<Correction>,
     /// Shortened.
     set_aside: Vec<String>,
+    /// The language of the text, where the embedding model does not know it.
+    unknown_language: Option<&'static str>,
+}
+
+/// Whether a model says which words it knows, and knows those of English: the model that is built in. What other models
+/// know is not known.
+fn is_for_english(embedder: &dyn Embedder) -> bool {
+    ["the", "which", "where"].map(|word| embedder.knows_word(word)) == [Some(true); 3]
+}
+
+/// Share of a query's words that a document has in common from which the catalogue knows the query's language.
+const KNOWN_WORDS: f32 = 0.5;
+
+/// No verdict on a text in a language that neither model nor catalogue knows is narrow: vectors of such texts are alike
+/// for no reason.
+fn not_narrow_in_unknown_language(verdict: Verdict, language: Option<&str>) -> Verdict {
+    let known = |best: &Candidate| best.named.is_some() || best.coverage >= KNOWN_WORDS;
+    match language {
+        Some(name)
+            if verdict.kind == VerdictKind::Narrow
+                && !verdict.candidates.first().is_some_and(known) =>
+        {
+            Verdict {
+                kind: VerdictKind::Broad,
+                reason: format!(
+                    "{}; but it is written in {name}, which neither the model nor the catalogue knows",
+                    verdict.reason
+                ),
+                ..verdict
+            }
+        }
+        Some(_) | None => verdict,
+    }
 }
 
 /// Pieces that count little of which a verdict tells.
@@ -394,6 +436,7 @@ fn weigh(
         query,
         corrections,
         set_aside,
+        unknown_language,
     } = compared;
     let of_kind = |kind: DocumentKind| {
         move |_: Scope, id: &str| id.split_once(' ').is_some_and(|(k, _)| k == kind.as_str())
@@ -412,6 +455,7 @@ fn weigh(
     let clauses = found.clauses.iter().map(routed_clause).collect();
     let model = query.model().map(ToString::to_string);
     let verdict = decide_found(found, &settings.thresholds, model);
+    let verdict = not_narrow_in_unknown_language(verdict, *unknown_language);
     let dropped = verdict.dropped.iter().filter_map(candidate).collect();
     let verdict = RoutedVerdict {
         query: text.to_owned(),
@@ -466,4 +510,38 @@ pub(crate) fn refused(error: QueryError) -> EngineError {
         QueryError::Vectors { .. } => ErrorCode::Internal,
     };
     EngineError::new(code, error.to_string()).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use charter_search::decide;
+
+    use super::*;
+
+    fn kind(language: Option<&str>, coverage: f32, named: Option<Named>) -> VerdictKind {
+        let candidate = Candidate {
+            id: "skill ops.list_hosts".to_owned(),
+            scope: Scope::Global,
+            score: 0.9,
+            fused: 0.9,
+            lexical: 1.0,
+            coverage,
+            cosine: Some(0.6),
+            named,
+        };
+        let verdict = decide(vec![candidate], &RouteSettings::default().thresholds, None);
+        not_narrow_in_unknown_language(verdict, language).kind
+    }
+
+    #[test]
+    fn b000_3_no_verdict_is_narrow_in_a_language_that_nobody_knows() {
+        assert_eq!(kind(Some("German"), 0.1, None), VerdictKind::Broad);
+        assert_eq!(kind(None, 0.1, None), VerdictKind::Narrow);
+        // The catalogue has words of that language.
+        assert_eq!(kind(Some("German"), 0.7, None), VerdictKind::Narrow);
+        assert_eq!(
+            kind(Some("German"), 0.1, Some(Named::Exactly)),
+            VerdictKind::Narrow
+        );
+    }
 }
