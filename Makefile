@@ -66,7 +66,7 @@ BENCH_PARTS := $(addprefix bench-,run answers steps skills search passages missi
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-openapi check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -74,6 +74,7 @@ help:
 	@echo "make test-full   run make test, then storage on a second PostgreSQL, longer faults, measured screens"
 	@echo "make slowest     run the Rust tests and name the 30 slowest"
 	@echo "make hooks       check formatting and repository rules before each commit"
+	@echo "make release     build the release into target/release/dist, and what debugs it in a file of its own"
 	@echo "make test-python run the tests, guide and examples of the Python client against a real server"
 	@echo "make test-model  ask a language model on this machine; MODEL=FILE.gguf for another than Gemma 3 270M"
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
@@ -332,6 +333,10 @@ bench-capacity: $(BENCH_READY)
 	$(BENCH_VENV)/bin/python bench/capacity.py
 
 console: $(CONSOLE)
+
+# The release with what debugs it, in target/release/dist.
+release: $(CONSOLE)
+	deploy/release.sh
 
 test-console: $(CONSOLE) $(CHARTER) $(MODELS) $(VENV_READY) $(BROWSER_READY)
 	CHARTER="$(CHARTER)" $(NPM) test --workspace @charter/client

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::dense::{DenseQuery, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{LexicalBuilder, LexicalIndex};
-use crate::query::bare_name;
+use crate::query::{bare_name, hyphenated_name};
 use crate::rank::Named;
 use crate::spelling::Spellings;
 use crate::text::{RouteText, VectorRole};
@@ -112,7 +112,7 @@ pub struct RouteIndex {
     with_examples: Vec<bool>,
     /// Examples without case and marks, with the entries that have them.
     examples: FxHashMap<String, Vec<u32>>,
-    /// Ids and names without case and separators, with the entries that have them.
+    /// Ids and names without case and separators, and those with hyphens as they are, with the entries that have them.
     names: FxHashMap<String, Vec<u32>>,
     near_names: Spellings,
     lexical: LexicalIndex,
@@ -223,7 +223,7 @@ impl RouteIndex {
         entries.map(|entry| *entry as usize)
     }
 
-    /// The entries that have this name or id ([`bare_name`](crate::query::bare_name)), and those whose name one edit
+    /// The entries that have this name or id (one of [`RouteQuery`](crate::RouteQuery)'s names), and those whose name one edit
     /// makes of it, where it is long enough to tell.
     pub(crate) fn named(&self, name: &str) -> Vec<(usize, Named)> {
         let of = |name: &str, named: Named| {
@@ -364,7 +364,9 @@ fn names_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
     let mut names: FxHashMap<String, Vec<u32>> = FxHashMap::default();
     for (entry, position) in entries.iter().zip(0..) {
         let id = entry.id.rsplit(' ').next().unwrap_or(&entry.id);
-        for name in [id, &entry.text.name].map(bare_name) {
+        let written = [id, entry.text.name.as_str()];
+        let hyphenated = written.into_iter().filter_map(hyphenated_name);
+        for name in written.map(bare_name).into_iter().chain(hyphenated) {
             let of = names.entry(name).or_default();
             if of.last() != Some(&position) {
                 of.push(position);

@@ -285,22 +285,32 @@ fn own_words(text: &str) -> (String, Vec<String>) {
     (own.trim().to_owned(), pieces.collect())
 }
 
-/// What may be the name of an entry, without case and separators: the whole text, and its words that have a `.`, `_` or
-/// `-` inside.
+/// What may be the name of an entry: the whole text and its words that have a `.` or `_` inside, without case and
+/// separators, and its words that have hyphens, with these. English joins words by hyphens too ("a t-test", "to-do"), so
+/// such a word names only what is written with them.
 fn names(text: &str) -> Vec<String> {
-    let whole = (text.len() <= MAX_NAME_BYTES).then_some(text);
+    let whole = (text.len() <= MAX_NAME_BYTES).then(|| bare_name(text));
     let words = text
         .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    let names = words.filter(|word| word.len() <= MAX_NAME_BYTES && word.contains(['.', '_', '-']));
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| word.len() <= MAX_NAME_BYTES);
+    let names = words.filter_map(|word| match word.contains(['.', '_']) {
+        true => Some(bare_name(word)),
+        false => hyphenated_name(word),
+    });
     let mut found: Vec<String> = Vec::new();
     for name in whole.into_iter().chain(names) {
-        let bare = bare_name(name);
-        if !bare.is_empty() && found.len() < MAX_NAMES && !found.contains(&bare) {
-            found.push(bare);
+        if !name.is_empty() && found.len() < MAX_NAMES && !found.contains(&name) {
+            found.push(name);
         }
     }
     found
+}
+
+/// A name with hyphens and no other separator, without case.
+pub(crate) fn hyphenated_name(name: &str) -> Option<String> {
+    let is_hyphenated = name.contains('-') && name.chars().all(|c| c == '-' || c.is_alphanumeric());
+    is_hyphenated.then(|| name.to_lowercase())
 }
 
 /// A name without case and separators: `aws.listBuckets` as `awslistbuckets`.

@@ -24,8 +24,6 @@ const EVERYDAY_SHARE: f32 = 0.5;
 /// questions with and without an answer.
 const EVERYDAY_MEAN: f32 = 0.22;
 
-/// The best entries of all things that a query asks for together that come before the others.
-const SHOWN_OF_CLAUSES: usize = 4;
 /// The score of an entry that the query names.
 const NAMED_SCORE: f32 = 0.99;
 /// How far an entry that the query names leads the others at least, in fused score.
@@ -213,18 +211,23 @@ impl EntryScores {
         named
     }
 
-    /// The first `count` hits: what is named, the best of all, the best of each thing that is asked for, the others.
-    pub(crate) fn head(&self, layers: &Layers, count: usize) -> Vec<Place> {
+    /// The first `count` hits: what is named, the best of all, the best of each thing that is asked for where it is likely,
+    /// the others.
+    pub(crate) fn head(
+        &self,
+        layers: &Layers,
+        settings: &RouteSettings,
+        count: usize,
+    ) -> Vec<Place> {
         let ranked = self.ranked(layers, &self.fused, count);
         if self.named.is_empty() && self.clauses.is_empty() {
             return ranked;
         }
-        let of_each = SHOWN_OF_CLAUSES / self.clauses.len().max(1);
         let clauses = self.clauses.iter();
-        let asked: Vec<Vec<Place>> = clauses.map(|clause| clause.head(layers, of_each)).collect();
+        let asked = clauses.filter_map(|clause| clause.likely_best(layers, settings));
         let best = ranked.first().copied();
         let named = self.named.iter().map(|(place, _)| *place);
-        let first = named.chain(best).chain(in_turn(&asked));
+        let first = named.chain(best).chain(asked);
         let mut head: Vec<Place> = Vec::with_capacity(count.min(MAX_TOP_K));
         for place in first.chain(ranked) {
             if head.len() < count && !head.contains(&place) {
@@ -232,6 +235,15 @@ impl EntryScores {
             }
         }
         head
+    }
+
+    /// The best entry, where its score is nearer to the narrow threshold than to the floor.
+    fn likely_best(&self, layers: &Layers, settings: &RouteSettings) -> Option<Place> {
+        let best = self.ranked(layers, &self.fused, 1);
+        let candidates = self.candidates(layers, &best, settings);
+        let is_likely = candidates.first()?.score
+            >= f32::midpoint(settings.thresholds.floor, settings.thresholds.narrow);
+        best.first().copied().filter(|_| is_likely)
     }
 
     /// What a search finds.
@@ -243,7 +255,7 @@ impl EntryScores {
         top_k: usize,
     ) -> Found {
         let candidates = |scores: &EntryScores| {
-            let ranked = scores.head(layers, top_k.min(MAX_TOP_K));
+            let ranked = scores.head(layers, settings, top_k.min(MAX_TOP_K));
             scores.candidates(layers, &ranked, settings)
         };
         let clauses = query.clauses.iter().zip(&self.clauses);
@@ -416,12 +428,6 @@ impl EntryScores {
 }
 
 /// The first of each list, then the second of each, and so on.
-fn in_turn(lists: &[Vec<Place>]) -> Vec<Place> {
-    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
-    let nth = |at: usize| lists.iter().filter_map(move |list| list.get(at).copied());
-    (0..longest).flat_map(nth).collect()
-}
-
 /// The id at a place.
 pub(crate) fn id(layers: &Layers, (layer, entry): Place) -> &str {
     &layers.as_slice()[layer].index.ids()[entry]

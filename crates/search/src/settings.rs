@@ -118,7 +118,7 @@ impl Default for Thresholds {
         Thresholds {
             floor: 0.2,
             narrow: 0.6,
-            margin: 0.08,
+            margin: 0.12,
         }
     }
 }

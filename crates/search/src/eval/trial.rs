@@ -205,7 +205,7 @@ impl Trial {
         let (mut several, mut complete) = (0, 0);
         for case in &self.cases {
             let scores = self.scores(case, settings)?;
-            let seen = self.observe(case, &scores, Comparison::ReciprocalRank);
+            let seen = self.observe(case, &scores, settings, Comparison::ReciprocalRank);
             let (kind, top) = self.verdict(case, &scores, settings);
             count_verdict(&mut verdicts, &seen, kind);
             scored.push((top, seen.answerable && seen.is_right()));
@@ -247,7 +247,7 @@ impl Trial {
     pub fn observations(&self, settings: &RouteSettings) -> Result<Vec<Observation>, EvalError> {
         let observe = |case| {
             let scores = self.scores(case, settings)?;
-            Ok(self.observe(case, &scores, Comparison::None))
+            Ok(self.observe(case, &scores, settings, Comparison::None))
         };
         self.cases.iter().map(observe).collect()
     }
@@ -270,8 +270,14 @@ impl Trial {
         })
     }
 
-    fn observe(&self, case: &Case, scores: &EntryScores, comparison: Comparison) -> Observation {
-        let ranked = scores.head(&self.layers, DEPTH);
+    fn observe(
+        &self,
+        case: &Case,
+        scores: &EntryScores,
+        settings: &RouteSettings,
+        comparison: Comparison,
+    ) -> Observation {
+        let ranked = scores.head(&self.layers, settings, DEPTH);
         let is_relevant = |place: &Place| case.relevant.contains(id(&self.layers, *place));
         let best = ranked.first().map_or(0.0, |place| scores.fused_at(*place));
         let rrf_hits = match comparison {

@@ -356,6 +356,25 @@ fn what_a_query_names_comes_first_whatever_its_case_and_separators() {
     assert!(found.iter().all(|hit| hit.named.is_none()));
 }
 
+/// English joins words by hyphens, too.
+#[test]
+fn a_word_with_hyphens_names_what_is_written_with_them() {
+    let all = ["run_t_test", "to.do", "code-review"].map(|id| entry(id, "mail", 3));
+    let layers = Layers::new(vec![layer(Scope::Global, all.into_iter().collect())]);
+    let named = |text: &str| {
+        let found = hits(&layers, &query(text, 9), Allowed::Everything);
+        let named = found.into_iter().find(|hit| hit.named.is_some());
+        named.map(|hit| hit.id)
+    };
+    for text in ["plan a to-do for me", "now run-t-test it"] {
+        assert_eq!(named(text), None, "{text}");
+    }
+    for text in ["do a code-review now", "do a Code-Reviw now", "code review"] {
+        assert_eq!(named(text).as_deref(), Some("code-review"), "{text}");
+    }
+    assert_eq!(named("to-do").as_deref(), Some("to.do"));
+}
+
 /// Each thing that a request asks for has its best entries right after the best of all.
 #[test]
 fn of_several_things_that_are_asked_for_each_has_its_best_near_the_front() {
