@@ -139,10 +139,10 @@ pub(crate) struct ModelConfig {
     pub(crate) dims: Option<usize>,
     /// Name of the environment variable that holds the remote API's key.
     pub(crate) api_key_variable: Option<String>,
-    /// What the remote model wants before a text that is looked for, e.g. `query: `. Vectors are kept by model, name and
-    /// prefixes: after a change, `charter reindex` embeds anew.
+    /// Prefix that the remote model expects on queries, for example `query: `. Vectors are stored by model, name and
+    /// prefixes; after a change, run `charter reindex`.
     pub(crate) query_prefix: String,
-    /// What it wants before a text that is found, e.g. `passage: `.
+    /// Prefix that it expects on documents, for example `passage: `.
     pub(crate) document_prefix: String,
 }
 

@@ -1,7 +1,5 @@
-//! What of a request is not what its writer asks: quotations, code, pasted records and logs, the frame of a mail.
-//!
-//! Reported and pasted words are no request of the writer's, whatever their mood (they are mentioned, not used). The
-//! frame of a mail (RFC 5322 headers, RFC 3676 quotes and signatures) says who writes to whom.
+//! Finds the parts of a request that are not its writer's own words: quotations, code, pasted records and logs, and the
+//! frame of a mail (headers of RFC 5322, quotes and signatures of RFC 3676). They ask for nothing by themselves.
 
 mod mail;
 
@@ -35,7 +33,7 @@ pub enum ForeignKind {
 /// A piece of a text that is not the writer's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
-    /// What it is.
+    /// The kind of piece.
     pub kind: ForeignKind,
     /// Where it stands, in bytes.
     pub place: Range<usize>,

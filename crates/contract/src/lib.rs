@@ -16,7 +16,7 @@
 //! - [`error_code`]: the public error codes.
 //! - [`canonical`]: the one text of a JSON value.
 //! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has;
-//!   [`foreign_text`]: what of a request its writer only quotes or pastes.
+//!   [`foreign_text`]: the parts of a request that are quoted or pasted.
 //! - [`bounds`]: limits of what comes in and goes out, by name; [`json`]: the one reader of JSON, within them;
 //!   [`filling`]: what filled placeholders may come to;
 //!   [`deeply`](mod@deeply): stack for what nests.

@@ -76,7 +76,7 @@ pub enum Doubt {
     Translated,
     /// A model reads it as a change, and the form does not say so.
     Model,
-    /// It names a playbook, and does not order that it is carried out, or has a typing error in the name.
+    /// It names a playbook without ordering to run it, or with a typing error in the name.
     Name,
 }
 

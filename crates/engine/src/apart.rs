@@ -1,10 +1,10 @@
-//! Long work beside the runtime's other tasks, which continue on other threads meanwhile.
+//! Keeps long synchronous work from delaying the runtime's other tasks.
 
 use charter_contract::bounds::LARGE_OUTPUT;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-/// Does long work while the thread's other tasks continue on another thread. A runtime of one thread has no other.
+/// Does long work while the other tasks of this thread move to another thread. On a runtime with one thread they wait.
 pub fn apart<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
@@ -12,7 +12,7 @@ pub fn apart<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Does work on a value of so many bytes, apart where the value is large.
+/// Does work on a value of this many bytes; with [`apart`] if the value is larger than [`LARGE_OUTPUT`].
 pub(crate) fn on_value<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     match bytes {
         0..=LARGE_OUTPUT => work(),

@@ -55,7 +55,7 @@ enum Ranking {
 }
 
 impl Ranking {
-    /// What is ranked.
+    /// The documents that are ranked.
     fn layers(self, stacked: &Stacked) -> &Layers {
         match self {
             Self::Skills | Self::Playbooks => &stacked.actions,
@@ -96,17 +96,17 @@ pub struct RoutedCandidate {
     pub coverage: Option<f32>,
     /// Similarity of meaning; absent where only words were compared.
     pub cosine: Option<f32>,
-    /// Whether the query names it; what is named comes first.
+    /// How the query names it, if it does; named documents come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<Named>,
 }
 
-/// One of several things that a request asks for.
+/// One clause of a request that asks for several things.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutedClause {
     /// Its words.
     pub text: String,
-    /// What fits it, best first.
+    /// Its candidates, best first.
     pub candidates: Vec<RoutedCandidate>,
 }
 
@@ -142,13 +142,13 @@ pub struct RoutedVerdict {
     /// What the model of the route `gateway` made of the request, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayReading>,
-    /// Mistyped words, with what was looked for instead.
+    /// Mistyped words and their corrections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub corrections: Vec<Correction>,
-    /// Pieces that counted little, shortened: pasted logs, code and records, the frame of a mail.
+    /// Pieces with a low weight, shortened: pasted logs, code and records, the frame of a mail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<String>,
-    /// The things that the request asks for, where they are several.
+    /// Its clauses, if it asks for several things.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clauses: Vec<RoutedClause>,
 }
@@ -313,8 +313,7 @@ impl Engine {
         self.embedded_query(query).await
     }
 
-    /// The same for what is routed over `layers`: its spelling is corrected by their words, and the things that it asks
-    /// for are told apart.
+    /// The same, with spelling corrected by the words of `layers`, and cut into clauses.
     async fn compared(&self, text: &str, layers: &Layers) -> Result<Compared, EngineError> {
         let mut query = RouteQuery::parse(text).map_err(refused)?.in_clauses();
         let mut unknown_language = None;
@@ -350,28 +349,27 @@ impl Engine {
     }
 }
 
-/// A query, and what was done to it before it was compared.
+/// An embedded query, and how its text was changed before.
 #[derive(Debug, Clone)]
 pub(crate) struct Compared {
     pub(crate) query: EmbeddedQuery,
     corrections: Vec<Correction>,
     /// Shortened.
     set_aside: Vec<String>,
-    /// The language of the text, where the embedding model does not know it.
+    /// The language of the text, if the embedding model does not know it.
     unknown_language: Option<&'static str>,
 }
 
-/// Whether a model says which words it knows, and knows those of English: the model that is built in. What other models
-/// know is not known.
+/// Whether a model is known to be trained on English: only the built-in model says which words it knows.
 fn is_for_english(embedder: &dyn Embedder) -> bool {
     ["the", "which", "where"].map(|word| embedder.knows_word(word)) == [Some(true); 3]
 }
 
-/// Share of a query's words that a document has in common from which the catalogue knows the query's language.
+/// Weighted share of a query's words in a document from which the catalogue counts as written in the query's language.
 const KNOWN_WORDS: f32 = 0.5;
 
-/// No verdict on a text in a language that neither model nor catalogue knows is narrow: vectors of such texts are alike
-/// for no reason.
+/// Makes a narrow verdict broad if neither model nor catalogue knows the language of the text: the model gives such texts
+/// similar vectors.
 fn not_narrow_in_unknown_language(verdict: Verdict, language: Option<&str>) -> Verdict {
     let known = |best: &Candidate| best.named.is_some() || best.coverage >= KNOWN_WORDS;
     match language {
@@ -392,9 +390,9 @@ fn not_narrow_in_unknown_language(verdict: Verdict, language: Option<&str>) -> V
     }
 }
 
-/// Pieces that count little of which a verdict tells.
+/// Most set-aside pieces that a verdict lists.
 const SHOWN_ASIDE: usize = 8;
-/// Characters of each.
+/// Most characters of each.
 const SHOWN_OF_PIECE: usize = 80;
 
 /// The beginning of a piece, in one line.
@@ -476,7 +474,7 @@ fn weigh(
     Ok((verdict, dropped))
 }
 
-/// Candidates of a clause that a verdict tells of.
+/// Most candidates of a clause that a verdict lists.
 const SHOWN_OF_CLAUSE: usize = 3;
 
 fn routed_clause(found: &FoundClause) -> RoutedClause {

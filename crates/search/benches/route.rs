@@ -41,12 +41,22 @@ fn search_short(bencher: Bencher<'_, '_>) {
     bench_search(bencher, &query);
 }
 
-/// A request of five sentences: six vectors against every entry.
+/// A request of five sentences, too many to be clauses: six vectors against every entry.
 #[divan::bench(sample_count = 500)]
 fn search_long(bencher: Bencher<'_, '_>) {
     let mut numbers = Numbers(8);
     let text: Vec<String> = (0..5).map(|_| sentence(&mut numbers, 14) + ".").collect();
     bench_search(bencher, &embedded(&text.join(" ")));
+}
+
+/// A request of one sentence that asks for two things: three searches in one.
+#[divan::bench(sample_count = 500)]
+fn search_two_clauses(bencher: Bencher<'_, '_>) {
+    let mut numbers = Numbers(7);
+    let text = [6, 6]
+        .map(|words| sentence(&mut numbers, words))
+        .join(", and then ");
+    bench_search(bencher, &embedded(&text));
 }
 
 /// One sentence, words alone.
@@ -69,7 +79,7 @@ fn bench_search(bencher: Bencher<'_, '_>, query: &EmbeddedQuery) {
 }
 
 fn embedded(text: &str) -> EmbeddedQuery {
-    let query = RouteQuery::parse(text).unwrap();
+    let query = RouteQuery::parse(text).unwrap().in_clauses();
     let mut numbers = Numbers(9);
     let vectors: Vec<Vector> = query.texts().map(|_| vector(&mut numbers)).collect();
     query.embedded(&model(), &vectors).unwrap()

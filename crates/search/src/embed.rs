@@ -152,7 +152,7 @@ pub trait Embedder: Send + Sync {
     /// [`EmbedError`]; no part of a failed batch is returned.
     async fn embed(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError>;
 
-    /// The same for what is looked for, where the model tells it from what is found. By default it does not.
+    /// Embeds queries, for models that treat them differently from documents. By default the same as [`Embedder::embed`].
     ///
     /// # Errors
     /// As [`Embedder::embed`].
@@ -164,13 +164,13 @@ pub trait Embedder: Send + Sync {
     /// model's limit; `None` where the model does not say.
     fn count_tokens(&self, text: &str) -> Option<usize>;
 
-    /// Whether the model knows a word in lower case as one, or by its parts as an ordinary form; `None` where the model
-    /// does not say.
+    /// Whether the model's vocabulary has a lower-case word, or the parts of its inflected or compound form; `None` if the
+    /// model does not say.
     fn knows_word(&self, _word: &str) -> Option<bool> {
         None
     }
 
-    /// Words that the model knows and that one edit makes of a word, the most frequent first.
+    /// Words of the model's vocabulary at edit distance 1 from a word, most frequent first.
     fn words_near(&self, _word: &str) -> Vec<String> {
         Vec::new()
     }

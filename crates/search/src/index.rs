@@ -359,7 +359,7 @@ fn examples_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
     examples
 }
 
-/// Ids, without what an index puts before them, and names.
+/// Ids without the kind that stands before them, and names.
 fn names_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
     let mut names: FxHashMap<String, Vec<u32>> = FxHashMap::default();
     for (entry, position) in entries.iter().zip(0..) {

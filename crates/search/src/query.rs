@@ -1,5 +1,5 @@
-//! A request as routing sees it: checked, without what is pasted, its spelling corrected, cut into sentences and into the
-//! things that it asks for, embedded or not.
+//! A request prepared for routing: checked, pasted parts set aside, spelling corrected, cut into sentences and clauses,
+//! with or without vectors.
 //!
 //! It decides *which* texts are embedded, never how.
 
@@ -71,9 +71,9 @@ pub struct RouteQuery {
     text: String,
     /// Without what is pasted, its spelling corrected.
     own: String,
-    /// The same as it was typed, where that is something else.
+    /// The same as typed, if the spelling was corrected.
     typed: Option<String>,
-    /// What counts little.
+    /// Pieces with a low weight.
     aside: Vec<String>,
     corrections: Vec<Correction>,
     sentences: Vec<String>,
@@ -105,7 +105,7 @@ impl RouteQuery {
         })
     }
 
-    /// The request with each of the things that it asks for apart, where they are several.
+    /// Cuts the request into clauses, if it asks for several things.
     #[must_use]
     pub fn in_clauses(self) -> Self {
         RouteQuery {
@@ -114,9 +114,8 @@ impl RouteQuery {
         }
     }
 
-    /// The request with mistyped words replaced by what they are taken for, over what a caller sees. What `embedder`
-    /// or the catalogue knows is left as it is, and so are code, ids and addresses. As it was typed, it is compared
-    /// beside: what was no error after all loses nothing.
+    /// Corrects mistyped words, by the entries that a caller sees. Words that `embedder` or the catalogue knows, code, ids
+    /// and addresses stay. The typed text is compared too, so that a wrong correction costs little.
     #[must_use]
     pub fn corrected(self, layers: &Layers, allowed: Allowed<'_>, embedder: &dyn Embedder) -> Self {
         let words = typed(&self.own);
@@ -160,13 +159,13 @@ impl RouteQuery {
         &self.corrections
     }
 
-    /// Pieces that count little: pasted logs, code and records, the frame of a mail.
+    /// Pieces with a low weight: pasted logs, code and records, the frame of a mail.
     pub fn set_aside(&self) -> &[String] {
         &self.aside
     }
 
-    /// The texts to embed, each once: what is compared as a whole, then its sentences, if it is long; the things that it
-    /// asks for, if they are several; and the whole as it was typed, where its spelling was corrected.
+    /// The texts to embed, each once: the whole, its sentences if it is long, its clauses if there are several, and the
+    /// typed text if its spelling was corrected.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let clauses = self
             .clauses
@@ -243,7 +242,7 @@ impl RouteQuery {
         }
     }
 
-    /// What it says apart from its vectors and clauses.
+    /// The query without vectors and clauses.
     fn words(&self) -> EmbeddedQuery {
         EmbeddedQuery {
             text: self.own.clone(),
@@ -268,7 +267,7 @@ fn words_of(text: &str) -> EmbeddedQuery {
     }
 }
 
-/// A text without what is pasted and without the frame of a mail, and these; the whole where nothing else remains.
+/// Splits a text into the writer's own words and the pasted pieces; all of it counts as own if nothing else remains.
 fn own_words(text: &str) -> (String, Vec<String>) {
     let mut aside: Vec<Foreign> = foreign(text);
     aside.retain(|piece| match piece.kind {
@@ -285,9 +284,9 @@ fn own_words(text: &str) -> (String, Vec<String>) {
     (own.trim().to_owned(), pieces.collect())
 }
 
-/// What may be the name of an entry: the whole text and its words that have a `.` or `_` inside, without case and
-/// separators, and its words that have hyphens, with these. English joins words by hyphens too ("a t-test", "to-do"), so
-/// such a word names only what is written with them.
+/// Possible names of entries: the whole text and its words with a `.` or `_` inside, without case and separators, and its
+/// hyphenated words with their hyphens. English joins words by hyphens too ("a t-test", "to-do"), so a hyphenated word
+/// names only an entry that is written with hyphens.
 fn names(text: &str) -> Vec<String> {
     let whole = (text.len() <= MAX_NAME_BYTES).then(|| bare_name(text));
     let words = text
@@ -322,15 +321,15 @@ pub(crate) fn bare_name(name: &str) -> String {
 /// A query ready to be searched.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedQuery {
-    /// What is compared.
+    /// The text that is compared.
     pub(crate) text: String,
     pub(crate) terms: AnalysedQuery,
-    /// What may be the name of an entry ([`bare_name`]).
+    /// Possible names of entries ([`bare_name`], [`hyphenated_name`]).
     pub(crate) names: Vec<String>,
     pub(crate) dense: Option<EmbeddedTexts>,
     /// The cosine with the nearest everyday topic, where it was compared with any.
     pub(crate) everyday: Option<f32>,
-    /// The things that it asks for, where they are several; none has clauses of its own.
+    /// Its clauses, if it asks for several things; a clause has none.
     pub(crate) clauses: Vec<EmbeddedQuery>,
 }
 

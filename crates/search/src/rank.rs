@@ -35,7 +35,7 @@ const NAMED_LEAD: f32 = 0.2;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Named {
-    /// By its id or its name, whatever the case and the separators.
+    /// By its id or name; case and separators are ignored.
     Exactly,
     /// With one typing error.
     WithAnError,
@@ -65,16 +65,16 @@ pub struct Candidate {
     pub named: Option<Named>,
 }
 
-/// What a search finds.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The hits, best first. Where the query asks for several things, the best of each come right after the best of all.
+    /// The hits, best first. If the query asks for several things, likely hits of each clause follow the best of all.
     pub candidates: Vec<Candidate>,
-    /// Each of the things that the query asks for, where they are several, with its own hits.
+    /// The clauses of the query with their own hits, if it asks for several things.
     pub clauses: Vec<FoundClause>,
 }
 
-/// One of the things that a query asks for.
+/// One clause of a query that asks for several things.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundClause {
     /// Its words.
@@ -132,7 +132,7 @@ pub(crate) struct EntryScores {
     everyday: f32,
     /// Entries that the query names, in order of fused score.
     named: Vec<(Place, Named)>,
-    /// The same for each thing that the query asks for, where they are several.
+    /// The same for each clause, if the query asks for several things.
     clauses: Vec<EntryScores>,
 }
 
@@ -211,8 +211,7 @@ impl EntryScores {
         named
     }
 
-    /// The first `count` hits: what is named, the best of all, the best of each thing that is asked for where it is likely,
-    /// the others.
+    /// The first `count` hits: named entries, the best of all, the best of each clause if it is likely, the others.
     pub(crate) fn head(
         &self,
         layers: &Layers,
@@ -246,7 +245,7 @@ impl EntryScores {
         best.first().copied().filter(|_| is_likely)
     }
 
-    /// What a search finds.
+    /// The result of a search.
     pub(crate) fn found(
         &self,
         layers: &Layers,
@@ -402,7 +401,7 @@ impl EntryScores {
         })
     }
 
-    /// What an entry is ranked by: what is named leads.
+    /// The ranking value of an entry; named entries lead.
     pub(crate) fn fused_at(&self, place: Place) -> f32 {
         let (layer, entry) = place;
         let fused = self.fused[layer][entry];

@@ -2,7 +2,7 @@
 //!
 //! Four of five misspellings are one letter too few, one too many, one other letter, or two that changed places
 //! (Damerau, "A technique for computer detection and correction of spelling errors", 1964). A word is only replaced
-//! where neither the catalogue nor the embedding model knows it. What a caller may not see corrects nothing.
+//! where neither the catalogue nor the embedding model knows it. Entries that the caller may not see correct nothing.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -22,7 +22,7 @@ const MOST_LETTERS: usize = 24;
 const MOST_CORRECTIONS: usize = 16;
 /// Share of a request's words that may be unknown; beyond it, it is not written in a language that is known here.
 const MOST_UNKNOWN: f32 = 0.5;
-/// Fewer unknown words than this are corrected whatever their share.
+/// With fewer unknown words than this, their share does not matter.
 const FEW_UNKNOWN: usize = 3;
 
 /// A word that was replaced.
@@ -32,7 +32,7 @@ const FEW_UNKNOWN: usize = 3;
 pub struct Correction {
     /// As it was typed.
     pub typed: String,
-    /// What is looked for instead.
+    /// The correction.
     pub taken_for: String,
 }
 
@@ -175,8 +175,8 @@ pub(crate) fn typed(text: &str) -> Vec<Typed> {
     found
 }
 
-/// What the words of a text are taken for, by place, over what the caller sees. Nothing where `embedder` does not tell
-/// which words it knows: a word is then not known to be mistyped.
+/// Corrections of the words of a text, by position, from the entries that the caller may see. None if `embedder` does not
+/// say which words it knows.
 pub(crate) fn corrections(
     words: &[Typed],
     layers: &Layers,

@@ -42,7 +42,7 @@ pub fn trigger_phrases(description: &str) -> Vec<String> {
     phrases
 }
 
-/// What is before the next quoted text, that text, and what is after it. An apostrophe within a word is no mark.
+/// The text before the next quotation, the quotation, and the text after it. An apostrophe inside a word is no mark.
 fn next_quoted(text: &str) -> Option<(&str, &str, &str)> {
     let mut previous = ' ';
     for (at, mark) in text.char_indices() {

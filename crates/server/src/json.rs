@@ -9,8 +9,8 @@ use charter_engine::apart;
 use serde::Serialize;
 use serde::ser::Error;
 
-/// The longest text that is written beside the runtime's other tasks, in bytes; a longer one is written apart from them.
-const BESIDE_OTHERS: usize = 64 << 10;
+/// Longest answer that is written on a thread of the runtime, in bytes; a longer one is written [`apart`].
+const SHORT: usize = 64 << 10;
 
 /// An answer in JSON.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-/// An answer as text, written apart from the runtime's other tasks where it is long.
+/// An answer as text. A long one is written [`apart`].
 pub(crate) fn written<T: Serialize>(answer: T) -> serde_json::Result<String> {
-    let mut short = Short::default();
+    let mut short = ShortText::default();
     match serde_json::to_writer(&mut short, &answer) {
         Err(_) if short.is_exceeded => apart(move || serde_json::to_string(&answer)),
         Err(error) => Err(error),
@@ -38,16 +38,16 @@ pub(crate) fn written<T: Serialize>(answer: T) -> serde_json::Result<String> {
     }
 }
 
-/// A text that is not longer than is written beside other tasks.
+/// A text of at most [`SHORT`] bytes.
 #[derive(Debug, Default)]
-struct Short {
+struct ShortText {
     text: Vec<u8>,
     is_exceeded: bool,
 }
 
-impl Write for Short {
+impl Write for ShortText {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
-        if self.text.len() + part.len() > BESIDE_OTHERS {
+        if self.text.len() + part.len() > SHORT {
             self.is_exceeded = true;
             return Err(io::ErrorKind::FileTooLarge.into());
         }
@@ -73,7 +73,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn short_and_long_answers_are_written_whole() {
-        for length in [0, BESIDE_OTHERS - 2, BESIDE_OTHERS - 1, 4 * BESIDE_OTHERS] {
+        for length in [0, SHORT - 2, SHORT - 1, 4 * SHORT] {
             let answer = json!("x".repeat(length));
             let text = written(&answer).unwrap();
             assert_eq!(text.len(), length + 2);
@@ -93,7 +93,7 @@ mod tests {
                 let waited = self.other_task.recv_timeout(Duration::from_secs(60));
                 waited.map_err(S::Error::custom)?;
             }
-            to.serialize_str(&"x".repeat(BESIDE_OTHERS))
+            to.serialize_str(&"x".repeat(SHORT))
         }
     }
 
@@ -109,6 +109,6 @@ mod tests {
         });
         tokio::spawn(async move { continues.send(()) });
         let text = writing.await.unwrap().unwrap();
-        assert_eq!(text.len(), BESIDE_OTHERS + 2);
+        assert_eq!(text.len(), SHORT + 2);
     }
 }

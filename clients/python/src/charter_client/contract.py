@@ -3462,7 +3462,7 @@ class RoutedCandidate(Wire):
     lexical: float
     """Words in common, weighted."""
     named: Literal["exactly", "with_an_error"] | None = None
-    """Whether the query names it; what is named comes first."""
+    """How the query names it, if it does; named documents come first."""
     scope: Literal["tenant", "global"]
     """The layer it came from."""
     score: float
@@ -3470,10 +3470,10 @@ class RoutedCandidate(Wire):
 
 
 class RoutedClause(Wire):
-    """One of several things that a request asks for."""
+    """One clause of a request that asks for several things."""
 
     candidates: list[RoutedCandidate]
-    """What fits it, best first."""
+    """Its candidates, best first."""
     text: str
     """Its words."""
 
@@ -3903,7 +3903,7 @@ class SpellingCorrection(Wire):
     """A word that was replaced."""
 
     taken_for: str
-    """What is looked for instead."""
+    """The correction."""
     typed: str
     """As it was typed."""
 
@@ -5423,9 +5423,9 @@ class Verdict(Wire):
     candidates: list[RoutedCandidate]
     """Best first."""
     clauses: list[RoutedClause] | None = None
-    """The things that the request asks for, where they are several."""
+    """Its clauses, if it asks for several things."""
     corrections: list[SpellingCorrection] | None = None
-    """Mistyped words, with what was looked for instead."""
+    """Mistyped words and their corrections."""
     dropped: list[RoutedCandidate]
     """What was found and is below the floor, best first."""
     follows: Follows | None = None
@@ -5450,7 +5450,7 @@ class Verdict(Wire):
     reason: str
     """Why, for people."""
     set_aside: list[str] | None = None
-    """Pieces that counted little, shortened: pasted logs, code and records, the frame of a mail."""
+    """Pieces with a low weight, shortened: pasted logs, code and records, the frame of a mail."""
     subject: str | None = None
     """
     The words that were compared, where they are not all of the query: without greetings, and with identifiers

@@ -165,8 +165,8 @@ async fn route(command: &Route, config: &Config, format: Format) -> anyhow::Resu
     Ok(EXIT_OK)
 }
 
-/// What was done to a query before it was compared, a line each: corrections, what counted little, and each of several
-/// things that it asks for with what fits best.
+/// One line for each change to a query before it was compared: corrections, pieces set aside, and each of its clauses with
+/// its best candidate.
 fn as_compared(verdict: &Value) -> String {
     let list = |field: &str| verdict[field].as_array().into_iter().flatten();
     let text = |of: &Value, field: &str| of[field].as_str().unwrap_or_default().to_owned();

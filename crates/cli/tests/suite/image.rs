@@ -206,7 +206,8 @@ fn the_console_is_built_before_the_server() {
         let of_console = |source: &&str| *source == "/src/console/dist";
         i.word == "COPY" && i.copied().0 == Some("console") && i.copied().1.iter().any(of_console)
     });
-    let compiled = at(&|i| i.word == "RUN" && i.rest.contains("cargo build"));
+    let compiled = at(&|i| i.word == "RUN" && i.rest == "deploy/release.sh");
+    assert!(text("deploy/release.sh").contains("cargo build --locked --release -p charter-cli"));
     assert!(built < copied && copied < compiled, "{instructions:#?}");
     assert_eq!(instructions[copied].copied().2, "console/dist");
     assert_eq!(instructions[copied].stage, instructions[compiled].stage);

@@ -231,8 +231,7 @@ fn routing_tests_gate_a_registration() {
     server.api.register(&other);
 }
 
-/// A verdict tells what was done to its query: what was corrected, what counted little, and each of several things that
-/// are asked for.
+/// A verdict lists corrections, set-aside pieces and clauses of its query.
 #[test]
 fn b000_3_a_verdict_tells_how_its_query_was_compared() {
     let server = Tenants::one();
@@ -277,7 +276,7 @@ fn b000_3_a_verdict_tells_how_its_query_was_compared() {
     }
 }
 
-/// The id of a skill leads to it, whatever other words are there; that of a playbook shows it and begins nothing.
+/// The id of a skill in a sentence leads to that skill; the id of a playbook shows the playbook and starts no run.
 #[test]
 fn b000_3_what_a_request_names_comes_first() {
     let (server, service) = shared();

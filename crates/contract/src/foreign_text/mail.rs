@@ -1,4 +1,4 @@
-//! The frame of a mail around what it says. Looks at lines alone.
+//! Finds the frame of a mail: headers, salutation, quoted lines, signature. Reads whole lines only.
 
 /// Lines of a signature after its closing.
 const SIGNATURE_LINES: usize = 6;
@@ -33,7 +33,7 @@ const SALUTATIONS: [&str; 9] = [
     "morning",
 ];
 
-/// What closes a mail, alone in its line.
+/// Closings of a mail, each alone on its line.
 #[rustfmt::skip]
 const CLOSINGS: [&str; 24] = [
     "best", "best regards", "kind regards", "warm regards", "regards", "many regards", "best wishes", "cheers",
@@ -42,7 +42,7 @@ const CLOSINGS: [&str; 24] = [
     "have a nice day", "br", "rgds",
 ];
 
-/// The length of the frame that a line begins with; `said` tells whether anything of the writer's own stands before.
+/// The length of the part of the frame that starts at this line; `said` tells whether text of the writer came before.
 pub(super) fn frame(rest: &str, said: bool) -> Option<usize> {
     let line = rest.lines().next().unwrap_or_default();
     let trimmed = line.trim();

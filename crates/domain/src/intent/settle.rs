@@ -28,7 +28,7 @@ pub struct Evidence {
     pub agent: Option<bool>,
     /// What has this very sentence as an example.
     pub example: Option<Registered>,
-    /// What the sentence names by its id or name.
+    /// The document that the sentence names by id or name.
     pub named: Option<NamedDocument>,
     /// The likeness of the nearest everyday topic, which has nothing to do with the catalogue.
     pub everyday: f32,
@@ -41,7 +41,7 @@ pub struct Evidence {
 /// A document that a sentence names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedDocument {
-    /// What it is.
+    /// Skill or playbook.
     pub kind: Registered,
     /// Whether the name has a typing error.
     pub mistyped: bool,
@@ -193,7 +193,7 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the form leaves it open that a document is named: nothing is forbidden, quoted or played with.
+    /// Whether the sentence can name a document: it forbids nothing, quotes nothing and plays no role.
     fn may_name(&self) -> bool {
         match self.reading.remark {
             None
@@ -204,8 +204,8 @@ impl Case<'_> {
         }
     }
 
-    /// What is named answers, whatever else fits. A playbook is carried out for an order that names it without an error;
-    /// else it is shown.
+    /// The named document answers, even if others fit better. A playbook runs only for an order that names it without a
+    /// typing error; otherwise it is shown.
     fn named(&self, named: NamedDocument) -> Settled {
         let NamedDocument { kind, mistyped } = named;
         match (kind, self.reading.intent) {
@@ -608,7 +608,7 @@ mod tests {
         }
     }
 
-    /// An exact name is no likeness: it counts whatever else fits. A playbook is carried out for an order alone.
+    /// A name decides even if other documents fit better. A playbook runs only for an order.
     #[test]
     fn what_a_sentence_names_answers_and_a_playbook_is_shown_unless_it_is_ordered() {
         let named = |text: &str, kind: Registered, mistyped: bool| {

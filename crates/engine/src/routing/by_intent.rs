@@ -141,7 +141,7 @@ impl Ranked {
         }
     }
 
-    /// What the question names: of both kinds, that which its form asks for.
+    /// The document that the question names; of a skill and a playbook, the one that its intent asks for.
     fn named(&self, intent: Intent) -> Option<NamedDocument> {
         let of = |weighed: &Weighed, kind: Registered| {
             let named = weighed.best()?.named?;

@@ -71,21 +71,21 @@ pub struct RemoteOptions {
     /// Pause before the first retry; doubled for each further one, at most
     /// [`MAX_RETRY_PAUSE`].
     pub first_retry_pause: Duration,
-    /// What the model wants before each text.
+    /// Prefixes that the model expects.
     pub prefixes: Prefixes,
 }
 
-/// What a model wants before a text, by what the text is for: e5, bge and arctic models were trained with such words.
+/// Prefixes that a model expects, by the role of a text; e5, bge and arctic models were trained with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prefixes {
-    /// Before what is looked for: `query: `.
+    /// Of queries, for example `query: `.
     pub query: String,
-    /// Before what is found: `passage: `.
+    /// Of documents, for example `passage: `.
     pub document: String,
 }
 
 impl Prefixes {
-    /// A model's name with what tells its vectors from those without prefixes.
+    /// The model's name with a digest of the prefixes, so that vectors made without them are not mixed in.
     fn named(&self, model: &str) -> String {
         if *self == Prefixes::default() {
             return model.to_owned();

@@ -1,4 +1,4 @@
-//! The words that a model knows as one token, and what is made of them. Knows nothing of catalogues.
+//! The whole words of a model's vocabulary, with their inflections and compounds. Must not know catalogues.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ const LEAST_LETTERS: usize = 4;
 /// Letters of the shortest part of a compound.
 const LEAST_PART: usize = 4;
 
-/// What an ordinary word may end in; what is before it is a word, with the letter that the ending took.
+/// Endings of inflected words, each with the letter that it replaces in the base word.
 const ENDINGS: [(&str, &[&str]); 14] = [
     ("ies", &["y"]),
     ("ied", &["y"]),
@@ -29,7 +29,7 @@ const ENDINGS: [(&str, &[&str]); 14] = [
     ("ness", &[""]),
 ];
 
-/// What an ordinary word may begin with.
+/// Prefixes of derived words.
 const BEGINNINGS: [&str; 14] = [
     "un", "re", "non", "pre", "mis", "de", "dis", "over", "sub", "auto", "multi", "inter", "out",
     "anti",

@@ -502,7 +502,7 @@ async fn embed_queries(
     embed_all(texts.collect(), embedder, VectorUse::LookedFor).await
 }
 
-/// What vectors are for: a model may tell the two apart.
+/// The role of a text; models may embed queries and documents differently.
 #[derive(Clone, Copy)]
 enum VectorUse {
     LookedFor,

@@ -118,12 +118,12 @@ pub(crate) fn split_identifier(identifier: &str) -> String {
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct AnalysedQuery {
     terms: Vec<String>,
-    /// Of the first terms; what follows counts [`ASIDE_WEIGHT`].
+    /// Weights of the first terms; later ones have [`ASIDE_WEIGHT`].
     whole: usize,
     pairs: Vec<(u16, u16)>,
 }
 
-/// What a word of a pasted piece counts against one of the writer's own.
+/// Weight of a word of a pasted piece, where the writer's own words have 1.
 const ASIDE_WEIGHT: f32 = 0.1;
 
 impl AnalysedQuery {
@@ -132,7 +132,7 @@ impl AnalysedQuery {
         &self.terms
     }
 
-    /// What each term counts, in their order.
+    /// The weight of each term, in order.
     pub(super) fn weights(&self) -> impl Iterator<Item = f32> {
         (0..self.terms.len()).map(|at| if at < self.whole { 1.0 } else { ASIDE_WEIGHT })
     }
@@ -172,7 +172,7 @@ pub(crate) fn analyse_query(text: &str) -> AnalysedQuery {
     query
 }
 
-/// The same, with the terms of pieces that are set aside, which count little.
+/// The same, with the terms of set-aside pieces at a low weight.
 pub(crate) fn analyse_query_beside(text: &str, aside: &str) -> AnalysedQuery {
     let mut query = analyse_query(text);
     for term in analyse_query(aside).terms {

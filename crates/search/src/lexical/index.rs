@@ -41,7 +41,7 @@ impl LexicalIndex {
         seen.count()
     }
 
-    /// The words as they are written; none where they are not kept.
+    /// The words as written; empty if they are not kept.
     pub(crate) fn spellings(&self) -> &Spellings {
         &self.spellings
     }
@@ -116,7 +116,7 @@ pub(crate) struct LexicalBuilder {
     /// Weighted frequency of each term in the current entry, 0 where it has none.
     current: Vec<f32>,
     touched: Vec<u32>,
-    /// Words as they are written, where they are kept.
+    /// Words as written, if they are kept.
     spelt: Option<Vec<String>>,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct LexicalScores {
 pub(super) struct Statistics {
     /// Mean weighted length.
     pub(super) mean_length: f32,
-    /// Inverse document frequency of each term of the query, times what it counts.
+    /// Inverse document frequency of each term of the query, times its weight.
     pub(super) idf: Vec<f32>,
 }
 

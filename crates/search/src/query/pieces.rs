@@ -1,4 +1,4 @@
-//! Sentences of a text, and the things that it asks for. Looks at marks and conjunctions alone.
+//! Cuts a text into sentences and clauses, by punctuation and conjunctions only.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use crate::lexical::analyse_query;
 pub const MAX_SENTENCES: usize = 16;
 /// A sentence with fewer distinct terms ("Thanks!") names no task of its own.
 const MIN_SENTENCE_TERMS: usize = 2;
-/// Things that one request asks for at most; what is cut into more is a text, not a list of requests.
+/// Most clauses of a request; a text with more is prose, not a list of requests.
 const MAX_CLAUSES: usize = 4;
-/// The same as [`MIN_SENTENCE_TERMS`], for a thing that is asked for.
+/// The same as [`MIN_SENTENCE_TERMS`], for a clause.
 const MIN_CLAUSE_TERMS: usize = 2;
 
-/// What joins two requests in one sentence, longest first.
+/// Conjunctions between two requests in one sentence, longest first.
 #[rustfmt::skip]
 const JOINTS: [&str; 22] = [
     ", and after that ", " and after that ", ", and then also ", ", and also ", " and then also ", ", and then ", " and also ",
@@ -68,7 +68,7 @@ fn cut(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// The things that a text asks for, where they are 2 to [`MAX_CLAUSES`]; none otherwise.
+/// The clauses of a text, if there are 2 to [`MAX_CLAUSES`]; otherwise none.
 pub(super) fn clauses(text: &str) -> Vec<String> {
     let mut found: Vec<&str> = Vec::new();
     for sentence in cut(text) {
@@ -89,7 +89,7 @@ pub(super) fn clauses(text: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// What stands before and after the first joint.
+/// The text before and after the first conjunction.
 fn joined(text: &str) -> Option<(&str, &str)> {
     let places = JOINTS.iter().filter_map(|joint| {
         let at = find_ignoring_case(text, joint)?;
@@ -116,7 +116,7 @@ fn and_before_opener(text: &str) -> Option<(usize, usize)> {
     None
 }
 
-/// Where an ASCII text stands in another, whatever its case.
+/// The position of an ASCII text in another; case is ignored.
 fn find_ignoring_case(text: &str, wanted: &str) -> Option<usize> {
     let (text, wanted) = (text.as_bytes(), wanted.as_bytes());
     let mut windows = text.windows(wanted.len());
