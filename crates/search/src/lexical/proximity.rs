@@ -101,7 +101,9 @@ fn count_pairs(
     counts: &mut [f32],
 ) {
     let mut weight = 0.0;
+    // The last terms, in a ring: their order does not matter.
     let mut recent = [ABSENT; PAIR_WINDOW];
+    let mut next = 0;
     for word in index.sequence(entry) {
         if *word >= FIELD_MARKS {
             weight = index.field_weight(*word);
@@ -116,7 +118,7 @@ fn count_pairs(
                 }
             }
         }
-        recent.rotate_right(1);
-        recent[0] = term;
+        recent[next] = term;
+        next = (next + 1) % PAIR_WINDOW;
     }
 }
