@@ -474,6 +474,19 @@ mod tests {
     }
 
     #[test]
+    fn a_long_text_of_conjunctions_has_no_clauses() {
+        for part in [
+            "list hosts and then ",
+            "list hosts, and ",
+            "and what and what ",
+        ] {
+            let text = part.repeat(MAX_QUERY_BYTES / part.len());
+            let query = RouteQuery::parse(&text).unwrap().in_clauses();
+            assert_eq!(query.clauses, [""; 0], "{part}");
+        }
+    }
+
+    #[test]
     fn requests_in_one_text_are_told_apart_and_a_text_is_no_list_of_requests() {
         let clauses = |text: &str| RouteQuery::parse(text).unwrap().in_clauses().clauses;
         for (text, expected) in [

@@ -20,6 +20,8 @@ const LEAST_LETTERS: usize = 5;
 const MOST_LETTERS: usize = 24;
 /// Words of a request that are corrected at most.
 const MOST_CORRECTIONS: usize = 16;
+/// Unknown words that are looked up, each among all words of like length.
+const MOST_LOOKED_UP: usize = 64;
 /// Share of a request's words that may be unknown; beyond it, it is not written in a language that is known here.
 const MOST_UNKNOWN: f32 = 0.5;
 /// With fewer unknown words than this, their share does not matter.
@@ -197,7 +199,8 @@ pub(crate) fn corrections(
     if strange.len() > most.max(FEW_UNKNOWN) {
         return Vec::new();
     }
-    let corrected = strange.into_iter().filter_map(|typed| {
+    let looked_up = strange.into_iter().take(MOST_LOOKED_UP);
+    let corrected = looked_up.filter_map(|typed| {
         let known = catalogue.nearest(&typed.word);
         let word = known.or_else(|| {
             let near = (!typed.is_name).then(|| embedder.words_near(&typed.word));

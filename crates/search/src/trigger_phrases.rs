@@ -12,6 +12,9 @@ const MOST: usize = 12;
 /// Words of a phrase: one alone is a term of its subject, many are no phrase.
 const WORDS: RangeInclusive<usize> = 2..=16;
 
+/// Longest phrase, in bytes, so that marks without an end cost little.
+const MOST_BYTES: usize = 200;
+
 /// Words by which a sentence says when a skill is not to be used.
 const REFUSALS: [&str; 6] = ["not", "don't", "doesn't", "never", "instead", "except"];
 
@@ -20,18 +23,15 @@ const REFUSALS: [&str; 6] = ["not", "don't", "doesn't", "never", "instead", "exc
 pub fn trigger_phrases(description: &str) -> Vec<String> {
     let mut phrases: Vec<String> = Vec::new();
     let mut rest = description;
-    let mut sentence = String::new();
+    let mut refused = false;
     while let Some((before, phrase, after)) = next_quoted(rest) {
-        let boundary = before.rfind(['.', ';', '\n', '!', '?']);
-        if let Some(at) = boundary {
-            sentence.clear();
-            sentence.push_str(&before[at..]);
-        } else {
-            sentence.push_str(before);
-        }
+        refused = match before.rfind(['.', ';', '\n', '!', '?']) {
+            Some(at) => refuses(&before[at..]),
+            None => refused || refuses(before),
+        };
         let phrase = phrase.trim_matches([',', '.', ';', '!', ' ']);
         let is_phrase = WORDS.contains(&phrase.split_whitespace().count());
-        if is_phrase && !refuses(&sentence) && !phrases.iter().any(|known| known == phrase) {
+        if is_phrase && !refused && !phrases.iter().any(|known| known == phrase) {
             phrases.push(phrase.to_owned());
         }
         if phrases.len() == MOST {
@@ -52,7 +52,10 @@ fn next_quoted(text: &str) -> Option<(&str, &str, &str)> {
             continue;
         };
         let inner = &text[at + mark.len_utf8()..];
-        let end = inner.char_indices().find(|(end, char)| {
+        let mut within = inner
+            .char_indices()
+            .take_while(|(end, _)| *end <= MOST_BYTES);
+        let end = within.find(|(end, char)| {
             let next = inner[end + char.len_utf8()..].chars().next();
             char == closing && next.is_none_or(|next| !next.is_alphanumeric())
         });
@@ -96,6 +99,14 @@ mod tests {
             ("", vec![]),
         ] {
             assert_eq!(trigger_phrases(description), phrases, "{description}");
+        }
+    }
+
+    #[test]
+    fn long_hostile_descriptions_end() {
+        for part in [" \"a", "\"a b\" ", "not \"a b\" ", "' \" ‘ “ "] {
+            let description = part.repeat((1 << 20) / part.len());
+            assert!(trigger_phrases(&description).len() <= MOST, "{part}");
         }
     }
 

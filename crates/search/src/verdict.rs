@@ -148,7 +148,7 @@ fn weigh(
         Precedence::ByScore => true,
         Precedence::Tenant => rival.scope == Scope::Tenant,
     });
-    // What one of several requests asks for may stand before what is nearer to all of them. Of equals the first counts.
+    // The best hit of a clause may come before a hit that is nearer to the whole text. Of equal ones the first counts.
     let rival = rivals.rev().max_by(|a, b| a.fused.total_cmp(&b.fused));
     match rival {
         Some(rival) if best.fused - rival.fused < *margin => {

@@ -76,6 +76,9 @@ pub(super) fn clauses(text: &str) -> Vec<String> {
         while let Some((before, after)) = joined(rest) {
             found.push(before);
             rest = after;
+            if found.len() > 2 * MAX_CLAUSES {
+                return Vec::new();
+            }
         }
         found.push(rest);
         if found.len() > 2 * MAX_CLAUSES {
