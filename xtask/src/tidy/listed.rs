@@ -10,9 +10,9 @@ const TEST_KIT: &str = "crates/testkit/";
 pub(super) struct Listed {
     /// The lines of a file that break the rule.
     pub(super) lines: fn(&TextFile) -> Vec<usize>,
-    /// What to do instead.
+    /// The advice in a finding.
     pub(super) instead: &'static str,
-    /// What is said of a file on the list that keeps the rule.
+    /// The finding for a listed file that keeps the rule and need not be listed.
     pub(super) keeps: &'static str,
     /// The file of the list.
     pub(super) list: &'static str,

@@ -48,7 +48,7 @@ fn error(ran: &Ran) -> Value {
     error
 }
 
-/// A command whose output nobody reads ends as the shell expects, and says nothing.
+/// A command whose reader has closed the pipe ends as the shell expects, and prints no error.
 #[track_caller]
 fn ends_quietly(home: &Home, arguments: &[&str]) {
     let mut command = home.bare(arguments);
