@@ -171,12 +171,18 @@ impl HttpBody for TimedBody {
 /// The body of an answer, and what is given back when it has been sent or given up.
 pub(crate) struct HeldBody<T> {
     body: Body,
+    /// Whether a part of it was asked for.
+    has_begun: bool,
     _held: T,
 }
 
 impl<T> HeldBody<T> {
     pub(crate) fn new(body: Body, held: T) -> Self {
-        Self { body, _held: held }
+        Self {
+            body,
+            has_begun: false,
+            _held: held,
+        }
     }
 }
 
@@ -188,11 +194,14 @@ impl<T: Unpin> HttpBody for HeldBody<T> {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.get_mut().body).poll_frame(context)
+        let this = self.get_mut();
+        this.has_begun = true;
+        Pin::new(&mut this.body).poll_frame(context)
     }
 
+    /// hyper drops a body that says that it has ended as soon as the last part is buffered, before the client takes it.
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        !self.has_begun && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

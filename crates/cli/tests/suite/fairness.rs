@@ -142,6 +142,23 @@ fn run_with_output(api: &Api, mib: usize) -> String {
     run.as_str().unwrap().to_owned()
 }
 
+/// Bytes of an answer up to the end of its status.
+const BEGINNING: usize = "HTTP/1.1 200".len();
+
+/// The status of an answer that has begun to come on a connection.
+fn status_begun(connection: &TcpStream) -> Option<u16> {
+    connection.set_nonblocking(true).unwrap();
+    let mut bytes = [0; BEGINNING];
+    let count = connection.peek(&mut bytes).ok()?;
+    let status = bytes[..count].get(BEGINNING - 3..BEGINNING)?;
+    std::str::from_utf8(status).unwrap().parse().ok()
+}
+
+/// Further requests for an answer of 14 MiB. Answers of 32 MiB may wait (`ANSWERS_BYTES`), which are two; the server
+/// refuses the others.
+const MORE: usize = 7;
+const REFUSED: usize = MORE - 2;
+
 /// Large answers that a client does not take have memory of their own, of which one key leaves the others enough.
 #[test]
 fn answers_that_one_key_does_not_take_keep_no_other_key_out() {
@@ -156,10 +173,20 @@ fn answers_that_one_key_does_not_take_keep_no_other_key_out() {
     let first = ask();
     // The head of an answer comes once it has its memory.
     assert_eq!(status_on(&first), 200);
-    let _more: Vec<TcpStream> = (0..7).map(|_| ask()).collect();
+    let more: Vec<TcpStream> = (0..MORE).map(|_| ask()).collect();
     let answered = una.get(&format!("/v1/runs/{small}")).expect(200);
     assert_eq!(answered["run_id"], small);
     check_others(&ann, &[server.key("bob"), server.key("eve")]);
+    // No second large answer begins while the client does not take the first one.
+    eventually("refusals", || {
+        let begun: Vec<u16> = more.iter().filter_map(status_begun).collect();
+        assert!(begun.iter().all(|status| *status == 503), "{begun:?}");
+        (begun.len() >= REFUSED).then_some(())
+    });
+    drop((first, more));
+    eventually("memory for an answer", || {
+        (status_on(&ask()) == 200).then_some(())
+    });
 }
 
 #[test]

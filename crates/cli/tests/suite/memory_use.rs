@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::home::{Api, Home, Key, MCP_HEADERS, Server, eventually, request};
+use crate::home::{Api, Home, Key, MCP_HEADERS, Server, eventually, ids, request, request_of};
 use crate::packages::{Package, backups};
 use crate::plans::{abort, plan};
 
@@ -171,19 +171,23 @@ pub(crate) fn end_of(api: &Api, run: &Value) -> Value {
     })
 }
 
+/// How a run of the tool ended, and the run.
+fn ran(api: &Api, list: &str) -> (Value, Value) {
+    let sent = json!({
+        "execution_plan": plan_of(TOOL, json!({"list": list})), "parameters": {},
+    });
+    let run = api.post("/v1/runs", &sent).expect(201)["run_id"].clone();
+    (end_of(api, &run), run)
+}
+
 #[test]
 fn large_outputs_at_once_take_no_more_memory_than_there_is_for_them() {
     let (_home, server) = served();
     let idle = memory(&server, "RssAnon");
+    let mut largest = Vec::new();
     for list in LISTS {
-        let ran = all_at_once(&server, |api| {
-            let argument = format!("{} {}", list.count, list.part);
-            let sent = json!({
-                "execution_plan": plan_of(TOOL, json!({"list": argument})), "parameters": {},
-            });
-            let run = api.post("/v1/runs", &sent).expect(201)["run_id"].clone();
-            (end_of(api, &run), run)
-        });
+        let argument = format!("{} {}", list.count, list.part);
+        let ran = all_at_once(&server, |api| ran(api, &argument));
         let expected = if list.fits { "completed" } else { "failed" };
         for (ended, _) in &ran {
             assert_eq!(*ended, expected, "{list:?}");
@@ -203,8 +207,122 @@ fn large_outputs_at_once_take_no_more_memory_than_there_is_for_them() {
                 .all(|status| [200, 404, 503].contains(status));
             assert!(answered && others == 3, "{list:?}: {statuses:?}");
         }
+        largest = ran;
     }
+    read_by_every_way(&server, &largest);
     check_memory(&server, idle);
+}
+
+const LIST_SKILL: &str = "reliability.print_list";
+
+/// Its finding holds the whole output.
+const LIST_SKILL_DOCUMENT: &str = r#"skill_id: reliability.print_list
+name: print_list
+domain: reliability
+display_name: Print a list
+description: Prints a list of equal parts.
+purpose: print a list of equal parts
+output_type: finding
+parameters:
+  - {name: list, type: string, required: true, description: how many of which part}
+execution_plan:
+  steps:
+    - {step_id: step_1, type: read, tool_id: vault.print_list, parameters: {list: "${user.list}"}}
+analysis:
+  findings:
+    - rule_id: printed
+      from: step_1
+      filter: |
+        {severity: "high", resource_type: "aws.backup", resource_id: "b-1", list: .}
+"#;
+
+/// A request whose answer holds an output of 15 MiB.
+fn asked(api: &Api) -> String {
+    let asked = request_of(LIST_SKILL, json!({"list": "15 text"}));
+    let body = asked.to_string().into_bytes();
+    assert_eq!(api.raw("POST", "/v1/requests", &[], body).0, 200);
+    asked["id"].as_str().unwrap().to_owned()
+}
+
+/// An evidence record that holds its output: a MB, of the MiB that a record may hold.
+fn recorded(api: &Api) -> String {
+    let part = json!("x".repeat(1_000));
+    let (ended, run) = ran(api, &format!("{} {part}", MB / 1_000));
+    assert_eq!(ended, "completed");
+    let of_run = format!("/v1/evidence?run_id={}", run.as_str().unwrap());
+    let found = api.get(&of_run).expect(200);
+    ids(&found["entries"], "id").swap_remove(0)
+}
+
+const MB: usize = 1_000_000;
+
+/// Reads outputs of 15 MiB, and the largest evidence records, by the ways besides `GET /v1/runs/{id}`, for every caller
+/// at once.
+#[track_caller]
+fn read_by_every_way(server: &Server, runs: &[(Value, Value)]) {
+    let package = package().version("1.0.0", "1.1.0");
+    let package = package.with("skills/print_list.yaml", LIST_SKILL_DOCUMENT);
+    let requests = ["ann", "uma"].map(|admin| {
+        let api = server.key(admin);
+        api.register(&package);
+        asked(&api)
+    });
+    let records = all_at_once(server, recorded);
+    let each_tenant = KEYS.len() / requests.len();
+
+    let of_status = all_at_once(server, |api| {
+        let arguments = json!({"id": runs[place(api)].1});
+        let params = json!({"name": "status", "arguments": arguments});
+        over_mcp(api, "tools/call", "status", params)
+    });
+    check_read("status", &of_status, 15 << 20);
+    let resources = all_at_once(server, |api| {
+        let uri = format!("evidence://{}", records[place(api)]);
+        over_mcp(api, "resources/read", &uri, json!({"uri": uri}))
+    });
+    check_read("evidence://", &resources, MB);
+    let exports = all_at_once(server, |api| {
+        size(api.raw("GET", "/v1/evidence/export", &[], Vec::new()))
+    });
+    check_read("the export", &exports, each_tenant * MB);
+    let tasks = all_at_once(server, |api| {
+        let path = format!("/a2a/v1/tasks/{}", requests[place(api) / each_tenant]);
+        size(api.raw("GET", &path, &[("a2a-version", "1.0")], Vec::new()))
+    });
+    check_read("GetTask", &tasks, 15 << 20);
+}
+
+/// The place of a caller in [`KEYS`].
+fn place(api: &Api) -> usize {
+    let mut keys = KEYS.iter();
+    let place = keys.position(|(key, ..)| api.key.as_deref() == Some(*key));
+    place.unwrap()
+}
+
+/// The status of an answer, and its length in bytes.
+fn size((status, text): (u16, String)) -> (u16, usize) {
+    (status, text.len())
+}
+
+fn over_mcp(api: &Api, method: &str, name: &str, mut params: Value) -> (u16, usize) {
+    params["_meta"] = meta();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let mut headers = MCP_HEADERS.to_vec();
+    headers.extend([
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", method),
+        ("mcp-name", name),
+    ]);
+    size(api.raw("POST", "/mcp", &headers, body.to_string().into_bytes()))
+}
+
+/// Each caller got all of it, or was refused because the server has no memory for it.
+#[track_caller]
+fn check_read(way: &str, read: &[(u16, usize)], least: usize) {
+    let is_whole = |(status, bytes): &(u16, usize)| *status == 200 && *bytes > least;
+    let is_answered = |one: &(u16, usize)| one.0 == 503 || is_whole(one);
+    assert!(read.iter().all(is_answered), "{way}: {read:?}");
+    assert!(read.iter().any(is_whole), "{way}: {read:?}");
 }
 
 #[test]
@@ -258,15 +376,19 @@ fn as_request(list: &str) -> String {
 
 /// The list as an argument of a tool of MCP.
 fn as_call(list: &str) -> String {
-    let meta = json!({
+    let arguments = json!({"question": "do it", "parameters": {"list": MARK}});
+    let params = json!({"name": "run", "arguments": arguments, "_meta": meta()});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    marked(&call, list)
+}
+
+/// What each request of MCP says of its client.
+fn meta() -> Value {
+    json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
-    });
-    let arguments = json!({"question": "do it", "parameters": {"list": MARK}});
-    let params = json!({"name": "run", "arguments": arguments, "_meta": meta});
-    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-    marked(&call, list)
+    })
 }
 
 /// The list in the data part of a message of A2A.

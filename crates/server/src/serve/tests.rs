@@ -1,15 +1,29 @@
+use std::future::pending;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
+use axum::body::{Body, Bytes};
 use axum::routing::get;
+use charter_contract::bounds::ANSWER_PAUSE_MS;
+use futures_util::stream;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::timeout;
 
 use super::*;
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 const WAIT: &[u8] = b"GET /waits HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const ENDLESS: &[u8] = b"GET /endless HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const NEVER: &[u8] = b"GET /never HTTP/1.1\r\nhost: localhost\r\n\r\n";
+const LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 const HALF: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\nx-half: ";
+
+/// The body of `/large`: more than the buffers of a connection take.
+const LARGE_BYTES: usize = 32 << 20;
+
+/// A part of the body of `/endless`.
+const PART: &[u8] = &[b'x'; 4_096];
 
 /// How long a client of these tests waits for anything.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -19,26 +33,62 @@ struct Served {
     /// A permit lets a request to `/waits` be answered; one that has come took a permit of the other.
     answers: Arc<Semaphore>,
     came: Arc<Semaphore>,
+    /// Its permit is held by a request to `/never`, and by the answer to one to `/large`.
+    held: Arc<Semaphore>,
     stop: CancellationToken,
     ended: JoinHandle<()>,
+}
+
+/// The routes of these tests, over the semaphores of [`Served`].
+fn routes(answers: &Arc<Semaphore>, came: &Arc<Semaphore>, held: &Arc<Semaphore>) -> Router {
+    let (permits, told) = (Arc::clone(answers), Arc::clone(came));
+    let waits = move || {
+        let (permits, told) = (Arc::clone(&permits), Arc::clone(&told));
+        async move {
+            told.add_permits(1);
+            permits.acquire().await.unwrap().forget();
+            "late"
+        }
+    };
+    let told = Arc::clone(came);
+    let endless = move || {
+        let told = Arc::clone(&told);
+        async move {
+            told.add_permits(1);
+            let part = Ok::<_, Infallible>(Bytes::from_static(PART));
+            Body::from_stream(stream::repeat(part))
+        }
+    };
+    let (told, permits) = (Arc::clone(came), Arc::clone(held));
+    let never = move || {
+        let (told, permits) = (Arc::clone(&told), Arc::clone(&permits));
+        async move {
+            let _permit = permits.acquire_owned().await.unwrap();
+            told.add_permits(1);
+            pending::<&'static str>().await
+        }
+    };
+    let held = Arc::clone(held);
+    let large = move || {
+        let held = Arc::clone(&held);
+        async move {
+            let permit = held.acquire_owned().await.unwrap();
+            Body::new(HeldBody::new(Body::from(vec![b'x'; LARGE_BYTES]), permit))
+        }
+    };
+    Router::new()
+        .route("/", get(|| async { "hello" }))
+        .route("/waits", get(waits))
+        .route("/endless", get(endless))
+        .route("/never", get(never))
+        .route("/large", get(large))
 }
 
 async fn served_with(connections: usize, head: Duration) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (answers, came) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
-    let (held, told) = (Arc::clone(&answers), Arc::clone(&came));
-    let waits = move || {
-        let (held, told) = (Arc::clone(&held), Arc::clone(&told));
-        async move {
-            told.add_permits(1);
-            held.acquire().await.unwrap().forget();
-            "late"
-        }
-    };
-    let routes = Router::new()
-        .route("/", get(|| async { "hello" }))
-        .route("/waits", get(waits));
+    let [answers, came, held] = [0, 0, 1].map(|permits| Arc::new(Semaphore::new(permits)));
+    let routes = routes(&answers, &came, &held);
     let limits = Limits {
         connections,
         head,
@@ -53,6 +103,7 @@ async fn served_with(connections: usize, head: Duration) -> Served {
         address,
         answers,
         came,
+        held,
         stop,
         ended,
     }
@@ -61,11 +112,15 @@ async fn served_with(connections: usize, head: Duration) -> Served {
 impl Served {
     /// A connection on which so much was sent.
     fn sent(&self, bytes: &[u8]) -> TcpStream {
-        let mut client = TcpStream::connect(self.address).unwrap();
-        client.set_read_timeout(Some(DEADLINE)).unwrap();
-        client.write_all(bytes).unwrap();
-        client
+        sent(self.address, bytes)
     }
+}
+
+fn sent(address: SocketAddr, bytes: &[u8]) -> TcpStream {
+    let mut client = TcpStream::connect(address).unwrap();
+    client.set_read_timeout(Some(DEADLINE)).unwrap();
+    client.write_all(bytes).unwrap();
+    client
 }
 
 /// What comes until `end`, or until the connection is closed.
@@ -126,6 +181,88 @@ async fn a_request_that_is_answered_does_not_make_room() {
     for client in &mut waiting {
         assert!(read_to(client, "late").starts_with("HTTP/1.1 200 OK\r\n"));
     }
+}
+
+/// The connection is blocked once the buffers between server and client are full.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_takes_nothing_of_its_answer_is_closed_after_the_pause() {
+    let pause = Duration::from_millis(ANSWER_PAUSE_MS as u64);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = sent(listener.local_addr().unwrap(), ENDLESS);
+    let (stream, _) = listener.accept().await.unwrap();
+    let connections = Arc::new(Connections::new(1, DEADLINE));
+    let open = connections.open(Instant::now()).unwrap();
+    let (pace, closed) = (Arc::clone(&open.pace), open.closed.clone());
+    let [answers, came, held] = [0; 3].map(|permits| Arc::new(Semaphore::new(permits)));
+    let routes = routes(&answers, &came, &held);
+    let serving = tokio::spawn(served(stream, routes, open, CancellationToken::new()));
+    came.acquire().await.unwrap().forget();
+    let blocked = async {
+        loop {
+            // While a request is answered, nothing else is waited for.
+            if let Some(since) = pace.waits_since() {
+                return since;
+            }
+            yield_now().await;
+        }
+    };
+    let since = timeout(DEADLINE, blocked).await.unwrap();
+    connections.close_overdue(since + pause - Duration::from_secs(1));
+    assert!(!closed.is_cancelled());
+    let overdue = async {
+        // A part that the buffers still take starts the pause again.
+        while !closed.is_cancelled() {
+            connections.close_overdue(Instant::now() + pause);
+            yield_now().await;
+        }
+        serving.await.unwrap();
+    };
+    timeout(DEADLINE, overdue).await.unwrap();
+    assert!(read_to(&mut client, "").starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_takes_nothing_of_its_answer_makes_room() {
+    let server = served_with(1, DEADLINE).await;
+    let mut client = server.sent(ENDLESS);
+    server.came.acquire().await.unwrap().forget();
+    let begun = Instant::now();
+    let answer = loop {
+        // There is no room until the connection of the other client is blocked.
+        let answer = read_to(&mut server.sent(GET), "hello");
+        if !answer.is_empty() {
+            break answer;
+        }
+        assert!(begun.elapsed() < DEADLINE);
+    };
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(read_to(&mut client, "").starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_answer_holds_is_held_until_its_client_takes_it() {
+    let server = served_with(4, DEADLINE).await;
+    let mut client = server.sent(LARGE);
+    let mut head = [0; 15];
+    client.read_exact(&mut head).unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200 OK");
+    assert_eq!(server.held.available_permits(), 0);
+    let answer = read_to(&mut client, "");
+    assert!(answer.len() > LARGE_BYTES, "{}", answer.len());
+    let given_back = timeout(DEADLINE, server.held.acquire()).await;
+    drop(given_back.unwrap().unwrap());
+}
+
+/// The server watches a connection while it answers a request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_is_cancelled_when_its_client_closes_the_connection() {
+    let server = served_with(4, DEADLINE).await;
+    let client = server.sent(NEVER);
+    server.came.acquire().await.unwrap().forget();
+    assert_eq!(server.held.available_permits(), 0);
+    drop(client);
+    let given_back = timeout(DEADLINE, server.held.acquire()).await;
+    drop(given_back.unwrap().unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
