@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, Uri};
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use charter_engine::Caller;
+use charter_engine::{Caller, apart};
 use futures_util::StreamExt;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -88,7 +88,8 @@ impl Asker {
         };
         match reply {
             Ok(Reply::One(value)) => {
-                ([(CONTENT_TYPE, MEDIA_TYPE)], value.to_string()).into_response()
+                let text = apart(|| value.to_string());
+                ([(CONTENT_TYPE, MEDIA_TYPE)], text).into_response()
             }
             Ok(Reply::Many(events, place)) => {
                 let events = events.map(|event| (Event::default(), event.to_string()));

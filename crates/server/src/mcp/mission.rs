@@ -3,7 +3,7 @@
 
 use charter_contract::ids::{MissionId, RunId};
 use charter_contract::mission::{ArtifactKind, MissionState};
-use charter_engine::{ArtifactFilter, EngineError, MissionShown, ProposalShown, TaskShown};
+use charter_engine::{ArtifactFilter, EngineError, MissionShown, ProposalShown, TaskShown, apart};
 use rmcp::model::ResourceTemplate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -196,7 +196,7 @@ pub(super) async fn read(call: &Call, uri: &str, place: &str) -> Result<String, 
         }
         _ => return Err(absent()),
     };
-    serde_json::to_string_pretty(&read)
+    apart(|| serde_json::to_string_pretty(&read))
         .map_err(|error| EngineError::internal("writing a mission", error))
 }
 

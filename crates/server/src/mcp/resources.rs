@@ -2,7 +2,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, SkillId};
-use charter_engine::{EngineError, EvidenceQuery};
+use charter_engine::{EngineError, EvidenceQuery, apart};
 use charter_store::page::PageRequest;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -145,7 +145,7 @@ async fn evidence(call: &Call, uri: &str, id: &str) -> Result<String, EngineErro
     let absent = |_| EngineError::not_found("resource", uri);
     let id = EvidenceId::parse(id).map_err(absent)?;
     let record = call.engine().evidence(&call.caller, &id).await?;
-    serde_json::to_string_pretty(&record)
+    apart(|| serde_json::to_string_pretty(&record))
         .map_err(|error| EngineError::internal("writing an evidence record", error))
 }
 

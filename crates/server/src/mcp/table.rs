@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use charter_contract::validate::read_typed;
 use charter_contract::violation::Violation;
-use charter_engine::{Caller, EngineError};
+use charter_engine::{Caller, EngineError, apart};
 use futures_util::future::BoxFuture;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, InputRequiredResult, JsonObject, Tool,
@@ -168,13 +168,14 @@ async fn carry_out<T: McpTool>(
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
     let input = input::<T>(arguments)?;
-    let written = |output: T::Output| {
-        serde_json::to_value(output)
-            .map_err(|error| EngineError::internal("writing a tool's answer", error))
+    // An answer is a value and its text.
+    let result = |output: T::Output, shown: fn(Value) -> CallToolResult| {
+        let written = apart(|| serde_json::to_value(output).map(shown));
+        written.map_err(|error| EngineError::internal("writing a tool's answer", error))
     };
     Ok(match T::call(call, input).await? {
-        Reply::Done(output) => CallToolResult::structured(written(output)?).into(),
-        Reply::Failed(output) => error_result(&written(output)?).into(),
+        Reply::Done(output) => result(output, CallToolResult::structured)?.into(),
+        Reply::Failed(output) => result(output, |value| error_result(&value))?.into(),
         Reply::Asks(asks) => asks.into(),
         Reply::Task(task) => task.into(),
     })
