@@ -39,7 +39,7 @@ pub use event::{
     ApprovalAsked, Begun, ErrorKind, Opening, Pin, ResultSource, RunEvent, SkipReason, Started,
     StepFailure, StopCause, Tokens, Yield,
 };
-pub use replay::Divergence;
+pub use replay::{Divergence, StrictReplay};
 pub use standing::{Outcome, StepState};
 pub use state::{FoldError, Run};
 pub use waits::Wait;

@@ -19,9 +19,48 @@ pub struct Divergence {
     pub detail: String,
 }
 
+/// Folds a journal event by event, each only if the machine could have written it.
+#[derive(Debug)]
+pub struct StrictReplay {
+    run: Run,
+    /// The position of the next event.
+    next: u64,
+}
+
+impl StrictReplay {
+    /// Begins with the first event of a journal.
+    ///
+    /// # Errors
+    /// [`FoldError`] when it is not a start.
+    pub fn begin(event: RunEvent, at: Timestamp) -> Result<Self, FoldError> {
+        let run = Run::start(event, at)?;
+        Ok(Self { run, next: 2 })
+    }
+
+    /// Folds the next event; this may ask expressions ([`Run::asks_expressions`]).
+    ///
+    /// # Errors
+    /// When the machine could not have written it. It is not folded.
+    pub fn take(&mut self, event: RunEvent, at: Timestamp) -> Result<(), Divergence> {
+        let followed = self.run.follows(&event, at).and_then(|()| {
+            let applied = self.run.apply(event, at);
+            applied.map_err(|error| error.to_string())
+        });
+        let sequence = self.next;
+        self.next += 1;
+        followed.map_err(|detail| Divergence { sequence, detail })
+    }
+
+    /// The run as folded so far.
+    #[must_use]
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+}
+
 impl Run {
-    /// Folds a journal, event by event, each only if the machine could have written it. The second
-    /// part is the first event that does not fit; the run is folded up to it.
+    /// Folds a whole journal by [`StrictReplay`]. The second part is the first event that does not fit; the run is folded
+    /// up to it.
     ///
     /// # Errors
     /// [`FoldError`] when not even the first event is a start.
@@ -30,16 +69,9 @@ impl Run {
     ) -> Result<(Self, Option<Divergence>), FoldError> {
         let mut events = events.into_iter();
         let (first, at) = events.next().ok_or(FoldError::Start)?;
-        let mut run = Self::start(first, at)?;
-        for (sequence, (event, at)) in (2..).zip(events) {
-            let followed = run
-                .follows(&event, at)
-                .and_then(|()| run.apply(event, at).map_err(|error| error.to_string()));
-            if let Err(detail) = followed {
-                return Ok((run, Some(Divergence { sequence, detail })));
-            }
-        }
-        Ok((run, None))
+        let mut replay = StrictReplay::begin(first, at)?;
+        let divergence = events.find_map(|(event, at)| replay.take(event, at).err());
+        Ok((replay.run, divergence))
     }
 
     /// Whether the machine could write an event at `now`.

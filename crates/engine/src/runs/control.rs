@@ -17,6 +17,7 @@ use tracing::Instrument;
 use super::Unstored;
 use super::drivers::{Order, Place, busy, left_behind};
 use super::journal::{Folded, Unwritten, chain, is_of_newer};
+use crate::questions::Effort;
 use crate::requests::Progress;
 use crate::settings::Duty;
 use crate::{Engine, EngineError, events, missions};
@@ -277,7 +278,9 @@ impl Engine {
                 let applied = run.apply(event, at);
                 applied.map_err(|error| EngineError::internal("folding an event", error))?;
             }
-            events = run.advance();
+            let effort = Effort::long_if_any([run.asks_expressions()]);
+            let place = self.place_to_ask(tenant, effort).await;
+            events = place.ask(|| run.advance());
             // Whoever drives the run leaves its evidence and then ends it.
             if events.iter().any(RunEvent::is_final) && self.owes_evidence(tenant, &run).await? {
                 break;

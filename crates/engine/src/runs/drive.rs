@@ -20,7 +20,6 @@ use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::gate::Decision;
-use charter_domain::graph::Step;
 use charter_domain::run::{
     Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, Tokens,
 };
@@ -418,7 +417,7 @@ impl Drive<'_> {
                 let mut ended = Some(end);
                 while let Some(end) = ended {
                     in_hand.remove(end.step());
-                    self.end(end)?;
+                    self.end(end).await?;
                     ended = in_flight.next().now_or_never().flatten();
                 }
                 Ok(())
@@ -446,13 +445,13 @@ impl Drive<'_> {
     ) -> Result<(), EngineError> {
         if self.is_time_up() {
             self.decide(Command::TimeUp)?;
-            self.cut_off(in_flight, in_hand)?;
+            self.cut_off(in_flight, in_hand).await?;
         }
         self.look_at_approvals().await
     }
 
     /// Ends the effects under way. What they did is not known, and their steps say so.
-    fn cut_off(
+    async fn cut_off(
         &mut self,
         in_flight: &mut InFlight,
         in_hand: &mut BTreeSet<StepId>,
@@ -463,11 +462,13 @@ impl Drive<'_> {
         for step in std::mem::take(in_hand) {
             let message = format!("the run's time was over while the step `{step}` was under way");
             let failure = failure(ErrorKind::TimeoutError, ErrorCode::ToolTimeout, message);
-            self.end(StepEnd::Failed {
+            let tokens = Tokens::default();
+            let failed = StepEnd::Failed {
                 step,
                 failure,
-                tokens: Tokens::default(),
-            })?;
+                tokens,
+            };
+            self.end(failed).await?;
         }
         Ok(())
     }
@@ -501,12 +502,7 @@ impl Drive<'_> {
     /// Decides that a step begins; one that may not is failed, skipped or waits for a person, and
     /// has no effect.
     async fn begin(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
-        let tool = self.folded.run.graph().step(step).and_then(Step::tool);
-        let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
-        let place = self
-            .engine
-            .place_to_ask(&self.workspace.tenant, effort)
-            .await;
+        let place = self.place_to_prepare(step).await;
         let at = self.engine.now();
         if let Some(failure) = self.folded.run.not_repeated(step) {
             self.fail_unbegun(step, failure, at)?;
@@ -586,7 +582,7 @@ impl Drive<'_> {
         Box::pin(performed.instrument(span))
     }
 
-    fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {
+    async fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {
         // A step that was cut off because the server stops has not failed: it is taken up again.
         if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
             return Err(EngineError::interrupted());
@@ -625,7 +621,9 @@ impl Drive<'_> {
                 at: self.engine.now(),
                 tokens,
             },
-            StepEnd::InDoubt { step, refusal } => return self.ask_about_repeat(&step, refusal),
+            StepEnd::InDoubt { step, refusal } => {
+                return self.ask_about_repeat(&step, refusal).await;
+            }
         };
         self.decide(command)
     }

@@ -11,13 +11,14 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
 use charter_domain::parameters::{ProposedValue, ValueSource};
-use charter_domain::run::{Outcome, Run, StepState, Tokens};
+use charter_domain::run::{FoldError, Outcome, Run, RunEvent, StepState, StrictReplay, Tokens};
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{HistoryEvent, RunEvidence, RunSummary};
+use crate::questions::Effort;
 use crate::shares::Share;
 use crate::{Caller, Engine, EngineError};
 
@@ -299,7 +300,8 @@ impl Engine {
             at,
             detail: "its hash does not follow from the event before it".to_owned(),
         });
-        let mut events = Vec::with_capacity(journal.len());
+        let mut replay: Option<StrictReplay> = None;
+        let mut diverges = None;
         for stored in &journal {
             if broken
                 .as_ref()
@@ -307,28 +309,40 @@ impl Engine {
             {
                 break;
             }
-            match decode_stored(&stored.payload) {
-                Ok(event) => events.push((event, stored.at)),
+            let event: RunEvent = match decode_stored(&stored.payload) {
+                Ok(event) => event,
                 Err(error) => {
+                    let detail = format!("it is no event: {error}");
                     broken = Some(Diverges {
                         at: stored.sequence,
-                        detail: format!("it is no event: {error}"),
+                        detail,
                     });
                     break;
                 }
+            };
+            let Some(replay) = &mut replay else {
+                match StrictReplay::begin(event, stored.at) {
+                    Ok(begun) => replay = Some(begun),
+                    Err(error) => {
+                        let detail = error.to_string();
+                        broken = Some(Diverges { at: 1, detail });
+                        break;
+                    }
+                }
+                continue;
+            };
+            let effort = Effort::long_if_any([replay.run().asks_expressions()]);
+            let place = self.place_to_ask(&caller.tenant, effort).await;
+            if let Err(found) = place.ask(|| replay.take(event, stored.at)) {
+                diverges = Some(found);
+                break;
             }
         }
-        let (folded, diverges) = match Run::replay_strictly(events) {
-            Ok((folded, diverges)) => (Some(folded), diverges),
-            Err(_) if broken.is_some() => (None, None),
-            Err(error) => {
-                broken = Some(Diverges {
-                    at: 1,
-                    detail: error.to_string(),
-                });
-                (None, None)
-            }
-        };
+        if replay.is_none() && broken.is_none() {
+            let detail = FoldError::Start.to_string();
+            broken = Some(Diverges { at: 1, detail });
+        }
+        let folded = replay.as_ref().map(StrictReplay::run);
         let diverges = diverges.map(|found| Diverges {
             at: found.sequence,
             detail: found.detail,
@@ -343,8 +357,8 @@ impl Engine {
             head: journal
                 .last()
                 .map_or_else(String::new, |event| hex(&event.hash.0)),
-            status: folded.as_ref().map(Run::status),
-            state_digest: folded.as_ref().map(Run::state_digest),
+            status: folded.map(Run::status),
+            state_digest: folded.map(Run::state_digest),
             diverges,
         })
     }

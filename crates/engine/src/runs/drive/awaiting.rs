@@ -4,11 +4,13 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Agreed, Approval, State};
+use charter_domain::graph::Step;
 use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, Tokens};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::After;
 
 use super::Drive;
+use crate::questions::{Effort, QuestionPlace};
 use crate::runs::effect::{Preparation, failure};
 use crate::{EngineError, approvals};
 
@@ -104,15 +106,24 @@ impl Drive<'_> {
         }
     }
 
+    /// Waits for a place to ask the gate about a step.
+    pub(super) async fn place_to_prepare(&self, step: &StepId) -> QuestionPlace {
+        let tool = self.folded.run.graph().step(step).and_then(Step::tool);
+        let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
+        let tenant = &self.workspace.tenant;
+        self.engine.place_to_ask(tenant, effort).await
+    }
+
     /// A write whose answer is refused happened, or may have: what becomes of its step is asked of a person, as of one
     /// that was interrupted, and it is never begun again by itself.
-    pub(super) fn ask_about_repeat(
+    pub(super) async fn ask_about_repeat(
         &mut self,
         step: &StepId,
         refusal: StepFailure,
     ) -> Result<(), EngineError> {
+        let place = self.place_to_prepare(step).await;
         let at = self.engine.now();
-        match self.workspace.prepare(&self.folded.run, step, at) {
+        match place.ask(|| self.workspace.prepare(&self.folded.run, step, at)) {
             Ok(Preparation::Effect(prepared)) => {
                 let (call, decision) = (prepared.call(), prepared.decision().clone());
                 let decision = decision.in_doubt(&call.tool, &refusal.message);
