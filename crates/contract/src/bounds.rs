@@ -279,7 +279,7 @@ bounds! {
     SCHEMA_PATTERNS = 64, Count;
     /// Text of all regular expressions of a schema.
     SCHEMA_PATTERN_TEXT = 16 * KIB, Bytes;
-    /// Memory of all compiled regular expressions of a schema, by estimate.
+    /// Memory of all compiled regular expressions of a schema, or of a list of parameters, by estimate.
     SCHEMA_PATTERN_MEMORY = 8 * MIB, Bytes;
     /// A compiled regular expression of a schema or a parameter.
     PATTERN_SIZE = MIB, Bytes;
@@ -329,6 +329,8 @@ bounds! {
     INTENT_BYTES = 8 * KIB, Bytes;
     /// Shapes of identifiers that a catalogue's parameters declare and that are recognised in a text, by pattern and by example each.
     IDENTIFIER_SHAPES = 1_000, Count;
+    /// Memory of the compiled regular expressions among these shapes, by estimate.
+    IDENTIFIER_MEMORY = 32 * MIB, Bytes;
     /// Options of a question that asks back what is meant.
     CLARIFICATION_OPTIONS = 5, Count;
     /// Time that a question waits for the rate limit of a tool.

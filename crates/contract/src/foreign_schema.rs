@@ -150,6 +150,11 @@ pub(crate) fn pattern_fault(pattern: &str) -> Option<String> {
         .map(|_| format!("`{pattern}` is not a regular expression"))
 }
 
+/// Memory of a regular expression outside of a schema when it is compiled, by estimate.
+pub(crate) fn pattern_memory(pattern: &str) -> usize {
+    patterns::memory(pattern)
+}
+
 /// The work of a regular expression outside of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatternCost {

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::bounds::{PARAMETERS, SYNONYMS};
-use crate::foreign_schema::pattern_fault;
+use crate::bounds::{PARAMETERS, SCHEMA_PATTERN_MEMORY, SYNONYMS};
+use crate::foreign_schema::{pattern_fault, pattern_memory};
 use crate::text::ShortText;
 use crate::violation::{Report, pointer_segment};
 
@@ -149,6 +149,18 @@ pub(crate) fn check_parameters(parameters: &[Parameter], pointer: &str, report: 
         }
         check_values(parameter, &here, report);
     }
+    let patterns: BTreeSet<&str> = parameters
+        .iter()
+        .filter_map(|parameter| parameter.pattern.as_deref())
+        .collect();
+    let memory: usize = patterns.into_iter().map(pattern_memory).sum();
+    if memory > SCHEMA_PATTERN_MEMORY {
+        let message = format!(
+            "the patterns of these parameters take {memory} bytes when compiled, by estimate; the limit \
+             SCHEMA_PATTERN_MEMORY is {SCHEMA_PATTERN_MEMORY}"
+        );
+        report.meaning(pointer, "pattern", message);
+    }
 }
 
 /// Defaults, examples, allowed values and the pattern of one parameter.
@@ -284,5 +296,29 @@ mod tests {
             let expected = format!("`{wrong}` is not a regular expression");
             assert_eq!(messages(wrong), [expected]);
         }
+    }
+
+    #[test]
+    fn the_patterns_of_a_list_are_bounded_together() {
+        let with = |count: usize| {
+            let declared = (0..count).map(|at| {
+                let pattern = format!("^{at}-\\p{{L}}{{20}}$");
+                json!({"name": format!("p{at}"), "type": "string", "pattern": pattern})
+            });
+            let declared: Vec<Parameter> =
+                serde_json::from_value(declared.collect::<Vec<_>>().into()).unwrap();
+            let mut report = Report::new();
+            check_parameters(&declared, "/parameters", &mut report);
+            report.violations
+        };
+        assert_eq!(with(2), []);
+        let refused = with(200);
+        let [refused] = refused.as_slice() else {
+            panic!("{refused:?}");
+        };
+        assert!(
+            refused.message.contains("SCHEMA_PATTERN_MEMORY"),
+            "{refused}"
+        );
     }
 }

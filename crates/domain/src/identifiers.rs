@@ -6,12 +6,14 @@
 //! the subject and is left out. Bounded by the length of the text and the number of shapes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use charter_contract::bounds::IDENTIFIER_SHAPES;
+use charter_contract::bounds::{IDENTIFIER_MEMORY, IDENTIFIER_SHAPES};
 use charter_contract::ids::DomainId;
 use charter_contract::parameter::{Parameter, ParameterType};
-use regex::Regex;
 use serde_json::Value;
+
+use crate::parameters::Compiled;
 
 /// Ordinary words, product names and numbers. A pattern that one of them fits does not tell identifiers from words.
 const ORDINARY: [&str; 14] = [
@@ -40,7 +42,7 @@ type Noun = Option<String>;
 /// The shapes of the identifiers that a caller's documents declare.
 #[derive(Debug, Default)]
 pub struct Identifiers {
-    patterns: Vec<(Regex, Noun)>,
+    patterns: Vec<(Arc<Compiled>, Noun)>,
     forms: BTreeMap<Form, Noun>,
     /// Names of parameters: "profile prod_infra" names a value.
     names: BTreeSet<String>,
@@ -91,18 +93,24 @@ impl Identifiers {
                 }
             }
         }
-        let compiled =
-            patterns
-                .into_iter()
-                .take(IDENTIFIER_SHAPES)
-                .filter_map(|(pattern, declared)| {
-                    let pattern = Regex::new(&format!("^(?:{pattern})$")).ok()?;
-                    let ordinary = ORDINARY.iter().any(|word| pattern.is_match(word));
-                    (!ordinary).then(|| (pattern, declared.noun()))
-                });
+        let mut compiled = Vec::new();
+        let mut memory = 0;
+        for (pattern, declared) in patterns.into_iter().take(IDENTIFIER_SHAPES) {
+            let Some(pattern) = Compiled::whole(pattern) else {
+                continue;
+            };
+            if ORDINARY.iter().any(|word| pattern.fits(word)) {
+                continue;
+            }
+            memory += pattern.memory();
+            if memory > IDENTIFIER_MEMORY {
+                break;
+            }
+            compiled.push((pattern, declared.noun()));
+        }
         let forms = forms.into_iter().take(IDENTIFIER_SHAPES);
         Self {
-            patterns: compiled.collect(),
+            patterns: compiled,
             forms: forms
                 .map(|(form, declared)| (form, declared.noun()))
                 .collect(),
@@ -165,10 +173,7 @@ impl Identifiers {
             self.forms.get(form).or_else(|| self.forms.get(&any))
         });
         by_form.or_else(|| {
-            let fits = self
-                .patterns
-                .iter()
-                .find(|(pattern, _)| pattern.is_match(word));
+            let fits = self.patterns.iter().find(|(pattern, _)| pattern.fits(word));
             fits.map(|(_, noun)| noun)
         })
     }

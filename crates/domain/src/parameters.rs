@@ -19,6 +19,7 @@ use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
 use serde_json::{Map, Value};
 
+pub(crate) use pattern::Compiled;
 use pattern::{Matched, matched};
 
 pub use memories::{MemoryText, ProposedValue, proposed_values};

@@ -17,7 +17,7 @@ static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Compiled>>>> = LazyLock::new
 
 /// A pattern and what matching takes.
 #[derive(Debug)]
-struct Compiled {
+pub(crate) struct Compiled {
     regex: Regex,
     cost: PatternCost,
 }
@@ -33,11 +33,38 @@ pub(super) enum Matched {
 
 /// Matches a text. A pattern that does not compile matches nothing.
 pub(super) fn matched(pattern: &str, text: &str) -> Matched {
-    match compiled(pattern) {
-        None => Matched::Differs,
-        Some(compiled) if !compiled.cost.covers(text.len()) => Matched::Costly,
-        Some(compiled) if compiled.regex.is_match(text) => Matched::Fits,
-        Some(_) => Matched::Differs,
+    compiled(pattern).map_or(Matched::Differs, |compiled| compiled.matched(text))
+}
+
+impl Compiled {
+    /// The pattern that whole texts have to fit; `None` where it does not compile, or is too large.
+    pub(crate) fn whole(pattern: &str) -> Option<Arc<Self>> {
+        compiled(&format!("^(?:{pattern})$"))
+    }
+
+    /// The pattern that a part of a text has to fit; `None` as for [`Compiled::whole`].
+    pub(super) fn part(pattern: &str) -> Option<Arc<Self>> {
+        compiled(pattern)
+    }
+
+    /// Whether a text fits; one that would take too long does not.
+    pub(crate) fn fits(&self, text: &str) -> bool {
+        self.matched(text) == Matched::Fits
+    }
+
+    /// Memory, by estimate.
+    pub(crate) fn memory(&self) -> usize {
+        self.cost.memory()
+    }
+
+    fn matched(&self, text: &str) -> Matched {
+        if !self.cost.covers(text.len()) {
+            return Matched::Costly;
+        }
+        match self.regex.is_match(text) {
+            true => Matched::Fits,
+            false => Matched::Differs,
+        }
     }
 }
 

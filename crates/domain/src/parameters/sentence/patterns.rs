@@ -1,12 +1,14 @@
 //! Patterns of text parameters, and whether one separates values from the words of a sentence.
 
+use std::sync::Arc;
+
 use charter_contract::parameter::Parameter;
-use regex::Regex;
 
 use super::seen::Misread;
 use super::text::Sentence;
 use super::words::looks_like_code;
 use crate::parameters::ParameterFault;
+use crate::parameters::pattern::Compiled;
 
 /// Longest word that can be an ordinary one, in bytes.
 const MAX_ORDINARY: usize = 64;
@@ -26,8 +28,8 @@ const ORDINARY: &str = "a i an at be by do go if in is it me my no of on or so t
 pub(super) struct Pattern {
     name: String,
     written: String,
-    part: Regex,
-    whole: Regex,
+    part: Arc<Compiled>,
+    whole: Arc<Compiled>,
     separates: bool,
 }
 
@@ -36,11 +38,11 @@ impl Pattern {
     /// when the document was registered.
     pub(super) fn of(parameter: &Parameter, sentence: &Sentence<'_>) -> Option<Self> {
         let written = parameter.pattern.as_deref()?;
-        let whole = Regex::new(&format!("^(?:{written})$")).ok()?;
+        let whole = Compiled::whole(written)?;
         Some(Self {
             name: parameter.called().to_owned(),
             written: written.to_owned(),
-            part: Regex::new(written).ok()?,
+            part: Compiled::part(written)?,
             separates: !fits_ordinary_words(&whole, sentence),
             whole,
         })
@@ -53,7 +55,7 @@ impl Pattern {
 
     /// Whether a text is accepted as a value.
     pub(super) fn fits(&self, text: &str) -> bool {
-        self.part.is_match(text)
+        self.part.fits(text)
     }
 
     /// A word that fits as a whole; a code may be written in capitals or without them, and after a number sign.
@@ -65,13 +67,13 @@ impl Pattern {
     }
 
     fn fit_exactly(&self, word: &str) -> Option<String> {
-        if self.whole.is_match(word) {
+        if self.whole.fits(word) {
             return Some(word.to_owned());
         }
         let code = word.contains(|c: char| c.is_ascii_digit());
         let cases = [word.to_lowercase(), word.to_uppercase()];
         let mut cases = cases.into_iter().filter(|_| code);
-        cases.find(|word| self.whole.is_match(word))
+        cases.find(|word| self.whole.fits(word))
     }
 
     /// Why a text is not accepted.
@@ -85,10 +87,10 @@ impl Pattern {
 }
 
 /// Whether a pattern fits words that any sentence may have, or a word of this text that is like them.
-fn fits_ordinary_words(pattern: &Regex, sentence: &Sentence<'_>) -> bool {
+fn fits_ordinary_words(pattern: &Compiled, sentence: &Sentence<'_>) -> bool {
     let fits = |word: &str| {
         let mut cases = in_each_case(word).into_iter();
-        cases.any(|word| pattern.is_match(&word))
+        cases.any(|word| pattern.fits(&word))
     };
     let mut words = (0..sentence.len()).map(|at| sentence.written(at));
     ORDINARY.split_whitespace().any(fits) || words.any(|word| is_like_ordinary(pattern, word))
@@ -103,9 +105,9 @@ fn in_each_case(word: &str) -> [String; 3] {
 
 /// Whether a word has letters alone, fits, and another word in its place would fit as well. A word that a pattern
 /// spells out is no such word.
-fn is_like_ordinary(pattern: &Regex, word: &str) -> bool {
+fn is_like_ordinary(pattern: &Compiled, word: &str) -> bool {
     let of_letters = word.len() <= MAX_ORDINARY && word.chars().all(char::is_alphabetic);
-    of_letters && pattern.is_match(word) && others_like(word).any(|other| pattern.is_match(&other))
+    of_letters && pattern.fits(word) && others_like(word).any(|other| pattern.fits(&other))
 }
 
 /// A word with one letter replaced by the next of the alphabet, for each letter, and with its last letter twice.
