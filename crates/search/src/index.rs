@@ -359,14 +359,18 @@ fn examples_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
     examples
 }
 
-/// Ids without the kind that stands before them, and names.
+/// Ids without the kind that stands before them, names and short names.
 fn names_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
     let mut names: FxHashMap<String, Vec<u32>> = FxHashMap::default();
     for (entry, position) in entries.iter().zip(0..) {
         let id = entry.id.rsplit(' ').next().unwrap_or(&entry.id);
-        let written = [id, entry.text.name.as_str()];
-        let hyphenated = written.into_iter().filter_map(hyphenated_name);
-        for name in written.map(bare_name).into_iter().chain(hyphenated) {
+        let RouteText {
+            name, short_name, ..
+        } = &entry.text;
+        let written = [Some(id), Some(name.as_str()), short_name.as_deref()];
+        let written = written.into_iter().flatten();
+        let hyphenated = written.clone().filter_map(hyphenated_name);
+        for name in written.map(bare_name).chain(hyphenated) {
             let of = names.entry(name).or_default();
             if of.last() != Some(&position) {
                 of.push(position);

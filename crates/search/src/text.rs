@@ -12,6 +12,8 @@ use crate::lexical::split_identifier;
 pub struct RouteText {
     /// The name by which it is called, as written: `listBuckets`, `ec2.instances.list`.
     pub name: String,
+    /// Another name by which it is found exactly; it is no word of its text.
+    pub short_name: Option<String>,
     /// The product, server or tool set that it is part of; empty if none.
     pub group: String,
     /// What it does.
@@ -108,6 +110,7 @@ mod tests {
             parameters: vec!["pageSize: rows".to_owned(), "nextToken".to_owned()],
             body: Some("not embedded".to_owned()),
             examples: vec!["show my buckets".to_owned(), " ".to_owned()],
+            short_name: None,
             embedded: None,
         };
         assert_eq!(

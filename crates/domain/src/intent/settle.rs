@@ -344,15 +344,20 @@ impl Case<'_> {
             Intent::Knowledge => -TEXT_LEAD,
             Intent::Read | Intent::Change | Intent::None => PASSAGE_LEAD,
         };
-        let answers =
-            self.above_everyday(passage) >= PASSAGE_OPEN && passage > skill.likeness + lead;
-        if answers && let Some(known) = self.known(passage, PASSAGE_OPEN) {
+        // As for a question after the state of things: where no skill fits, a passage must do so the better.
+        let from = match leaning {
+            Intent::Knowledge => PASSAGE_OPEN,
+            Intent::Read | Intent::Change | Intent::None if self.fits(skill) => PASSAGE_OPEN,
+            Intent::Read | Intent::Change | Intent::None => PASSAGE_AFTER_MISS,
+        };
+        let answers = self.above_everyday(passage) >= from && passage > skill.likeness + lead;
+        if answers && let Some(known) = self.known(passage, from) {
             return known;
         }
         if self.fits(skill) {
             return self.decided(Intent::Read, Source::Skills, "a skill answers it");
         }
-        match self.known(passage, PASSAGE_OPEN) {
+        match self.known(passage, from) {
             Some(known) => known,
             None => self.missed(leaning),
         }
@@ -546,6 +551,24 @@ mod tests {
                 false,
                 Intent::Knowledge,
                 PlaybookText,
+            ),
+            (
+                "is the library open on Sunday",
+                FAR,
+                FAR,
+                0.3,
+                false,
+                Intent::None,
+                Nothing,
+            ),
+            (
+                "is the library open on Sunday",
+                FAR,
+                FAR,
+                0.35,
+                false,
+                Intent::Knowledge,
+                Passages,
             ),
             (
                 "good morning",

@@ -170,6 +170,7 @@ fn skill_text(skill: &Skill) -> RouteText {
     let name = [skill.display_name.to_string()];
     RouteText {
         name: skill.display_name.to_string(),
+        short_name: Some(skill.name.to_string()),
         description: sentences(said.clone().into_iter().chain(after_name.clone())),
         parameters: skill.parameters.iter().map(parameter_text).collect(),
         examples: own(&skill.examples)

@@ -236,6 +236,7 @@ impl From<CatalogueLine> for EvalEntry {
             id: line.id,
             text: RouteText {
                 embedded: None,
+                short_name: None,
                 name: line.name,
                 group: line.tool.or(line.server).unwrap_or_default(),
                 description,
