@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use memmap2::Mmap;
+use memmap2::{Advice, Mmap, MmapMut};
 
 /// Bytes of a cache line: every run of floats in a mapped file starts on one.
 pub(crate) const LINE_BYTES: usize = 64;
@@ -16,32 +16,64 @@ pub(crate) const LINE_BYTES: usize = 64;
 #[repr(C, align(64))]
 struct Line([f32; 16]);
 
+/// From this many bytes on, memory is the system's and not the allocator's.
+const LARGE_BYTES: usize = 1 << 20;
+
 /// A fixed run of floats that starts on a cache line.
 pub(crate) struct Buffer {
-    lines: Vec<Line>,
+    memory: Memory,
     floats: usize,
+}
+
+/// At least the bytes of a buffer's floats.
+enum Memory {
+    Lines(Vec<Line>),
+    /// Left out of forked processes. A program is started by fork and exec, and fork takes time for every page.
+    Pages(MmapMut),
+}
+
+impl Memory {
+    fn zeroed(bytes: usize) -> Self {
+        let pages = (bytes >= LARGE_BYTES).then(|| MmapMut::map_anon(bytes));
+        if let Some(Ok(pages)) = pages {
+            if let Err(error) = pages.advise(Advice::DontFork) {
+                tracing::debug!(%error, "large memory is copied for each process that is started");
+            }
+            return Self::Pages(pages);
+        }
+        Self::Lines(vec![Line([0.0; 16]); bytes.div_ceil(LINE_BYTES)])
+    }
 }
 
 impl Buffer {
     /// `floats` zeros.
     pub(crate) fn zeroed(floats: usize) -> Buffer {
         Buffer {
-            lines: vec![Line([0.0; 16]); floats.div_ceil(16)],
+            memory: Memory::zeroed(floats * size_of::<f32>()),
             floats,
         }
     }
 
     /// All of it.
     pub(crate) fn as_slice(&self) -> &[f32] {
-        // SAFETY: `Line` is `repr(C)` over 16 floats without padding (its size
-        // equals its alignment), and `lines` holds at least `floats` of them.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.floats) }
+        let first = match &self.memory {
+            Memory::Lines(lines) => lines.as_ptr().cast(),
+            Memory::Pages(pages) => pages.as_ptr().cast(),
+        };
+        // SAFETY: the memory has at least the bytes of `floats` floats, all of them written, and starts on a cache
+        // line: `Line` is `repr(C)` over 16 floats without padding (its size equals its alignment), and pages are
+        // zeroed. Every bit pattern is a float.
+        unsafe { std::slice::from_raw_parts(first, self.floats) }
     }
 
     /// All of it, to be written.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [f32] {
+        let first = match &mut self.memory {
+            Memory::Lines(lines) => lines.as_mut_ptr().cast(),
+            Memory::Pages(pages) => pages.as_mut_ptr().cast(),
+        };
         // SAFETY: as in `as_slice`; the borrow of `self` is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.floats) }
+        unsafe { std::slice::from_raw_parts_mut(first, self.floats) }
     }
 }
 
@@ -105,5 +137,44 @@ impl Floats {
                 unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), *count) }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_zeroed_aligned_and_writable_at_each_size() {
+        for floats in [0, 1, 17, LARGE_BYTES / 4 - 1, LARGE_BYTES / 4, LARGE_BYTES] {
+            let mut buffer = Buffer::zeroed(floats);
+            assert_eq!(buffer.as_slice().len(), floats);
+            assert!(buffer.as_slice().iter().all(|float| *float == 0.0));
+            assert!(buffer.as_slice().as_ptr().addr().is_multiple_of(LINE_BYTES));
+            buffer.as_mut_slice().fill(1.5);
+            assert!(buffer.as_slice().iter().all(|float| *float == 1.5));
+        }
+    }
+
+    /// Starting a process must not take time for the model.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn large_buffers_are_left_out_of_forked_processes() {
+        let buffer = Buffer::zeroed(LARGE_BYTES);
+        let address = buffer.as_slice().as_ptr().addr();
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut inside = false;
+        let flags = maps.lines().find_map(|line| {
+            if let Some((range, _)) = line.split_once(' ')
+                && let Some((start, end)) = range.split_once('-')
+                && let Ok(start) = usize::from_str_radix(start, 16)
+                && let Ok(end) = usize::from_str_radix(end, 16)
+            {
+                inside = (start..end).contains(&address);
+            }
+            line.strip_prefix("VmFlags:").filter(|_| inside)
+        });
+        let flags = flags.unwrap();
+        assert!(flags.split_whitespace().any(|flag| flag == "dc"), "{flags}");
     }
 }
