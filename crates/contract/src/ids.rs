@@ -96,9 +96,17 @@ impl Shape {
     }
 }
 
+/// The indefinite article of a type's name.
+fn article(name: &str) -> &'static str {
+    match name.starts_with(['A', 'E', 'I', 'O']) {
+        true => "an",
+        false => "a",
+    }
+}
+
 /// Text that is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {kind}: expected {expected}")]
+#[error("`{text}` is not {} {kind}: expected {expected}", article(.kind))]
 pub struct IdError {
     kind: &'static str,
     text: String,
@@ -123,7 +131,7 @@ impl IdError {
 
 /// A word outside a closed vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {kind}: expected one of {}", .allowed.join(", "))]
+#[error("`{text}` is not {} {kind}: expected one of {}", article(.kind), .allowed.join(", "))]
 pub struct UnknownValue {
     kind: &'static str,
     text: String,
