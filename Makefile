@@ -20,6 +20,8 @@ MCP_PEERS := target/mcp-peers
 MCP_READY := $(MCP_PEERS)/.ready
 API_VENV := target/api-venv
 API_READY := $(API_VENV)/.ready
+OPENAPI_VENV := target/openapi-venv
+OPENAPI_READY := $(OPENAPI_VENV)/.ready
 MODEL_PEERS := target/model-peers
 MODEL_READY := $(MODEL_PEERS)/.ready
 TELEMETRY_PEERS := target/telemetry-peers
@@ -260,9 +262,12 @@ $(ELASTICSEARCH_READY): $(ELASTICSEARCH_PARTS)
 	cp crates/testkit/elasticsearch/log4j2.properties $(ELASTICSEARCH)/node/config/
 	touch $@
 
-# What another reader of OpenAPI says of the document.
-check-openapi: $(NODE_READY)
+# What another reader of OpenAPI says of the document, and whether a generator makes a client of it.
+check-openapi: $(NODE_READY) $(OPENAPI_READY)
 	$(NPM) exec --yes --package=@redocly/cli@2.77.0 -- redocly lint --skip-rule no-unused-components schemas/openapi.json
+	PATH="$(CURDIR)/$(OPENAPI_VENV)/bin:$$PATH" openapi-python-client generate --path schemas/openapi.json \
+		--output-path $(OPENAPI_VENV)/client --overwrite
+	$(OPENAPI_VENV)/bin/python -m compileall -q $(OPENAPI_VENV)/client
 
 # Words of PDFs of many producers, against two other readers. The corpus is collected once; the programs that
 # bench/pdf_corpus.py names print a part of it.
@@ -459,6 +464,11 @@ $(LIGHTHOUSE_READY): $(WEB_READY) console/lighthouse/package.json console/lighth
 $(API_READY): crates/cli/tests/api/requirements.txt
 	$(PYTHON) -m venv $(API_VENV)
 	$(API_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	touch $@
+
+$(OPENAPI_READY): crates/cli/tests/api/requirements-openapi.txt
+	$(PYTHON) -m venv $(OPENAPI_VENV)
+	$(OPENAPI_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
 	touch $@
 
 # What decodes traces and metrics as collectors do.

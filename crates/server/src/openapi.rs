@@ -40,6 +40,7 @@ pub fn document() -> Value {
     if let Some(components) = document["components"]["schemas"].as_object_mut() {
         plain::write(components);
     }
+    require_bodies(&mut document);
     document["servers"] = json!([{"url": "/", "description": "The server that has this document"}]);
     document["components"]["securitySchemes"]["api_key"] =
         json!({"type": "http", "scheme": "bearer", "description": "An API key"});
@@ -61,6 +62,35 @@ fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     paths
         .filter_map(Value::as_object_mut)
         .flat_map(|path| path.values_mut())
+}
+
+/// Marks the bodies that an operation needs; a body whose members are all optional may be left out.
+fn require_bodies(document: &mut Value) {
+    let schemas = document["components"]["schemas"].clone();
+    for operation in operations(document) {
+        let Some(body) = operation.get_mut("requestBody") else {
+            continue;
+        };
+        let contents = body["content"].as_object().into_iter().flatten();
+        let named = contents.filter_map(|(_, content)| content["schema"]["$ref"].as_str());
+        let mut schemas = named.filter_map(|name| schemas.get(name.strip_prefix(COMPONENTS)?));
+        if schemas.any(needs_members) {
+            body["required"] = true.into();
+        }
+    }
+}
+
+/// Whether a schema refuses an object without members.
+fn needs_members(schema: &Value) -> bool {
+    let requires = |schema: &Value| {
+        let names = schema["required"].as_array();
+        names.is_some_and(|names| !names.is_empty())
+    };
+    let all_require = |choice: &str| {
+        let forms = schema[choice].as_array();
+        forms.is_some_and(|forms| forms.iter().all(requires))
+    };
+    requires(schema) || ["oneOf", "anyOf"].into_iter().any(all_require)
 }
 
 /// A schema as a part of the document: its own definitions are found inside it.
@@ -119,6 +149,24 @@ mod tests {
             kinds,
             ["execution_plan", "pipeline", "decision_tree"].map(Some)
         );
+    }
+
+    /// Generated clients leave an optional body out.
+    #[test]
+    fn a_body_that_has_to_say_something_is_required() {
+        let document = document();
+        let required = |path: &str| &document["paths"][path]["post"]["requestBody"]["required"];
+        for path in [
+            "/v1/requests",
+            "/v1/runs",
+            "/v1/packages",
+            "/v1/missions/import",
+        ] {
+            assert_eq!(required(path), true, "{path}");
+        }
+        for path in ["/v1/runs/{id}/abort", "/v1/playbooks/{id}/runs"] {
+            assert_ne!(required(path), true, "{path}");
+        }
     }
 
     /// Documents of other specifications, and what is any JSON.
