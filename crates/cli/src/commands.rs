@@ -46,7 +46,7 @@ mod validate;
 
 use std::path::PathBuf;
 
-use charter_contract::json::decode_stored;
+use charter_contract::json::{JsonFault, TooMuch, decode_stored};
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
@@ -282,10 +282,16 @@ async fn dispatch(
     }
 }
 
-/// `NAME=VALUE`, JSON where it reads as such.
+/// `NAME=VALUE`, JSON where it reads as such. A number that would be rounded is refused.
 fn parameter(text: &str) -> Result<(String, Value), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    let value = decode_stored(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+    let (name, written) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let value = match decode_stored(written) {
+        Ok(value) => value,
+        Err(JsonFault::TooMuch(rounded @ TooMuch::Number { .. })) => {
+            return Err(format!("the value of `{name}` {rounded}: '{name}=\"…\"'"));
+        }
+        Err(_) => Value::String(written.to_owned()),
+    };
     Ok((name.to_owned(), value))
 }
 
@@ -311,5 +317,28 @@ fn query(pairs: &[(&str, Option<&str>)]) -> String {
         String::new()
     } else {
         format!("?{}", given.join("&"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_value_of_a_parameter_is_json_or_text_and_no_number_is_rounded() {
+        let read = |text| parameter(text).map(|(_, value)| value);
+        assert_eq!(read("n=7"), Ok(json!(7)));
+        assert_eq!(read("n=seven"), Ok(json!("seven")));
+        assert_eq!(
+            read(r#"n="18446744073709551616""#),
+            Ok(json!("18446744073709551616"))
+        );
+        let refused = read("n=18446744073709551616").unwrap_err();
+        assert!(
+            refused.starts_with("the value of `n` holds the number 18446744073709551616"),
+            "{refused}"
+        );
     }
 }
