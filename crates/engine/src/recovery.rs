@@ -185,3 +185,28 @@ pub(crate) fn is_repeat(earlier: &str, again: &str) -> bool {
     earlier == again
         || without_makers(earlier).is_some_and(|earlier| Some(earlier) == without_makers(again))
 }
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::ids::UserId;
+    use serde_json::json;
+
+    use super::*;
+    use crate::caller::tests::person;
+
+    /// Ruling 33: the makers of the key have asked for every run that the request starts.
+    #[test]
+    fn a_request_resumed_after_a_crash_keeps_the_makers_of_its_key() {
+        let makers = ["ann", "root"].map(|maker| UserId::parse(maker).unwrap());
+        let zoe = person("zoe").with_makers(BTreeSet::from(makers));
+        let request = json!({
+            "id": "req-01930000-0000-7000-8000-000000000031", "timestamp": "2026-04-14T12:00:00Z",
+            "input": "move the items",
+        });
+        let asked = Asked::new(&zoe, serde_json::from_value(request).unwrap()).unwrap();
+        let recorded = asked.to_json().unwrap();
+        let resumed = Asked::from_json(&recorded, zoe.tenant.clone()).unwrap();
+        assert_eq!(resumed.caller.person(), zoe.person());
+        assert_eq!(resumed.request, asked.request);
+    }
+}

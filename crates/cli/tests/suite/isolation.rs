@@ -12,8 +12,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::home::{Answer, Api, Home, ids, request_of};
-use crate::packages::SKILL;
+use crate::home::{Answer, Api, Home, Key, ids, request_of};
+use crate::packages::{Package, SKILL};
+use crate::playbooks::{decide, path_of, purge, purge_tool, settled, waiting_run_of};
+use crate::service::Service;
+use crate::shared::Tenants;
 use document::{Call, Document, Operation};
 use estate::{Estate, Known, MARK, is_of_a_user, is_shared};
 
@@ -315,6 +318,93 @@ fn no_user_sees_what_another_started() {
     told.dedup();
     assert_eq!(told, [run]);
     assert_eq!(entries("/v1/missions"), json!([]));
+}
+
+/// Two users and two operators of a tenant.
+const USERS: [Key; 4] = [
+    ("ann", "acme", "ann", "operator"),
+    ("bob", "acme", "bob", "operator"),
+    ("ulf", "acme", "ulf", "user"),
+    ("uma", "acme", "uma", "user"),
+];
+
+/// The playbook's write with a reversal.
+fn reversible(service: &Service) -> Package {
+    let refill = purge_tool(service).replace("vault.purge", "vault.refill");
+    purge(service).with("tools/refill.yaml", &refill).edit(
+        "playbooks/purge.yaml",
+        "safety:",
+        "rollback_support: true\nrollback_steps: [{step_id: undo, reverses: s1, tool_id: vault.refill, parameters: {vault: \"${user.vault}\"}}]\nsafety:",
+    )
+}
+
+/// The ids that a listing shows.
+fn listed(api: &Api, path: &str, field: &str) -> Vec<String> {
+    ids(&api.get(path).expect(200)["entries"], field)
+}
+
+/// The topics of the events that a caller sees of a run.
+fn topics(api: &Api, run: &Value) -> Vec<String> {
+    let events = api.get("/v1/events").expect(200);
+    let events = events["entries"].as_array().unwrap().iter();
+    let of_run = events.filter(|event| event["data"]["run_id"] == run["run_id"]);
+    let mut topics = ids(&of_run.cloned().collect(), "topic");
+    topics.sort();
+    topics.dedup();
+    topics
+}
+
+/// Level `user`: a rollback is addressed to the user of the run that it rolls back.
+#[test]
+fn a_rollback_that_an_operator_starts_belongs_to_the_user_of_its_run() {
+    let server = Tenants::with_keys(&USERS);
+    let service = Service::start();
+    let [ann, bob, ulf, uma] = ["ann", "bob", "ulf", "uma"].map(|key| server.key(key));
+    ann.register(&reversible(&service));
+    let approve = |by: &Api, run: &Value| {
+        decide(by, &run["approvals"][0], "approve").expect(200);
+        service.next().answer_with("{}");
+        settled(&uma, run, "completed")
+    };
+    let run = approve(&ann, &waiting_run_of(&uma));
+    let rollback = ann.post(&path_of(&run, "/rollback"), &json!({}));
+    let waits = settled(&uma, &rollback.expect(201), "awaiting_approval");
+    let approval = waits["approvals"][0]["approval_id"].as_str().unwrap();
+    let place = format!("/v1/approvals/{approval}");
+    assert_eq!(
+        listed(&uma, "/v1/approvals?state=pending", "approval_id"),
+        [approval]
+    );
+    uma.get(&place).expect(200);
+    let done = approve(&bob, &waits);
+
+    let id = done["run_id"].as_str().unwrap();
+    let runs = [id, run["run_id"].as_str().unwrap()];
+    assert_eq!(listed(&uma, "/v1/runs", "run_id"), runs);
+    let evidence = listed(&uma, &format!("/v1/evidence?run_id={id}"), "id");
+    assert_eq!(evidence.len(), 1, "{done:#}");
+    uma.get(&format!("/v1/evidence/{}", evidence[0]))
+        .expect(200);
+    let expected = [
+        "approval.approved",
+        "approval.consumed",
+        "approval.requested",
+        "run.status",
+    ];
+    assert_eq!(topics(&uma, &done), expected);
+
+    // The other user sees nothing of it.
+    for path in ["/v1/runs", "/v1/approvals", "/v1/evidence"] {
+        assert_eq!(ulf.get(path).expect(200)["entries"], json!([]), "{path}");
+    }
+    for path in [
+        path_of(&done, ""),
+        place,
+        format!("/v1/evidence/{}", evidence[0]),
+    ] {
+        ulf.get(&path).fails(404, "not_found");
+    }
+    assert_eq!(topics(&ulf, &done), [""; 0]);
 }
 
 /// The calls were good ones: the owner gets past reading and finding with at least one of each operation's.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use charter_testkit::postgres_server::PostgresServer;
 use serde_json::{Value, json};
 
+use crate::a2a::client::message;
 use crate::home::{Api, Home, Key, Server, ids, request};
 use crate::playbooks::{PLAYBOOK, confirm, decide, path_of, purge, settled, waiting_run_of};
 use crate::service::Service;
@@ -323,6 +324,20 @@ fn waiting_run_of_request(by: &Api) -> Value {
     settled(by, &run, "awaiting_confirmation")
 }
 
+/// A request that began as a message over A2A.
+fn waiting_run_of_message(by: &Api) -> Value {
+    let mut sent = message("purge the vault for good");
+    let wishes = json!({"playbook_id": PLAYBOOK, "parameters": {"vault": "main"}});
+    let parts = sent["message"]["parts"].as_array_mut().unwrap();
+    parts.push(json!({"data": wishes}));
+    let headers = [("a2a-version", "1.0"), ("content-type", "application/json")];
+    let body = sent.to_string().into_bytes();
+    let answer = by.call_plainly("POST", "/a2a/v1/message:send", &headers, body);
+    let task = answer.expect(200)["task"].clone();
+    let run = json!({"run_id": task["metadata"]["run_ids"][0]});
+    settled(by, &run, "awaiting_confirmation")
+}
+
 /// Ruling 33: the user who creates or rotates a key learns its secret. So the key approves no call that its makers
 /// asked for, nor a call that was asked for with another key of theirs. Keys of the configuration, and keys created
 /// where the data is, have no maker.
@@ -367,10 +382,13 @@ fn nobody_approves_under_a_name_that_they_made() {
         .expect(200);
     confirm(&zoe, &of_all).expect(200);
     let of_all = settled(&ann, &of_all, "awaiting_approval");
-    let of_request = waiting_run_of_request(&zoe);
-    confirm(&zoe, &of_request).expect(200);
-    let of_request = settled(&ann, &of_request, "awaiting_approval");
-    for run in [&of_ann, &of_zoe, &of_all, &of_request] {
+    // Confirmed by an operator whose key has no maker, so that the askers come from the request itself.
+    let begun = [waiting_run_of_request(&zoe), waiting_run_of_message(&zoe)];
+    let [of_request, of_message] = begun.map(|run| {
+        confirm(&ope, &run).expect(200);
+        settled(&ann, &run, "awaiting_approval")
+    });
+    for run in [&of_ann, &of_zoe, &of_all, &of_request, &of_message] {
         for by in [&ann, &zoe, &sub, &deep, &rotated] {
             refused(by, run);
         }
@@ -381,10 +399,11 @@ fn nobody_approves_under_a_name_that_they_made() {
             assert_eq!(seen(by, run)["may_agree"], true);
         }
     }
-    assert_eq!(
-        seen(&max, &of_all)["asked_by"],
-        json!(["ann", "max", "ope", "zoe"])
-    );
+    let asked_by = |run: &Value| seen(&max, run)["asked_by"].clone();
+    assert_eq!(asked_by(&of_all), json!(["ann", "max", "ope", "zoe"]));
+    for run in [&of_request, &of_message] {
+        assert_eq!(asked_by(run), json!(["ann", "ope", "zoe"]));
+    }
     // Every approver has asked, or made the key of an asker.
     assert!(of_all["notes"][0].is_string(), "{of_all:#}");
     assert_eq!(of_ann.get("notes"), None);
@@ -476,7 +495,7 @@ fn a_key_for_an_agent_decides_nothing() {
 /// Another tenant's admin neither sees nor touches it.
 #[test]
 fn keys_are_their_tenants_own() {
-    let (_home, server) = served();
+    let server = Tenants::with_keys(&KEYS);
     let (ann, uma) = (server.key("ann"), server.key("uma"));
     let made = make(&ann, json!({"name": "ours"}));
     uma.get(&path(&made, "")).fails(404, "not_found");
@@ -484,10 +503,13 @@ fn keys_are_their_tenants_own() {
         .fails(404, "not_found");
     uma.post(&path(&made, "/revoke"), &json!({}))
         .fails(404, "not_found");
-    assert_eq!(uma.get("/v1/keys").expect(200)["entries"], json!([]));
+    // The tenant has one key: that of `uma`.
+    let keys = uma.get("/v1/keys").expect(200);
+    assert_eq!(ids(&keys["entries"], "user"), ["uma"]);
+    let events = uma.get("/v1/events?topic=key").expect(200);
     assert_eq!(
-        uma.get("/v1/events?topic=key").expect(200)["entries"],
-        json!([])
+        ids(&events["entries"], "data.key_id"),
+        ids(&keys["entries"], "key_id")
     );
     for name in ["b", "c"] {
         make(&ann, json!({"name": name}));
@@ -495,12 +517,13 @@ fn keys_are_their_tenants_own() {
     let first = ann.get("/v1/keys?limit=2").expect(200);
     let next = first["next"].as_str().unwrap();
     let second = ann
-        .get(&format!("/v1/keys?limit=2&after={next}"))
+        .get(&format!("/v1/keys?limit=3&after={next}"))
         .expect(200);
     let mut names = ids(&first["entries"], "name");
     names.extend(ids(&second["entries"], "name"));
-    assert_eq!(names, ["c", "b", "ours"]);
-    server.key(secret(&made)).get("/v1/packages").expect(200);
+    // Those of `ope` and `ann` came first.
+    assert_eq!(names, ["c", "b", "ours", "tests", "tests"]);
+    ann.with_key(secret(&made)).get("/v1/packages").expect(200);
 }
 
 /// The first key of a tenant comes from whoever has the data; from then on a server on any address starts,

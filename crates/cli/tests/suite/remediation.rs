@@ -14,12 +14,14 @@ const REGION: &str = "us-east-1";
 const QUESTION: &str = "Which of my security groups are open to the internet?";
 const CHANGE: &str = "Remediate the public exposure findings";
 
-/// Who asks, and who approves.
+/// Who asks, who approves, and who rolls back.
 const ANN: &str = "ann";
 const BOB: &str = "bob";
-const KEYS: [(&str, &str, &str, &str); 3] = [
+const CID: &str = "cid";
+const KEYS: [(&str, &str, &str, &str); 4] = [
     (ANN, "acme", ANN, "operator"),
     (BOB, "acme", BOB, "operator"),
+    (CID, "acme", CID, "operator"),
     ("root", "acme", "root", "admin"),
 ];
 
@@ -30,7 +32,7 @@ trait Desk {
     fn confirm(&self, run: &Value, status: &str) -> Value;
     /// Whether this person may approve.
     fn approve(&self, who: &str, approval: &Value) -> bool;
-    fn roll_back(&self, run: &Value, status: &str) -> Value;
+    fn roll_back(&self, who: &str, run: &Value, status: &str) -> Value;
     fn shown(&self, run: &Value, status: &str) -> Value;
     fn replayed(&self, run: &Value) -> Value;
 }
@@ -65,9 +67,9 @@ impl Desk for OverTheApi<'_> {
         }
     }
 
-    fn roll_back(&self, run: &Value, status: &str) -> Value {
-        let ann = self.0.key(ANN);
-        let started = ann.post(&path_of(run, "/rollback"), &json!({})).expect(201);
+    fn roll_back(&self, who: &str, run: &Value, status: &str) -> Value {
+        let by = self.0.key(who);
+        let started = by.post(&path_of(run, "/rollback"), &json!({})).expect(201);
         self.shown(&started, status)
     }
 
@@ -83,6 +85,7 @@ impl Desk for OverTheApi<'_> {
 struct ByCommands {
     ann: Home,
     bob: Home,
+    cid: Home,
 }
 
 impl ByCommands {
@@ -96,13 +99,26 @@ impl ByCommands {
         Self {
             ann: of(ANN),
             bob: of(BOB),
+            cid: of(CID),
+        }
+    }
+
+    fn of(&self, who: &str) -> &Home {
+        match who {
+            BOB => &self.bob,
+            CID => &self.cid,
+            _ => &self.ann,
         }
     }
 
     /// A command of Ann's about a run, by its JSON output.
     fn run(&self, arguments: &[&str], status: Option<&str>) -> Value {
+        self.run_as(ANN, arguments, status)
+    }
+
+    fn run_as(&self, who: &str, arguments: &[&str], status: Option<&str>) -> Value {
         let shown = self
-            .ann
+            .of(who)
             .run(&[arguments, &["--output", "json"]].concat())
             .json(0);
         if let Some(status) = status {
@@ -135,7 +151,7 @@ impl Desk for ByCommands {
     }
 
     fn approve(&self, who: &str, approval: &Value) -> bool {
-        let home = if who == BOB { &self.bob } else { &self.ann };
+        let home = self.of(who);
         let (id, digest) = (text(&approval["approval_id"]), text(&approval["digest"]));
         let ran = home.run(&["approvals", "approve", id, "--digest", digest]);
         match ran.code {
@@ -147,8 +163,9 @@ impl Desk for ByCommands {
         }
     }
 
-    fn roll_back(&self, run: &Value, status: &str) -> Value {
-        self.run(&["runs", "rollback", text(&run["run_id"])], Some(status))
+    fn roll_back(&self, who: &str, run: &Value, status: &str) -> Value {
+        let arguments = ["runs", "rollback", text(&run["run_id"])];
+        self.run_as(who, &arguments, Some(status))
     }
 
     fn shown(&self, run: &Value, status: &str) -> Value {
@@ -183,11 +200,13 @@ impl Story<'_> {
         found
     }
 
-    /// Bob approves what Ann's run waits for, which Ann herself may not; the run then completes.
-    fn approved(&self, waiting: &Value, tool: &str) -> Value {
+    /// Bob approves the call that a run waits for, which its askers may not; the run then completes.
+    fn approved(&self, waiting: &Value, tool: &str, askers: &[&str]) -> Value {
         let approval = &waiting["approvals"][0];
         assert_eq!(approval["call"]["tool"], tool, "{waiting:#}");
-        assert!(!self.desk.approve(ANN, approval), "by whoever asked");
+        for asker in askers {
+            assert!(!self.desk.approve(asker, approval), "by the asker {asker}");
+        }
         assert!(self.desk.approve(BOB, approval));
         self.desk.shown(waiting, "completed")
     }
@@ -237,7 +256,7 @@ impl Story<'_> {
         let before = self.found();
         let waiting = self.asked_for(&before);
         let rules = waiting["approvals"][0]["call"]["parameters"]["rules"].clone();
-        let done = self.approved(&waiting, "aws.lock_security_group");
+        let done = self.approved(&waiting, "aws.lock_security_group", &[ANN]);
         self.proved(
             &done,
             &["What the internet reaches", "Ingress rules revoked"],
@@ -258,9 +277,11 @@ impl Story<'_> {
         approved.sort_unstable();
         assert!(!gone.is_empty());
         assert_eq!(gone, approved);
-        let undoing = self.desk.roll_back(&done, "awaiting_approval");
+        // Ann has asked for the rollback too: its arguments come from her run.
+        let undoing = self.desk.roll_back(CID, &done, "awaiting_approval");
         assert_eq!(self.simulator.expected(REGION), after);
-        let undone = self.approved(&undoing, "aws.restore_security_group");
+        let askers = [CID, ANN];
+        let undone = self.approved(&undoing, "aws.restore_security_group", &askers);
         self.proved(&undone, &["Ingress rules put back"]);
         assert_eq!(self.found(), before);
         for run in [&done, &undone] {

@@ -13,12 +13,27 @@ use serde_json::json;
 use super::rig::{Rig, asked};
 use super::scripts::{Script, approved};
 use crate::caller::tests::person;
-use crate::{Answer, Caller, EngineError, MissionShown, Say, Settings};
+use crate::{Answer, Caller, EngineError, MissionOrder, MissionShown, Say, Settings};
+
+fn made_by(maker: &str) -> BTreeSet<UserId> {
+    BTreeSet::from([UserId::parse(maker).unwrap()])
+}
 
 async fn proposing(leads: &'static [&'static str], settings: Settings) -> (Rig, MissionShown) {
+    proposing_for(&person("ann"), leads, settings).await
+}
+
+/// A mission that this caller began.
+async fn proposing_for(
+    by: &Caller,
+    leads: &'static [&'static str],
+    settings: Settings,
+) -> (Rig, MissionShown) {
     let models = Script::new().saying(Role::Reviewer, move |_, _| Ok(approved(leads)));
     let rig = Rig::with(models.models(), settings).await;
-    let begun = rig.start(asked()).await;
+    let order: MissionOrder = serde_json::from_value(asked()).unwrap();
+    let begun = rig.engine.start_mission(by, &order).await.unwrap();
+    let begun = begun.mission();
     let waiting = rig.settled(&begun.mission_id).await;
     assert_eq!(
         waiting.state,
@@ -110,7 +125,6 @@ async fn b002_13_proposals_are_decided_on_one_by_one_and_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_the_proposer_does_not_approve() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
-    let made_by = |maker: &str| BTreeSet::from([UserId::parse(maker).unwrap()]);
     let of_ann = person("zoe").with_makers(made_by("ann"));
     for by in [person("ann"), of_ann] {
         let refused = say(&rig, &waiting, 0, Answer::Approve, &by).await;
@@ -120,6 +134,21 @@ async fn b002_13_the_proposer_does_not_approve() {
     say(&rig, &waiting, 0, Answer::Approve, &of_root)
         .await
         .unwrap();
+    let done = over(&rig, &waiting).await;
+    assert_eq!(states(&done), [ProposalState::Executed]);
+}
+
+/// Ruling 33: the maker of a key knows its secret, so a mission that the key began is the maker's request too.
+#[tokio::test(flavor = "multi_thread")]
+async fn ruling_33_the_maker_of_the_key_that_began_a_mission_does_not_approve() {
+    let zoe = person("zoe").with_makers(made_by("ann"));
+    let (rig, waiting) = proposing_for(&zoe, &["lead_123"], Settings::default()).await;
+    let max = person("max").with_makers(made_by("ann"));
+    for by in [person("ann"), max, zoe] {
+        let refused = say(&rig, &waiting, 0, Answer::Approve, &by).await;
+        assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
+    }
+    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
     let done = over(&rig, &waiting).await;
     assert_eq!(states(&done), [ProposalState::Executed]);
 }
