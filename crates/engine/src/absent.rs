@@ -1,7 +1,7 @@
 //! Errors about ids that lead to nothing the caller sees, which list the newest that the caller does see. Must not
 //! know what was asked of the record.
 
-use charter_contract::ids::{ApprovalId, EvidenceId, KeyId, MemoryId, RunId, TenantId};
+use charter_contract::ids::{ApprovalId, EvidenceId, KeyId, MemoryId, RequestId, RunId, TenantId};
 use charter_store::approval::ApprovalFilter;
 use charter_store::memory::Proposals;
 use charter_store::page::PageRequest;
@@ -28,6 +28,21 @@ impl Engine {
         let seen = self.runs(caller, RunQuery::default(), &newest()).await?;
         let ids = seen.entries.iter().map(|seen| seen.run_id.as_str());
         Ok(EngineError::not_found("run", run).knowing(ids))
+    }
+
+    /// That the caller sees no such request.
+    pub(crate) async fn no_request(
+        &self,
+        caller: &Caller,
+        id: &RequestId,
+    ) -> Result<EngineError, EngineError> {
+        let page = newest();
+        let seen = self
+            .store()
+            .requests_of(&caller.tenant, caller.only_own(), &page)
+            .await?;
+        let ids = seen.entries.iter().map(|seen| seen.request_id.as_str());
+        Ok(EngineError::not_found("request", id).knowing(ids))
     }
 
     /// That the caller sees no such record.

@@ -105,6 +105,16 @@ impl EngineError {
         self
     }
 
+    /// The ids that [`EngineError::knowing`] listed, and the number of the others.
+    #[must_use]
+    pub fn known_ids(&self) -> (Vec<&str>, u64) {
+        let detail = |name: &str| self.details.as_ref().and_then(|of| of.get(name));
+        let known = detail(KNOWN).and_then(Value::as_array);
+        let known = known.into_iter().flatten().filter_map(Value::as_str);
+        let more = detail(MORE).and_then(Value::as_u64);
+        (known.collect(), more.unwrap_or_default())
+    }
+
     /// Values that do not fit a declaration, all of them.
     #[must_use]
     pub(crate) fn parameters(of: &str, faults: &[ParameterFault]) -> Self {
@@ -301,12 +311,15 @@ mod tests {
             error.to_string(),
             "there is no lens `rota`; did you mean `rotas`?"
         );
+        assert_eq!(error.known_ids(), (vec!["rotas", "runbooks"], 0));
         let known = json!({"what": "lens", "known": ["rotas", "runbooks"]});
         assert_eq!(error.details, Some(known));
         assert_eq!(absent().knowing([]).details, absent().details);
+        assert_eq!(absent().known_ids(), (Vec::new(), 0));
         let many: Vec<String> = (0..MOST_KNOWN + 3).map(|at| format!("l{at}")).collect();
         let error = absent().knowing(many.iter().map(String::as_str));
         assert_eq!(error.to_string(), "there is no lens `rota`");
+        assert_eq!(error.known_ids().1, 3);
         let details = error.details.unwrap();
         assert_eq!(details["known"], json!(many[..MOST_KNOWN]));
         assert_eq!(details["more"], 3);

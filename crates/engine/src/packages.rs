@@ -11,6 +11,7 @@ mod library;
 mod shown;
 mod versions;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
@@ -301,6 +302,25 @@ impl Engine {
         Ok(absent.or_nearest(package.as_str(), names))
     }
 
+    /// The error for a version that a package does not have, which lists its versions, newest first. If the scope never
+    /// had the package, the error is about the package.
+    async fn no_version(
+        &self,
+        scope: &Scope,
+        package: &PackageName,
+        version: &str,
+    ) -> Result<EngineError, EngineError> {
+        let history = self.store().package_history(scope, package).await?;
+        if history.is_empty() {
+            return self.no_package(scope, package).await;
+        }
+        let mut listed = BTreeSet::new();
+        let newest_first = history.iter().rev().map(|entry| entry.version.as_str());
+        let versions = newest_first.filter(|version| listed.insert(*version));
+        let absent = EngineError::not_found("version", format!("{package} {version}"));
+        Ok(absent.knowing(versions))
+    }
+
     /// Puts an earlier version in force again, checked and cancelled like any registration.
     ///
     /// # Errors
@@ -335,11 +355,10 @@ impl Engine {
         let _one_at_a_time = self.registration_turn().await?;
         let scope = scope_of(caller, scope);
         may_change(caller, &scope)?;
-        let files = self
-            .store()
-            .package_files(&scope, package, version)
-            .await?
-            .ok_or_else(|| EngineError::not_found("version", format!("{package} {version}")))?;
+        let files = self.store().package_files(&scope, package, version).await?;
+        let Some(files) = files else {
+            return Err(self.no_version(&scope, package, version).await?);
+        };
         let admitted = self
             .admit(
                 caller,

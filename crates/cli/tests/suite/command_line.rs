@@ -9,7 +9,7 @@ use charter_contract::validate::validate;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Ran};
-use crate::packages::{QUESTION, backups};
+use crate::packages::{QUESTION, SKILL, backups};
 use crate::shared::Tenants;
 
 /// Commands with output that need no store.
@@ -189,6 +189,33 @@ fn what_the_api_refuses_is_told_in_the_commands_own_terms() {
     let message = kind["user_message"].as_str().unwrap();
     let start = "`skil` is not a kind of document; did you mean `skill`? Listed are skill, tool, ";
     assert!(message.starts_with(start), "{message}");
+}
+
+/// The hint of an error about a mistyped id lists ids that exist.
+#[test]
+fn a_mistyped_id_comes_with_ids_in_the_hint() {
+    let home = Home::new();
+    let folder = backups().write(&home.path("package"));
+    let registered = home.run(&["package", "register", &folder]);
+    assert_eq!(registered.code, Some(0), "{registered:?}");
+    let near = &SKILL[..SKILL.len() - 1];
+    for (arguments, message, hint) in [
+        (
+            &["resolve", "skill", near][..],
+            format!("there is no skill `{near}`; did you mean `{SKILL}`?"),
+            format!("There is `{SKILL}`; `charter list skill` shows all."),
+        ),
+        (
+            &["package", "rollback", "backups", "9.9.9"],
+            "there is no version `backups 9.9.9`".to_owned(),
+            "There is `1.0.0`; `charter package history NAME` shows all.".to_owned(),
+        ),
+    ] {
+        let refused = home.run(&[arguments, &["--output", "json"]].concat());
+        let error = error(&refused);
+        assert_eq!(error["user_message"], message);
+        assert_eq!(error["recommended_actions"][0]["description"], hint);
+    }
 }
 
 /// A directory that was mistyped looks like an empty one, so a command that makes a store says where.

@@ -246,6 +246,16 @@ fn b003_4_what_an_executor_answers_is_checked_against_the_tool() {
     let heavy = format!(r#"{{"result": {{"status": "succeeded", "output": [{many}1]}}}}"#);
     ann.post_bytes(&report, heavy.into_bytes())
         .fails(400, "invalid_document");
+    let rounded = succeeded(json!({"backups": "LONG"})).to_string();
+    let rounded = rounded.replace(r#""LONG""#, "18446744073709551616");
+    let refused = ann.post_bytes(&report, rounded.into_bytes());
+    let violation = &refused.body["technical_details"]["violations"][0];
+    assert_eq!(violation["pointer"], "/result/output/backups");
+    let message = refused.fails(400, "invalid_document");
+    assert!(
+        message.contains("the number 18446744073709551616 at"),
+        "{message}"
+    );
     ann.post(&path_of(&call, "renew"), &json!({})).expect(200);
     let deep = (0..JSON_LEVELS).fold(json!(1), |inner, _| json!([inner]));
     let deep = succeeded(json!({"backups": deep}));

@@ -127,7 +127,9 @@ impl Stranger<'_> {
 
     fn send(&mut self, call: &Call) -> Answer {
         let answer = call.send(&self.api);
-        if call.method != "GET" && answer.status < 300 {
+        // A request is recorded also where its answer is an error.
+        let is_kept = answer.status < 300 || call.path == "/v1/requests";
+        if call.method != "GET" && is_kept {
             self.written += &call.text();
         }
         answer

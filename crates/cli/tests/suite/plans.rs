@@ -115,6 +115,21 @@ fn b003_5_a_plan_runs_in_parallel_tries_again_and_joins() {
     replays(&ann, &done);
 }
 
+/// The tool gets `${x}` where a plan has `$${x}`.
+#[test]
+fn an_escaped_reference_of_a_plan_is_text_for_the_tool() {
+    let server = Tenants::one();
+    let api = &server.api;
+    api.register(&backups());
+    let step = json!({"id": "step-001", "tool": READ, "parameters": {"vault": "$${x}"}});
+    let sent = json!({"execution_plan": plan(PLAN, json!([step]), abort())});
+    let run = api.post("/v1/runs", &sent).expect(201);
+    let done = settled(api, &run, "completed");
+    let ended = events(&done, "step_succeeded");
+    assert_eq!(ended[0]["output"]["vault"], "${x}", "{done:#}");
+    replays(api, &done);
+}
+
 /// B003-7, B003-8: an attempt that takes too long, and the plan that takes over.
 #[test]
 fn b003_8_after_a_timeout_the_fallback_runs_once() {

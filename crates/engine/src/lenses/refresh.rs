@@ -20,7 +20,7 @@ use super::fetch::Failure;
 use super::index::{Indexed, LensIndexed, LensOutcome, Prepared};
 use super::work::{Turn, WorkResult};
 use super::{LensKey, LensShown, key_of, may_read};
-use crate::documents::unseen;
+use crate::documents::{unseen, unseen_active};
 use crate::packages::may_change;
 use crate::{Caller, Engine, EngineError, Mode};
 
@@ -162,7 +162,8 @@ impl Engine {
             .ok_or_else(|| unseen(&view, DocumentKind::DomainLens, id.as_ref()))?;
         may_change(caller, &found.entry.origin.scope)?;
         if found.document().status != Status::Active {
-            return Err(EngineError::not_found("active lens", id));
+            let kind = DocumentKind::DomainLens;
+            return Err(unseen_active(&view, kind, id.as_ref()));
         }
         let key = key_of(&found.entry);
         let turn = self.lens_work().take(&key).ok_or_else(|| busy(id))?;

@@ -131,8 +131,9 @@ impl Engine {
         // First the place, then the files: callers that wait hold no files in memory.
         let place = self.place_to_check(&caller.tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
-        let files = files
-            .ok_or_else(|| EngineError::not_found("version", format!("{package} {version}")))?;
+        let Some(files) = files else {
+            return Err(self.no_version(scope, package, version).await?);
+        };
         let read = move |cancel: &Cancellation| layer_of(files, &origin, cancel);
         place.run("reading a stored package", cancel, read).await?
     }

@@ -203,8 +203,10 @@ impl Engine {
         id: &RequestId,
     ) -> Result<RequestRecord, EngineError> {
         let found = self.store().request(&caller.tenant, id).await?;
-        let seen = found.filter(|record| caller.sees(Some(&record.user_id)));
-        seen.ok_or_else(|| EngineError::not_found("request", id))
+        match found.filter(|record| caller.sees(Some(&record.user_id))) {
+            Some(record) => Ok(record),
+            None => Err(self.no_request(caller, id).await?),
+        }
     }
 
     /// Records a request and goes on to answer it without being waited for: what becomes of it is

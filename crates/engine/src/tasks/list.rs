@@ -6,7 +6,10 @@ use charter_store::mission::MissionFilter;
 use charter_store::page::PageRequest;
 
 use super::mission::{is_seen, state_of};
+use super::thread::begins_task;
 use super::{Task, TaskKey, TaskState};
+use crate::error::MOST_KNOWN;
+use crate::requests::Asked;
 use crate::{Caller, Engine, EngineError};
 
 /// Requests, and missions, that are looked at for one listing, newest first: what a task changed last follows from
@@ -73,6 +76,42 @@ impl Engine {
             next,
             total,
         })
+    }
+
+    /// The error for a task that the caller does not see, which lists the newest tasks that the caller sees.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(super) async fn no_task(
+        &self,
+        caller: &Caller,
+        id: &str,
+    ) -> Result<EngineError, EngineError> {
+        let newest = PageRequest::new(None, MOST_KNOWN);
+        let (store, own) = (self.store(), caller.only_own());
+        let requests = store.requests_of(&caller.tenant, own, &newest).await?;
+        let filter = MissionFilter {
+            state: None,
+            user_id: own,
+        };
+        let missions = store.missions(&caller.tenant, filter, &newest).await?;
+        let mut places: Vec<Place> = Vec::new();
+        for record in requests.entries {
+            let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+            if begins_task(&asked.request) {
+                places.push((record.created_at, TaskKey::Request(record.request_id)));
+            }
+        }
+        for record in missions.entries {
+            if is_seen(caller, &record) {
+                places.push((record.created_at, TaskKey::Mission(record.mission_id)));
+            }
+        }
+        places.sort_unstable_by(|one, other| other.cmp(one));
+        places.truncate(MOST_KNOWN);
+        let ids: Vec<String> = places.iter().map(|(_, id)| id.to_string()).collect();
+        let absent = EngineError::not_found("task", id);
+        Ok(absent.knowing(ids.iter().map(String::as_str)))
     }
 
     async fn places(

@@ -79,8 +79,10 @@ impl Engine {
         id: &MissionId,
     ) -> Result<MissionRecord, EngineError> {
         let record = self.store().mission(&caller.tenant, id).await?;
-        let seen = record.filter(|record| is_seen(caller, record));
-        seen.ok_or_else(|| EngineError::not_found("task", id))
+        match record.filter(|record| is_seen(caller, record)) {
+            Some(record) => Ok(record),
+            None => Err(self.no_task(caller, id.as_str()).await?),
+        }
     }
 
     /// Everything there is to say about a mission as a task.

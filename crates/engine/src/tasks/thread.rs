@@ -48,6 +48,11 @@ impl Origin {
     }
 }
 
+/// Whether a request began a task. A request that came of a reply began none.
+pub(super) fn begins_task(request: &AgentRequest) -> bool {
+    Origin::of(request).is_none_or(|origin| origin.of.is_none())
+}
+
 /// What a request's metadata wish for, without where it came from.
 pub(super) fn wishes(request: &AgentRequest) -> Map<String, Value> {
     let mut wishes = request
@@ -150,7 +155,10 @@ impl Engine {
             Some(record) => self.thread_of(&caller.tenant, record).await?,
             None => None,
         };
-        begun.ok_or_else(|| EngineError::not_found("task", id))
+        match begun {
+            Some(thread) => Ok(thread),
+            None => Err(self.no_task(caller, id.as_str()).await?),
+        }
     }
 
     /// The requests of the task that one began; none for one that came of a reply.
@@ -162,7 +170,7 @@ impl Engine {
         let user = record.user_id.clone();
         let first = Attempt::read(self.with_result(record).await, tenant)?;
         let request = &first.asked.request;
-        if Origin::of(request).is_some_and(|origin| origin.of.is_some()) {
+        if !begins_task(request) {
             return Ok(None);
         }
         let mut thread = Thread {

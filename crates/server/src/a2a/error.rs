@@ -244,7 +244,12 @@ impl A2aError {
             none if none.is_empty() => Self::new(kind, error.to_string()),
             fields => Self::of_fields(kind, fields),
         };
-        found.about("errorCode", error.code.as_str())
+        let found = found.about("errorCode", error.code.as_str());
+        let (known, _) = error.known_ids();
+        match known.as_slice() {
+            [] => found,
+            known => found.about("known", &known.join(", ")),
+        }
     }
 
     /// The same failure under another name of the protocol's.
@@ -334,6 +339,16 @@ mod tests {
         ] {
             assert_eq!(path(pointer), expected, "{pointer}");
         }
+    }
+
+    #[test]
+    fn ids_that_the_caller_sees_are_in_the_metadata() {
+        let absent = EngineError::not_found("task", "t").knowing(["t-1", "t-2"]);
+        let error = A2aError::of_engine(&absent).rpc();
+        assert_eq!(
+            error["data"][0]["metadata"],
+            json!({"errorCode": "not_found", "known": "t-1, t-2"})
+        );
     }
 
     #[test]

@@ -198,6 +198,18 @@ mod tests {
     }
 
     #[test]
+    fn a_call_whose_number_would_be_rounded_is_refused_with_its_place() {
+        let body = r#"{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": 18446744073709551616}}"#;
+        assert_eq!(refused(body), (json!(null), -32_700));
+        let (_, error) = read(body.as_bytes()).err().unwrap();
+        assert_eq!(
+            error.rpc()["message"],
+            "the body holds the number 18446744073709551616 at `/params/id`, which would be rounded: an integer has at \
+             most 64 bits, any other number is at most 1.8e308; send it as text"
+        );
+    }
+
+    #[test]
     fn a_call_without_parameters_has_none() {
         let call = read(br#"{"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}"#)
             .ok()

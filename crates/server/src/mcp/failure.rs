@@ -83,11 +83,19 @@ pub(super) fn unserved(method: &str) -> ErrorData {
 }
 
 fn data_of(error: &EngineError) -> Option<Value> {
-    Some(json!({
+    let mut data = json!({
         "error_code": error.code,
         "hint": error.code.hint(),
         "retryable": error.code.retryable(),
-    }))
+    });
+    let (known, more) = error.known_ids();
+    if !known.is_empty() {
+        data["known"] = json!(known);
+    }
+    if more > 0 {
+        data["more"] = json!(more);
+    }
+    Some(data)
 }
 
 #[cfg(test)]
@@ -101,5 +109,16 @@ mod tests {
         assert_eq!(result["isError"], true);
         assert_eq!(result["content"][0]["text"], error.to_string());
         assert_eq!(result["structuredContent"], Value::Null);
+    }
+
+    #[test]
+    fn ids_that_the_caller_sees_are_in_the_data() {
+        let absent = EngineError::not_found("prompt", "rota").or_nearest("rota", ["rotas"]);
+        let refused = invalid_params(&absent);
+        assert_eq!(
+            refused.message,
+            "there is no prompt `rota`; did you mean `rotas`?"
+        );
+        assert_eq!(refused.data.unwrap()["known"], json!(["rotas"]));
     }
 }

@@ -14,10 +14,13 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::call::Call;
-use super::failure::{invalid_cursor, protocol_error};
+use super::failure::{invalid_cursor, invalid_params};
 
 /// Prompts of a page.
 const PAGE: usize = 100;
+
+/// Prompts that an unknown name is compared with: each is resolved for the caller.
+const MAX_COMPARED: usize = 1_000;
 
 /// A page of prompts, by id.
 pub(super) fn list(call: &Call, after: Option<String>) -> Result<ListPromptsResult, ErrorData> {
@@ -50,7 +53,7 @@ pub(super) fn get(
     name: &str,
     arguments: &JsonObject,
 ) -> Result<GetPromptResult, ErrorData> {
-    let playbook = offered(call, name).ok_or_else(|| absent(name))?;
+    let playbook = offered(call, name).ok_or_else(|| absent(call, name))?;
     let missing = playbook.mandatory_parameters.iter();
     let missing = missing.filter(|parameter| !arguments.contains_key(parameter.name.as_ref()));
     let missing: Vec<&str> = missing.map(|parameter| parameter.name.as_ref()).collect();
@@ -72,7 +75,7 @@ pub(super) fn complete(
         return Ok(CompleteResult::default());
     };
     let typed = &request.argument.value;
-    let playbook = offered(call, &prompt.name).ok_or_else(|| absent(&prompt.name))?;
+    let playbook = offered(call, &prompt.name).ok_or_else(|| absent(call, &prompt.name))?;
     let mut parameters = parameters(&playbook);
     let parameter =
         parameters.find(|(parameter, _)| parameter.name.as_ref() == request.argument.name);
@@ -88,9 +91,19 @@ pub(super) fn complete(
 }
 
 /// A prompt that is not there is no resource: the protocol wants plain invalid parameters.
-fn absent(name: &str) -> ErrorData {
+fn absent(call: &Call, name: &str) -> ErrorData {
+    let active = DocumentFilter {
+        status: Some(Status::Active),
+        ..DocumentFilter::default()
+    };
+    let kind = DocumentKind::Playbook;
+    let found = call
+        .engine()
+        .list_documents(&call.caller, kind, &active, "", MAX_COMPARED);
+    let ids = found.iter().map(|listed| listed.id.as_str());
+    let seen = ids.filter(|id| offered(call, id).is_some());
     let error = EngineError::not_found("prompt", name);
-    ErrorData::invalid_params(protocol_error(&error).message, None)
+    invalid_params(&error.or_nearest(name, seen))
 }
 
 /// An active playbook that somebody accepted.

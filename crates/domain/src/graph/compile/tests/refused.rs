@@ -277,6 +277,57 @@ fn b003_9_expressions_are_checked_before_the_first_step() {
     assert_eq!(with(r#"steps["not an id"].state == "failed""#), "reference");
 }
 
+/// B003-9: the conditions of fallbacks and of pipeline stages are compiled before the first step.
+#[test]
+fn b003_9_an_unknown_function_is_refused_in_fallbacks_and_stages() {
+    let condition = json!({"type": "expression", "expression": "'A'.lower() == 'a'"});
+    let other = |field: &str, id: &str| {
+        let mut handling = json!({"on_step_failure": "execute_fallback"});
+        handling[field] = json!(id);
+        json!({ "error_handling": handling })
+    };
+    let first = |found: Vec<(String, String, String)>| found.into_iter().next().unwrap();
+    let refusal = |pointer: &str| {
+        let message = "there is no function `lower`; did you mean `lowerAscii`?";
+        one(pointer, "expression", message).remove(0)
+    };
+
+    let steps = json!([reads(1, json!({ "condition": condition }))]);
+    let fallback = plan(OTHER_PLAN, steps, json!({}));
+    let more = other("fallback_plan_id", OTHER_PLAN);
+    let found = refused_with(json!([reads(1, json!({}))]), more, &[fallback]);
+    let pointer = "/fallbacks/0/steps/0/condition/expression";
+    assert_eq!(first(found), refusal(pointer));
+
+    let id = |number: u8| format!("pipe-01930000-0000-7000-8000-00000000000{number}");
+    let pipeline = |number: u8, mut stage: Value, more: Value| -> PipelineDefinition {
+        stage["id"] = json!("s");
+        stage["tool"] = json!("tool-x-read");
+        let mut value = json!({"id": id(number), "name": "p", "stages": [stage]});
+        let fields = more.as_object().unwrap().clone();
+        value.as_object_mut().unwrap().extend(fields);
+        document(&value)
+    };
+    let view = view();
+    let tools = CallableTools::new(&view);
+    let stage_refused = |pipeline: &PipelineDefinition, fallbacks: &[PipelineDefinition]| {
+        let report = from_pipeline(pipeline, fallbacks, &tools).unwrap_err();
+        let found = pointers(&report).into_iter();
+        let owned = found.map(|(p, k, m)| (p.to_owned(), k.to_owned(), m.to_owned()));
+        first(owned.collect())
+    };
+    let wrong = |number: u8| pipeline(number, json!({ "condition": condition }), json!({}));
+    assert_eq!(
+        stage_refused(&wrong(1), &[]),
+        refusal("/pipeline/stages/0/condition/expression")
+    );
+    let leading = pipeline(1, json!({}), other("fallback_pipeline_id", &id(2)));
+    assert_eq!(
+        stage_refused(&leading, &[wrong(2)]),
+        refusal("/fallbacks/0/stages/0/condition/expression")
+    );
+}
+
 /// B003-7: a write is not tried again unless its tool promises that this is harmless.
 #[test]
 fn b003_7_retries_are_bounded_and_not_for_any_write() {
