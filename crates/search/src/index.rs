@@ -531,6 +531,28 @@ mod tests {
         assert_eq!(error.to_string(), "two entries have the id `a`");
     }
 
+    /// `find_open_ports` is the short name of the skill `security.detect_public_ingress`, whose title has other words.
+    #[test]
+    fn an_entry_is_found_by_its_id_its_name_and_its_short_name() {
+        let mut named = entry("skill security.detect_public_ingress", vec![]);
+        named.text.name = "Public network access".to_owned();
+        named.text.short_name = Some("find_open_ports".to_owned());
+        let entries = vec![entry("skill security.other", vec![]), named];
+        let index = RouteIndex::build(entries, None, &IndexSettings::default()).unwrap();
+        for name in [
+            "securitydetectpublicingress",
+            "publicnetworkaccess",
+            "findopenports",
+        ] {
+            let found = index.named(name);
+            let [(at, Named::Exactly)] = found.as_slice() else {
+                panic!("{name}: {found:?}");
+            };
+            assert_eq!(index.id(*at), Some("skill security.detect_public_ingress"));
+        }
+        assert_eq!(index.named("ingress"), []);
+    }
+
     #[test]
     fn a_row_is_the_mean_of_the_description_and_its_examples_by_what_they_weigh() {
         let x = Vector::new(vec![1.0, 0.0]).unwrap();
