@@ -1,5 +1,5 @@
 //! What the compiler and clippy do not check: who may import whom, who reads JSON and text, sizes, names, module pages,
-//! error pages, links, server starts and pauses of tests. Each check is a function from texts to findings in a file
+//! error pages, links, tests that documents name, server starts and pauses of tests. Each check is a function from texts to findings in a file
 //! of its own.
 
 mod call_graph;
@@ -9,6 +9,7 @@ mod json_readers;
 mod links;
 mod listed;
 mod manifests;
+mod named_tests;
 mod pauses;
 mod rust_code;
 mod server_starts;
@@ -40,8 +41,10 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     findings.extend(server_starts::check(suite));
     findings.extend(error_pages::check(workspace)?);
     let exists = |path: &str| workspace.root.join(path).exists();
+    let functions = named_tests::Functions::of(workspace.rust_below("crates/"));
     for file in workspace.markdown() {
         findings.extend(links::check(file, &exists));
+        findings.extend(named_tests::check(file, &functions));
     }
     findings.sort();
     Ok(findings)

@@ -1,0 +1,87 @@
+//! Tests that a document names as `server/src/limits.rs::a_test`, below `crates/`, exist.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::finding::Finding;
+use crate::workspace::TextFile;
+
+/// The functions of each Rust file, by its path below `crates/`.
+#[derive(Debug)]
+pub(crate) struct Functions<'w>(HashMap<&'w str, HashSet<&'w str>>);
+
+impl<'w> Functions<'w> {
+    pub(crate) fn of(files: impl Iterator<Item = &'w TextFile>) -> Self {
+        let functions = files.filter_map(|file| {
+            let path = file.path.strip_prefix("crates/")?;
+            let names = file.text.lines().filter_map(name);
+            Some((path, names.collect()))
+        });
+        Self(functions.collect())
+    }
+
+    fn have(&self, path: &str, name: &str) -> bool {
+        self.0.get(path).is_some_and(|names| names.contains(name))
+    }
+}
+
+/// The function that a line begins.
+fn name(line: &str) -> Option<&str> {
+    let (before, after) = line.split_once("fn ")?;
+    let is_modifier = |word| {
+        matches!(
+            word,
+            "pub" | "pub(crate)" | "pub(super)" | "async" | "const"
+        )
+    };
+    if !before.split_whitespace().all(is_modifier) {
+        return None;
+    }
+    after.split(['(', '<']).next()
+}
+
+/// Tests that a Markdown file names and no file has.
+pub(crate) fn check(file: &TextFile, functions: &Functions<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (at, line) in file.text.lines().enumerate() {
+        let code = line.split('`').skip(1).step_by(2);
+        let named = code.filter_map(|code| code.split_once(".rs::"));
+        for (path, name) in named {
+            let path = format!("{path}.rs");
+            if !functions.have(&path, name) {
+                let message = format!("`crates/{path}` has no function `{name}`");
+                findings.push(Finding::error(&file.path, at + 1, message));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> TextFile {
+        TextFile {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_test_that_is_named_has_to_exist_in_its_file() {
+        let code = [
+            file(
+                "crates/a/src/lib.rs",
+                "    async fn it_works() {\n// fn not_this()\n",
+            ),
+            file("crates/a/src/other.rs", "fn elsewhere() {}\n"),
+        ];
+        let functions = Functions::of(code.iter());
+        let page = file(
+            "docs/a.md",
+            "`a/src/lib.rs::it_works`\n`a/src/lib.rs::elsewhere`\n`a/src/lib.rs::not_this` `x::y`\n",
+        );
+        let lines: Vec<usize> = check(&page, &functions).iter().map(|f| f.line).collect();
+        assert_eq!(lines, [2, 3]);
+    }
+}
