@@ -1,9 +1,9 @@
 /** The search of a screen; `/` leads here. What is typed is told after a short rest. */
 
-import { TextInput } from "@mantine/core";
+import { Textarea, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
+import { type ChangeEvent, useEffect, useState } from "react";
 
 /** How long typing has to rest, in milliseconds. */
 const REST_MS = 250;
@@ -12,27 +12,27 @@ interface Props {
   label: string;
   placeholder?: string;
   value: string;
+  /** Whether pasted text keeps its line ends. */
+  isMultiline?: boolean;
   onChange: (text: string) => void;
 }
 
-export function SearchField({ label, placeholder, value, onChange }: Props) {
+export function SearchField({ label, placeholder, value, isMultiline = false, onChange }: Props) {
   const [text, setText] = useState(value);
   const tell = useDebouncedCallback(onChange, REST_MS);
   // A link or the way back may change the value from outside.
   useEffect(() => setText(value), [value]);
-  return (
-    <TextInput
-      type="search"
-      aria-label={label}
-      placeholder={placeholder ?? label}
-      leftSection={<IconSearch size={16} />}
-      value={text}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        tell(event.currentTarget.value);
-      }}
-      data-search
-      className="search-field"
-    />
-  );
+  const shared = {
+    "aria-label": label,
+    placeholder: placeholder ?? label,
+    leftSection: <IconSearch size={16} />,
+    value: text,
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+      setText(event.currentTarget.value);
+      tell(event.currentTarget.value);
+    },
+    "data-search": true,
+    className: "search-field",
+  };
+  return isMultiline ? <Textarea autosize minRows={1} maxRows={8} {...shared} /> : <TextInput type="search" {...shared} />;
 }

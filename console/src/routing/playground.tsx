@@ -13,6 +13,7 @@ import { PageHead } from "~/parts/page-head";
 import { SearchField } from "~/parts/search-field";
 import { Section } from "~/parts/section";
 import { Candidates } from "~/routing/candidates";
+import { Compared } from "~/routing/compared";
 import { Sliders } from "~/routing/sliders";
 import { useCharter } from "~/session/session";
 
@@ -52,6 +53,7 @@ export function Playground() {
       <div className="toolbar">
         <SearchField
           label="A question or request"
+          isMultiline
           placeholder="Which of my security groups are open to the internet?"
           value={q ?? ""}
           onChange={(text) => void navigate({ search: (last) => ({ ...last, q: text || undefined }), replace: true })}
@@ -127,12 +129,14 @@ function Shown({ verdict, chosen, onChoose }: ShownProps) {
             <Facts
               rows={[
                 ["Intent", verdict.intent ? `${verdict.intent}: ${verdict.intent_reason ?? ""}` : "not asked for"],
+                ["Words compared", verdict.subject],
                 ["Compared by", verdict.model === null ? "words only" : `words and meaning, ${verdict.model}`],
                 ["Candidates", `${verdict.candidates.length} at or above the floor, ${verdict.dropped.length} below it`],
               ]}
             />
           </div>
         </Section>
+        <Compared verdict={verdict} />
         <Section
           title="Thresholds"
           lead="Move one to see what the verdict would be. What is in force does not change."
