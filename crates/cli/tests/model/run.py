@@ -169,8 +169,9 @@ def main():
                 sys.exit((folder / "server.log").read_text())
             charter = configured(given.charter, folder, line.split()[-1])
             check(charter)
-            analysed = puts_results_into_words(charter, given.python)
+            # First, while its tools are all that there is to offer.
             mission = carries_a_mission_through(charter)
+            analysed = puts_results_into_words(charter, given.python)
         finally:
             server.kill()
             server.wait()
