@@ -152,6 +152,17 @@ impl Identifiers {
                     }
                 }
             }
+            // Another request begins behind it: "reboot vm-1, and list the disks".
+            let joint = match chunk.chars().last() {
+                Some('.') if chunks.peek().is_some() => Some('.'),
+                Some(',') if chunks.peek() == Some(&"and") => Some(','),
+                Some(_) | None => None,
+            };
+            if let (Some(joint), Some(last)) = (joint, words.last_mut())
+                && !last.ends_with(joint)
+            {
+                last.push(joint);
+            }
         }
         match words.is_empty() {
             true => text.trim().to_owned(),
@@ -272,6 +283,10 @@ mod tests {
             (
                 "the s3 bucket of gp2 disks, port 443",
                 "the s3 bucket of gp2 disks, port 443",
+            ),
+            (
+                "reboot vm-99ff, and close T-51. Thanks",
+                "reboot host, and close ticket. Thanks",
             ),
             ("T-51", "ticket"),
             ("eu-west-1", "eu-west-1"),

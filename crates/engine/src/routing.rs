@@ -189,15 +189,29 @@ impl RoutedVerdict {
         }
     }
 
-    /// Candidates that are acted on: the first of a narrow verdict, the first few of a broad one.
+    /// Candidates that are acted on: the first of a narrow verdict; of a broad one the best of each clause, if its clauses ask
+    /// for different things, or else the first few.
     #[must_use]
-    pub fn chosen(&self, few: usize) -> &[RoutedCandidate] {
+    pub fn chosen(&self, few: usize) -> Vec<&RoutedCandidate> {
         let count = match self.kind {
             VerdictKind::Narrow => 1,
             VerdictKind::Broad => few,
             VerdictKind::Miss => 0,
         };
-        &self.candidates[..count.min(self.candidates.len())]
+        let is_best_of_clause = |candidate: &&RoutedCandidate| {
+            let mut best = self
+                .clauses
+                .iter()
+                .filter_map(|clause| clause.candidates.first());
+            best.any(|best| (best.kind, &best.id) == (candidate.kind, &candidate.id))
+        };
+        if self.kind == VerdictKind::Broad {
+            let of_clauses: Vec<_> = self.candidates.iter().filter(is_best_of_clause).collect();
+            if of_clauses.len() > 1 {
+                return of_clauses;
+            }
+        }
+        self.candidates.iter().take(count).collect()
     }
 }
 
@@ -326,13 +340,16 @@ impl Engine {
             }
         }
         let corrections = query.corrections().to_vec();
-        let set_aside = query.set_aside().iter().take(SHOWN_ASIDE);
-        let set_aside = set_aside.map(|piece| shortened(piece)).collect();
+        let compared = Compared {
+            query: EmbeddedQuery::default(),
+            corrections,
+            set_aside: Vec::new(),
+            unknown_language,
+        };
+        let compared = compared.setting_aside(&query);
         Ok(Compared {
             query: self.embedded_query(query).await?,
-            corrections,
-            set_aside,
-            unknown_language,
+            ..compared
         })
     }
 
@@ -358,6 +375,18 @@ pub(crate) struct Compared {
     set_aside: Vec<String>,
     /// The language of the text, if the embedding model does not know it.
     unknown_language: Option<&'static str>,
+}
+
+impl Compared {
+    /// With the pieces that a query sets aside, shown shortened; as it is if there are none.
+    fn setting_aside(mut self, query: &RouteQuery) -> Self {
+        let pieces = query.set_aside().iter().take(SHOWN_ASIDE);
+        let pieces: Vec<String> = pieces.map(|piece| shortened(piece)).collect();
+        if !pieces.is_empty() {
+            self.set_aside = pieces;
+        }
+        self
+    }
 }
 
 /// Whether a model is known to be trained on English: only the built-in model says which words it knows.

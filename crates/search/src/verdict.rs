@@ -66,26 +66,34 @@ pub fn decide(
 }
 
 /// [`decide`] over what a search found. Where each of several things that are asked for has an entry of its own that
-/// reaches the narrow threshold, no single one answers: broad.
+/// reaches the narrow threshold, no single one answers: broad, with each of these entries.
 pub fn decide_found(found: Found, thresholds: &Thresholds, model: Option<String>) -> Verdict {
-    let mut several: Vec<String> = Vec::new();
-    for clause in &found.clauses {
-        let best = clause.candidates.first();
+    let mut several: Vec<Candidate> = Vec::new();
+    for clause in found.clauses {
+        let best = clause.candidates.into_iter().next();
         let clear = best.filter(|best| best.score >= thresholds.narrow);
-        if let Some(best) = clear.filter(|best| !several.contains(&best.id)) {
-            several.push(best.id.clone());
+        if let Some(best) = clear.filter(|best| several.iter().all(|other| other.id != best.id)) {
+            several.push(best);
         }
     }
-    let verdict = decide(found.candidates, thresholds, model);
-    if verdict.kind != VerdictKind::Narrow || several.len() < 2 {
+    let mut verdict = decide(found.candidates, thresholds, model);
+    if several.len() < 2 {
         return verdict;
     }
-    let ids: Vec<String> = several.iter().map(|id| format!("`{id}`")).collect();
-    Verdict {
-        kind: VerdictKind::Broad,
-        reason: format!("it asks for {} things: {}", ids.len(), ids.join(", ")),
-        ..verdict
-    }
+    let ids: Vec<String> = several
+        .iter()
+        .map(|best| format!("`{}`", best.id))
+        .collect();
+    verdict.kind = VerdictKind::Broad;
+    verdict.reason = format!("it asks for {} things: {}", ids.len(), ids.join(", "));
+    verdict
+        .dropped
+        .retain(|dropped| several.iter().all(|best| best.id != dropped.id));
+    // What fits one clause well can be below the floor for the whole.
+    several.retain(|best| verdict.candidates.iter().all(|kept| kept.id != best.id));
+    let at = verdict.candidates.len().min(1);
+    verdict.candidates.splice(at..at, several);
+    verdict
 }
 
 /// Whether a hit of the tenant's own takes precedence.
@@ -306,25 +314,33 @@ mod tests {
             text: text.to_owned(),
             candidates: vec![hit(id, Scope::Global, score, 1.0)],
         };
-        let of = |clauses: Vec<FoundClause>| {
+        let found = |other: f32, clauses: Vec<FoundClause>| {
             let candidates = vec![
                 hit("a", Scope::Global, 0.9, 1.0),
-                hit("b", Scope::Global, 0.3, 0.2),
+                hit("b", Scope::Global, other, 0.2),
             ];
-            let verdict = decide_found(
-                Found {
-                    candidates,
-                    clauses,
-                },
-                &EDGES,
-                None,
-            );
+            let found = Found {
+                candidates,
+                clauses,
+            };
+            decide_found(found, &EDGES, None)
+        };
+        let of = |clauses: Vec<FoundClause>| {
+            let verdict = found(0.3, clauses);
             (verdict.kind, verdict.reason)
         };
         let first = clause("count the hosts", "a", 0.8);
         let (kind, reason) = of(vec![first.clone(), clause("list the disks", "b", 0.75)]);
         assert_eq!(kind, VerdictKind::Broad);
         assert_eq!(reason, "it asks for 2 things: `a`, `b`");
+        let second = clause("list the disks", "b", 0.75);
+        let verdict = found(0.1, vec![first.clone(), second]);
+        let ids = |candidates: &[Candidate]| {
+            let ids = candidates.iter().map(|candidate| candidate.id.clone());
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&verdict.candidates), ["a", "b"]);
+        assert_eq!(ids(&verdict.dropped), [""; 0]);
         for other in [
             clause("it is urgent", "b", BELOW_NARROW),
             clause("count them again", "a", 0.9),

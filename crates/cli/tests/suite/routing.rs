@@ -244,7 +244,7 @@ fn b000_3_a_verdict_tells_how_its_query_was_compared() {
             .replace('?', "%3F")
             .replace('\n', "%0A")
             .replace(' ', "+");
-        let path = format!("/v1/route?purpose=skills&query={query}");
+        let path = format!("/v1/route?query={query}");
         server.api.get(&path).expect(200)
     };
     let log = "2026-05-04T10:00:03Z ERROR relay timed out";
@@ -270,6 +270,11 @@ fn b000_3_a_verdict_tells_how_its_query_was_compared() {
             ["count the tape drives", "reliability.count_tapes"]
         ])
     );
+    let answer = server.api.ask(&request(
+        "find stale backups and then count the tape drives",
+    ));
+    let ran = answer.expect(200)["metadata"]["run_ids"].clone();
+    assert_eq!(ran.as_array().unwrap().len(), 2, "{ran}");
     let plain = routed("which backups are stale?");
     for field in ["set_aside", "corrections", "clauses"] {
         assert_eq!(plain.get(field), None, "{plain:#}");

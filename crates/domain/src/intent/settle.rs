@@ -344,7 +344,7 @@ impl Case<'_> {
             Intent::Knowledge => -TEXT_LEAD,
             Intent::Read | Intent::Change | Intent::None => PASSAGE_LEAD,
         };
-        // As for a question after the state of things: where no skill fits, a passage must do so the better.
+        // If no skill fits, a passage has to fit better, as for a question about the state of things.
         let from = match leaning {
             Intent::Knowledge => PASSAGE_OPEN,
             Intent::Read | Intent::Change | Intent::None if self.fits(skill) => PASSAGE_OPEN,

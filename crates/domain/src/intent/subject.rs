@@ -59,7 +59,7 @@ pub(super) fn subject(said: &Said<'_>, intent: Intent) -> String {
             chosen[at] = true;
         }
     }
-    let mut parts = parts(said, &chosen);
+    let mut subject = joined(said, &chosen);
     if content(said, &chosen) < FEW || leans(said, &chosen) {
         let around: Vec<bool> = said
             .acts
@@ -70,8 +70,8 @@ pub(super) fn subject(said: &Said<'_>, intent: Intent) -> String {
                 !forbidden && (chosen[at] || said.words(at).iter().any(says_something))
             })
             .collect();
-        parts = self::parts(said, &around);
-        parts.extend(said.foreign.iter().filter_map(|piece| {
+        subject = joined(said, &around);
+        let foreign = said.foreign.iter().filter_map(|piece| {
             let text = &said.text[piece.place.clone()];
             match piece.kind {
                 ForeignKind::Quotation => Some(
@@ -81,9 +81,11 @@ pub(super) fn subject(said: &Said<'_>, intent: Intent) -> String {
                 ForeignKind::Pasted => Some(unmarked(text)),
                 ForeignKind::Mail => None,
             }
-        }));
+        });
+        for text in foreign {
+            add(&mut subject, " ", &text);
+        }
     }
-    let subject = parts.join(" ");
     if subject.trim().is_empty() {
         said.text.trim().to_owned()
     } else {
@@ -104,18 +106,40 @@ fn unmarked(text: &str) -> String {
         .join(" ")
 }
 
-/// The written text of the chosen clauses, each without what carries it.
-fn parts(said: &Said<'_>, chosen: &[bool]) -> Vec<String> {
-    let mut parts = Vec::new();
+/// The written text of the chosen clauses, each without what carries it. Where another thing is asked for, a joint or a
+/// full stop stands before it, so that the search can tell the requests apart.
+fn joined(said: &Said<'_>, chosen: &[bool]) -> String {
+    let mut joined = String::new();
+    let mut asks: Option<usize> = None;
     for (at, _) in chosen.iter().enumerate().filter(|(_, chosen)| **chosen) {
         let words = said.words(at);
         let carried = carried(words);
         let (Some(first), Some(last)) = (words.get(carried), words.last()) else {
             continue;
         };
-        parts.push(said.text[first.place.start..last.place.end].to_owned());
+        let begins = matches!(
+            said.acts[at],
+            Act::Question | Act::Order(Order { negated: false, .. })
+        );
+        let between = match asks.filter(|_| begins) {
+            Some(before) if said.clauses[before].sentence == said.clauses[at].sentence => ", and ",
+            Some(_) => ". ",
+            None => " ",
+        };
+        if begins {
+            asks = Some(at);
+        }
+        let written = &said.text[first.place.start..last.place.end];
+        add(&mut joined, between, written);
     }
-    parts
+    joined
+}
+
+fn add(text: &mut String, between: &str, part: &str) {
+    if !text.is_empty() {
+        text.push_str(between);
+    }
+    text.push_str(part);
 }
 
 /// How many tokens carry a clause.

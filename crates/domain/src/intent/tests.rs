@@ -222,6 +222,14 @@ fn the_subject_leaves_out_what_only_carries_the_request() {
             "The log says 'disk full'. Which ones?",
             "The log says Which ones disk full",
         ),
+        (
+            "Show me which disks are full, and please tell me which hosts are down.",
+            "which disks are full, and which hosts are down",
+        ),
+        (
+            "Which disks are full? Which hosts are down?",
+            "Which disks are full. Which hosts are down",
+        ),
         ("", ""),
     ] {
         assert_eq!(read(text).subject, subject, "{text}");

@@ -105,7 +105,7 @@ fn are_different(view: &View, routed: &Routed, few: usize) -> bool {
     let Some(best) = verdict.candidates.first() else {
         return false;
     };
-    let rivals = verdict.chosen(few).iter().skip(1);
+    let rivals = verdict.chosen(few).into_iter().skip(1);
     let mut rivals = rivals.filter(|rival| best.fused - rival.fused < verdict.thresholds.margin);
     let domain = |candidate: &RoutedCandidate| domain_of_candidate(view, candidate);
     let of_best = domain(best);

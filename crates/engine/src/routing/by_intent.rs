@@ -364,6 +364,8 @@ impl Engine {
     ) -> Result<Question, EngineError> {
         let subject = identifiers.replaced(&reading.subject);
         let compared = self.compared(&subject, &stacked.actions).await?;
+        // The subject is without them already.
+        let compared = compared.setting_aside(&RouteQuery::parse(text).map_err(refused)?);
         let topics = self.everyday_topics().await?;
         let query = compared.query.naming(text).against_topics(topics);
         Ok(Question {

@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    /// Starting a process must not take time for the model.
+    /// Starting a process takes no time for the model's memory.
     #[cfg(target_os = "linux")]
     #[test]
     fn large_buffers_are_left_out_of_forked_processes() {
