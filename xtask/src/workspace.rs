@@ -28,6 +28,14 @@ pub(crate) struct TextFile {
 }
 
 impl TextFile {
+    #[cfg(test)]
+    pub(crate) fn of(path: &str, text: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
     /// The line, from 1, that `part` first stands on; 1 when it stands nowhere.
     pub(crate) fn line_of(&self, part: &str) -> usize {
         let lines = self.text.lines();

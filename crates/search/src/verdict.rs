@@ -89,7 +89,7 @@ pub fn decide_found(found: Found, thresholds: &Thresholds, model: Option<String>
     verdict
         .dropped
         .retain(|dropped| several.iter().all(|best| best.id != dropped.id));
-    // What fits one clause well can be below the floor for the whole.
+    // The best entry of a clause can be below the floor for the whole request.
     several.retain(|best| verdict.candidates.iter().all(|kept| kept.id != best.id));
     let at = verdict.candidates.len().min(1);
     verdict.candidates.splice(at..at, several);

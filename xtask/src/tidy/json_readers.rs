@@ -74,13 +74,6 @@ fn readers(file: &TextFile) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> TextFile {
-        TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     #[test]
     fn each_way_to_read_json_is_found() {
         for line in [
@@ -94,27 +87,30 @@ mod tests {
             "let a: Value = response.json().await?;",
             "async fn handle(Json(body): Json<Value>) {}",
         ] {
-            let found = readers(&file("crates/x/src/a.rs", &format!("//! x\n{line}\n")));
+            let found = readers(&TextFile::of(
+                "crates/x/src/a.rs",
+                &format!("//! x\n{line}\n"),
+            ));
             assert_eq!(found, [2], "{line}");
         }
         let others = "//! x\nuse serde_json::{Map, Value, json};\n// serde_json::from_str\n\
                       let a = \"serde_json::from_str\";\nlet b = serde_json::from_value(a);\n\
                       let c = entry.json();\nfn d() -> Json<Value> {}\n\
                       #[cfg(test)]\nmod tests {\n    serde_json::from_str(a)\n}\n";
-        assert_eq!(readers(&file("crates/x/src/a.rs", others)), [0; 0]);
+        assert_eq!(readers(&TextFile::of("crates/x/src/a.rs", others)), [0; 0]);
     }
 
     #[test]
     fn only_files_of_the_list_read_json() {
         let reads = "//! x\nlet a = serde_json::from_str(b);\n";
         let files = [
-            file("crates/x/src/listed.rs", reads),
-            file("crates/x/src/other.rs", reads),
-            file("crates/x/src/other/tests.rs", reads),
-            file("crates/x/tests/it/a.rs", reads),
-            file("crates/x/examples/a.rs", reads),
-            file("crates/testkit/src/a.rs", reads),
-            file("crates/x/src/reformed.rs", "//! x\n"),
+            TextFile::of("crates/x/src/listed.rs", reads),
+            TextFile::of("crates/x/src/other.rs", reads),
+            TextFile::of("crates/x/src/other/tests.rs", reads),
+            TextFile::of("crates/x/tests/it/a.rs", reads),
+            TextFile::of("crates/x/examples/a.rs", reads),
+            TextFile::of("crates/testkit/src/a.rs", reads),
+            TextFile::of("crates/x/src/reformed.rs", "//! x\n"),
         ];
         let allowed = [
             ("crates/x/src/listed.rs", ""),

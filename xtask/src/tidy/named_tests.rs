@@ -60,24 +60,17 @@ pub(crate) fn check(file: &TextFile, functions: &Functions<'_>) -> Vec<Finding> 
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> TextFile {
-        TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     #[test]
     fn a_test_that_is_named_has_to_exist_in_its_file() {
         let code = [
-            file(
+            TextFile::of(
                 "crates/a/src/lib.rs",
                 "    async fn it_works() {\n// fn not_this()\n",
             ),
-            file("crates/a/src/other.rs", "fn elsewhere() {}\n"),
+            TextFile::of("crates/a/src/other.rs", "fn elsewhere() {}\n"),
         ];
         let functions = Functions::of(code.iter());
-        let page = file(
+        let page = TextFile::of(
             "docs/a.md",
             "`a/src/lib.rs::it_works`\n`a/src/lib.rs::elsewhere`\n`a/src/lib.rs::not_this` `x::y`\n",
         );

@@ -86,13 +86,6 @@ fn pauses(text: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> TextFile {
-        TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     #[test]
     fn a_pause_is_a_call_of_sleep() {
         let text = "use std::thread::sleep;
@@ -108,11 +101,11 @@ mod tests {
     fn each_file_of_tests_has_the_pauses_of_its_bound() {
         let pause = "fn a() {\n    sleep(A);\n}\n";
         let files = [
-            file("crates/x/src/a.rs", pause),
-            file("crates/x/src/a/tests.rs", pause),
-            file("crates/x/tests/it/as_bound.rs", pause),
-            file("crates/x/tests/it/below.rs", pause),
-            file("crates/x/tests/it/none.rs", ""),
+            TextFile::of("crates/x/src/a.rs", pause),
+            TextFile::of("crates/x/src/a/tests.rs", pause),
+            TextFile::of("crates/x/tests/it/as_bound.rs", pause),
+            TextFile::of("crates/x/tests/it/below.rs", pause),
+            TextFile::of("crates/x/tests/it/none.rs", ""),
         ];
         let bounds = [
             ("crates/x/tests/it/as_bound.rs", 1),

@@ -147,18 +147,12 @@ mod tests {
     use super::*;
     use crate::finding::Gravity;
 
-    fn file(path: &str, text: &str) -> TextFile {
-        TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     fn sized(lines: usize, tests: usize) -> Option<(usize, Gravity)> {
         let mut text = "//! x\n".repeat(lines);
         text.push_str("#[cfg(test)]\nmod tests {\n");
         text.push_str(&"x\n".repeat(tests));
-        size(&file("crates/x/src/a.rs", &text)).map(|finding| (finding.line, finding.gravity))
+        size(&TextFile::of("crates/x/src/a.rs", &text))
+            .map(|finding| (finding.line, finding.gravity))
     }
 
     #[test]
@@ -171,13 +165,13 @@ mod tests {
     #[test]
     fn a_test_file_may_be_long_and_needs_no_page() {
         let text = "x\n".repeat(2_000);
-        assert_eq!(check(&file("crates/x/src/a/tests.rs", &text)), []);
-        assert_eq!(check(&file("crates/x/tests/a.rs", &text)), []);
+        assert_eq!(check(&TextFile::of("crates/x/src/a/tests.rs", &text)), []);
+        assert_eq!(check(&TextFile::of("crates/x/tests/a.rs", &text)), []);
     }
 
     #[test]
     fn a_file_without_a_page_is_found() {
-        let found = |path: &str| check(&file(path, "use a;\n")).len();
+        let found = |path: &str| check(&TextFile::of(path, "use a;\n")).len();
         assert_eq!(found("crates/x/src/a.rs"), 1);
         assert_eq!(found("crates/x/benches/a.rs"), 0);
     }
@@ -185,19 +179,22 @@ mod tests {
     #[test]
     fn names_that_say_nothing_are_found() {
         let lines = |text: &str| -> Vec<usize> {
-            let findings = names(&file("crates/x/src/a.rs", text));
+            let findings = names(&TextFile::of("crates/x/src/a.rs", text));
             findings.iter().map(|finding| finding.line).collect()
         };
         let text = "mod utils;\npub(crate) async fn common() {}\nfn in_common() {}\nstruct RunManager;\ntrait Common {}\nlet manager = 1;\nfn helper_text() {}\n    pub fn path_helper() {}\n";
         assert_eq!(lines(text), [1, 2, 4, 8]);
-        assert_eq!(names(&file("crates/x/src/utils.rs", "")).len(), 1);
-        assert_eq!(names(&file("crates/x/src/common/a.rs", "")).len(), 1);
+        assert_eq!(names(&TextFile::of("crates/x/src/utils.rs", "")).len(), 1);
+        assert_eq!(
+            names(&TextFile::of("crates/x/src/common/a.rs", "")).len(),
+            1
+        );
     }
 
     #[test]
     fn unfinished_work_is_found() {
         let text = "fn a() { todo!() }\n#[ignore]\n#[ignore = \"slow\"]\n#[ignore = \"started by b\"]\nfn b() {}\n";
-        let found = check_markers(&file("crates/x/src/a.rs", text));
+        let found = check_markers(&TextFile::of("crates/x/src/a.rs", text));
         let lines: Vec<usize> = found.iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [1, 2, 3]);
     }

@@ -210,13 +210,6 @@ fn readers(file: &TextFile) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> TextFile {
-        TextFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     #[test]
     fn each_way_to_make_text_of_bytes_is_found() {
         for line in [
@@ -227,23 +220,26 @@ mod tests {
             "let a = std::fs::read_to_string(b)?;",
             "b.read_to_string(&mut a)?;",
         ] {
-            let found = readers(&file("crates/x/src/a.rs", &format!("//! x\n{line}\n")));
+            let found = readers(&TextFile::of(
+                "crates/x/src/a.rs",
+                &format!("//! x\n{line}\n"),
+            ));
             assert_eq!(found, [2], "{line}");
         }
         let others = "//! x\n// String::from_utf8(b)\nlet a = \"from_utf8\";\nlet b = charset::document(&a, None)?;\n\
                       #[cfg(test)]\nmod tests {\n    String::from_utf8(a)\n}\n";
-        assert_eq!(readers(&file("crates/x/src/a.rs", others)), [0; 0]);
+        assert_eq!(readers(&TextFile::of("crates/x/src/a.rs", others)), [0; 0]);
     }
 
     #[test]
     fn only_files_of_the_list_make_text_of_bytes() {
         let reads = "//! x\nlet a = String::from_utf8_lossy(b);\n";
         let files = [
-            file("crates/x/src/listed.rs", reads),
-            file("crates/x/src/other.rs", reads),
-            file("crates/x/tests/it/a.rs", reads),
-            file("crates/testkit/src/a.rs", reads),
-            file("crates/x/src/reformed.rs", "//! x\n"),
+            TextFile::of("crates/x/src/listed.rs", reads),
+            TextFile::of("crates/x/src/other.rs", reads),
+            TextFile::of("crates/x/tests/it/a.rs", reads),
+            TextFile::of("crates/testkit/src/a.rs", reads),
+            TextFile::of("crates/x/src/reformed.rs", "//! x\n"),
         ];
         let allowed = [
             ("crates/x/src/listed.rs", ""),

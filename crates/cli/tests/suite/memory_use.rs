@@ -382,7 +382,7 @@ fn as_call(list: &str) -> String {
     marked(&call, list)
 }
 
-/// What each request of MCP says of its client.
+/// The `_meta` of each MCP request: protocol version, client and capabilities.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
