@@ -414,6 +414,13 @@ impl<'t> Said<'t> {
             reading.remark = Some(Remark::Statement);
             return reading;
         }
+        if topic::ranks(self.all) {
+            return self.plain(
+                Intent::Read,
+                Certainty::Likely,
+                "it asks for the first of a ranking",
+            );
+        }
         let (topic, _) = topic::topic(self.all, false);
         match topic {
             Topic::Rule => self.plain(

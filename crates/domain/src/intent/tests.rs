@@ -204,6 +204,21 @@ fn b000_20_what_is_put_off_or_only_suggested_is_offered_and_a_trial_changes_noth
 }
 
 #[test]
+fn a_numbered_ranking_asks_for_the_state_of_things() {
+    for text in [
+        "top 7 suppliers",
+        "the ten oldest tickets",
+        "largest 3 invoices of June",
+    ] {
+        let reading = read(text);
+        assert_eq!(reading.intent, Intent::Read, "{text}");
+        assert_eq!(reading.certainty, Certainty::Likely, "{text}");
+    }
+    let title = read("top suppliers").certainty;
+    assert_eq!(title, Certainty::Open(Intent::Knowledge));
+}
+
+#[test]
 fn the_subject_leaves_out_what_only_carries_the_request() {
     for (text, subject) in [
         (

@@ -21,6 +21,25 @@ pub(super) enum Topic {
 /// Sum from which, on either side, the form decides.
 const DECIDED: i32 = 4;
 
+/// Words that pick the first of a ranking.
+const SUPERLATIVES: &[&[&str]] = &[
+    &["most"],
+    &["worst"],
+    &["biggest"],
+    &["highest"],
+    &["lowest"],
+    &["oldest"],
+    &["longest"],
+    &["top"],
+    &["largest"],
+    &["riskiest"],
+    &["urgent"],
+    &["hottest"],
+    &["cheapest"],
+    &["latest"],
+    &["newest"],
+];
+
 /// A cue: phrases, and what each adds. One cue counts once.
 struct Cue {
     weight: i32,
@@ -97,11 +116,19 @@ const ANYWHERE: &[Cue] = &[
         &["yesterday"], &["overnight"],
     ]),
     cue(-3, &[&["our"], &["my"], &["we"], &["us"], &["in", "production"], &["in", "prod"]]),
-    cue(-4, &[
-        &["most"], &["worst"], &["biggest"], &["highest"], &["lowest"], &["oldest"], &["longest"], &["top"],
-        &["largest"], &["riskiest"], &["urgent"], &["hottest"], &["cheapest"], &["latest"], &["newest"],
-    ]),
+    cue(-4, SUPERLATIVES),
 ];
+
+/// Whether the clause asks for the first of a ranking by their number: "top 5 orders", "the ten oldest volumes".
+pub(super) fn ranks(words: &[Token]) -> bool {
+    let counts = |token: &Token| {
+        token.word.parse::<u32>().is_ok() || token.is_any(&["three", "five", "ten", "twenty"])
+    };
+    let orders = |token: &Token| SUPERLATIVES.iter().any(|phrase| token.is_any(phrase));
+    words
+        .windows(2)
+        .any(|pair| orders(&pair[0]) && counts(&pair[1]) || counts(&pair[0]) && orders(&pair[1]))
+}
 
 /// What a question that asks for a rule, or for the state of things, scores.
 pub(super) fn topic(words: &[Token], asks: bool) -> (Topic, i32) {
