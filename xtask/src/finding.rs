@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Whether a finding fails the check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Gravity {
+pub(crate) enum FindingSeverity {
     /// It must be mended.
     Error,
     /// It should be looked at.
@@ -18,7 +18,7 @@ pub(crate) struct Finding {
     pub(crate) file: String,
     /// From 1.
     pub(crate) line: usize,
-    pub(crate) gravity: Gravity,
+    pub(crate) gravity: FindingSeverity,
     pub(crate) message: String,
 }
 
@@ -27,14 +27,14 @@ impl Finding {
         Self {
             file: file.to_owned(),
             line,
-            gravity: Gravity::Error,
+            gravity: FindingSeverity::Error,
             message: message.into(),
         }
     }
 
     pub(crate) fn warning(file: &str, line: usize, message: impl Into<String>) -> Self {
         Self {
-            gravity: Gravity::Warning,
+            gravity: FindingSeverity::Warning,
             ..Self::error(file, line, message)
         }
     }
@@ -43,8 +43,8 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gravity = match self.gravity {
-            Gravity::Error => "error",
-            Gravity::Warning => "warning",
+            FindingSeverity::Error => "error",
+            FindingSeverity::Warning => "warning",
         };
         let Self {
             file,

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use codegen::Mode;
-use finding::{Finding, Gravity};
+use finding::{Finding, FindingSeverity};
 use workspace::Workspace;
 
 /// What the command line accepts.
@@ -51,7 +51,7 @@ fn report(findings: &[Finding]) -> ExitCode {
         eprintln!("{finding}");
     }
     let of = |gravity| findings.iter().filter(|f| f.gravity == gravity).count();
-    let (errors, warnings) = (of(Gravity::Error), of(Gravity::Warning));
+    let (errors, warnings) = (of(FindingSeverity::Error), of(FindingSeverity::Warning));
     eprintln!("{errors} error(s), {warnings} warning(s)");
     if errors == 0 {
         ExitCode::SUCCESS

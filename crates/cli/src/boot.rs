@@ -42,11 +42,11 @@ use charter_store::skill_index::SkillIndex;
 
 use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
-use crate::failure::Reported;
+use crate::failure::ReportedFailure;
 use crate::{telemetry, terminal};
 
 pub(crate) use identity::identity;
-pub(crate) use mcp::{WaitingFor, connect as connect_mcp};
+pub(crate) use mcp::{McpConsumer, connect as connect_mcp};
 pub(crate) use models::models;
 pub(crate) use people::People;
 use providers::providers;
@@ -65,12 +65,12 @@ const MODEL_FETCHED: &str = "Run `charter model fetch` where a source can be rea
      routing compares words only.";
 
 /// An engine with the store that it must give back in the end.
-pub(crate) struct Running {
+pub(crate) struct RunningEngine {
     pub(crate) engine: Arc<Engine>,
     pub(crate) store: OpenStore,
 }
 
-impl Running {
+impl RunningEngine {
     /// Stops the engine, then closes the store.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.engine.stop().await;
@@ -79,16 +79,19 @@ impl Running {
 }
 
 /// Opens the data directory and starts an engine over it.
-pub(crate) async fn start(config: &Config) -> anyhow::Result<Running> {
-    start_for(config, WaitingFor::Server).await
+pub(crate) async fn start(config: &Config) -> anyhow::Result<RunningEngine> {
+    start_for(config, McpConsumer::Server).await
 }
 
 /// The same, waiting for MCP servers as long as their use asks for.
-pub(crate) async fn start_for(config: &Config, waiting: WaitingFor) -> anyhow::Result<Running> {
+pub(crate) async fn start_for(
+    config: &Config,
+    waiting: McpConsumer,
+) -> anyhow::Result<RunningEngine> {
     let services = Services::read(config, waiting)?;
     let store = OpenStore::open(config).await?;
     let engine = load(config, services, store.shared()).await?;
-    Ok(Running { engine, store })
+    Ok(RunningEngine { engine, store })
 }
 
 /// Loads the model and the catalogue and starts an engine over an open store: what takes longest of a start.
@@ -99,16 +102,16 @@ pub(crate) async fn load(
 ) -> anyhow::Result<Arc<Engine>> {
     let ports = ports(config, services, store).await?;
     let engine = Engine::start(ports, settings(config)?).await;
-    Ok(engine.map_err(Reported::from)?)
+    Ok(engine.map_err(ReportedFailure::from)?)
 }
 
 /// The same without loading the catalogue, whose vectors may be another model's: nothing is routed or driven.
-pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<Running> {
-    let services = Services::read(config, WaitingFor::Server)?;
+pub(crate) async fn start_unloaded(config: &Config) -> anyhow::Result<RunningEngine> {
+    let services = Services::read(config, McpConsumer::Server)?;
     let store = OpenStore::open(config).await?;
     let ports = ports(config, services, store.shared()).await?;
     let engine = Engine::unloaded(ports, settings(config)?);
-    Ok(Running { engine, store })
+    Ok(RunningEngine { engine, store })
 }
 
 /// The services elsewhere that the configuration names. They are read before anything is opened.
@@ -118,12 +121,12 @@ pub(crate) struct Services {
     providers: Arc<Providers>,
     skill_index: Option<Arc<dyn SkillIndex>>,
     /// What MCP servers are waited for.
-    waiting: WaitingFor,
+    waiting: McpConsumer,
 }
 
 impl Services {
     /// Reads and checks it; no service is asked.
-    pub(crate) fn read(config: &Config, waiting: WaitingFor) -> anyhow::Result<Self> {
+    pub(crate) fn read(config: &Config, waiting: McpConsumer) -> anyhow::Result<Self> {
         Ok(Self {
             models: models(config)?,
             webhooks: Arc::new(webhooks(config)?),
@@ -215,7 +218,7 @@ fn missing(config: &Config, error: &anyhow::Error) -> anyhow::Error {
         Some(_) => MODEL_NAMED,
         None => MODEL_FETCHED,
     };
-    let missing = Reported::new(ErrorCode::ModelMissing, message);
+    let missing = ReportedFailure::new(ErrorCode::ModelMissing, message);
     missing.with_hint(hint).into()
 }
 
@@ -368,7 +371,7 @@ pub(crate) async fn app(
         })
     });
     let keys = keys.collect::<anyhow::Result<Vec<_>>>()?;
-    let kept = engine.keys_kept().await.map_err(Reported::from)?;
+    let kept = engine.keys_kept().await.map_err(ReportedFailure::from)?;
     let access = Access::new(config.listen, keys, kept, engine.providers())?;
     let limits = limits::limits(&config.limits);
     if !engine.providers().is_empty()

@@ -19,9 +19,9 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::boot::{self, Running, WaitingFor};
+use crate::boot::{self, McpConsumer, RunningEngine};
 use crate::config::Config;
-use crate::failure::{NoAnswer, Reported};
+use crate::failure::{ReportedFailure, UnansweredRequest};
 
 /// Largest response that a command reads, in bytes.
 const MAX_RESPONSE: usize = 256 << 20;
@@ -38,7 +38,10 @@ pub(crate) enum Client {
         key: Option<String>,
     },
     /// An engine in this process.
-    Local { router: Router, running: Running },
+    Local {
+        router: Router,
+        running: RunningEngine,
+    },
 }
 
 impl Client {
@@ -52,13 +55,13 @@ impl Client {
         config: &Config,
         tenant: Option<&TenantId>,
     ) -> anyhow::Result<Self> {
-        Self::connect_for(config, tenant, WaitingFor::Command).await
+        Self::connect_for(config, tenant, McpConsumer::Command).await
     }
 
     async fn connect_for(
         config: &Config,
         tenant: Option<&TenantId>,
-        waiting: WaitingFor,
+        waiting: McpConsumer,
     ) -> anyhow::Result<Self> {
         let server = match &config.server {
             Some(server) => server.clone(),
@@ -100,7 +103,11 @@ impl Client {
         })
     }
 
-    fn local(running: Running, config: &Config, tenant: Option<&TenantId>) -> anyhow::Result<Self> {
+    fn local(
+        running: RunningEngine,
+        config: &Config,
+        tenant: Option<&TenantId>,
+    ) -> anyhow::Result<Self> {
         let mut caller = Caller::local()?;
         if let Some(tenant) = tenant {
             caller.tenant = tenant.clone();
@@ -361,8 +368,8 @@ impl Client {
     }
 }
 
-fn no_answer(base: &str) -> NoAnswer {
-    NoAnswer {
+fn no_answer(base: &str) -> UnansweredRequest {
+    UnansweredRequest {
         server: base.to_owned(),
     }
 }
@@ -415,7 +422,7 @@ fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {
 }
 
 fn failure(body: &Value) -> anyhow::Error {
-    match Reported::from_body(body) {
+    match ReportedFailure::from_body(body) {
         Some(reported) => reported.into(),
         None => anyhow::anyhow!("the server refused: {body}"),
     }
@@ -423,7 +430,7 @@ fn failure(body: &Value) -> anyhow::Error {
 
 /// The address that the holder of the data directory wrote down, if it is a server.
 fn holder_address(error: &anyhow::Error) -> Option<String> {
-    let reported = error.downcast_ref::<Reported>()?;
+    let reported = error.downcast_ref::<ReportedFailure>()?;
     if reported.code != "data_directory_locked" {
         return None;
     }

@@ -37,14 +37,14 @@ const DEFECT: &str = "Report this message; with RUST_BACKTRACE=1 it comes with i
 /// The context of a request that a server did not answer.
 #[derive(Debug, thiserror::Error)]
 #[error("asking {server}")]
-pub(crate) struct NoAnswer {
+pub(crate) struct UnansweredRequest {
     pub(crate) server: String,
 }
 
 /// A failure that the server or engine reported, with its public code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Reported {
+pub(crate) struct ReportedFailure {
     pub(crate) code: String,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Reported {
     pub(crate) sent: Option<Value>,
 }
 
-impl Reported {
+impl ReportedFailure {
     /// Reads an `AgentError`.
     pub(crate) fn from_body(body: &Value) -> Option<Self> {
         let text = |field: &str| body.get(field).and_then(Value::as_str).map(str::to_owned);
@@ -70,7 +70,7 @@ impl Reported {
     }
 }
 
-impl From<EngineError> for Reported {
+impl From<EngineError> for ReportedFailure {
     fn from(error: EngineError) -> Self {
         Self {
             code: error.code.as_str().to_owned(),
@@ -82,7 +82,7 @@ impl From<EngineError> for Reported {
     }
 }
 
-impl Reported {
+impl ReportedFailure {
     /// A failure of the command itself that has a public code.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
@@ -179,16 +179,16 @@ pub(crate) fn report_panics() {
     }));
 }
 
-fn defect(said: &str, place: &str, trace: Option<&str>) -> Reported {
+fn defect(said: &str, place: &str, trace: Option<&str>) -> ReportedFailure {
     let message = format!("charter panicked at {place}: {said}");
-    Reported {
+    ReportedFailure {
         details: json!({"panicked_at": place, "backtrace": trace}),
-        ..Reported::new(ErrorCode::Internal, message).with_hint(DEFECT)
+        ..ReportedFailure::new(ErrorCode::Internal, message).with_hint(DEFECT)
     }
 }
 
 fn as_text(error: &anyhow::Error) -> String {
-    let text = match error.downcast_ref::<Reported>() {
+    let text = match error.downcast_ref::<ReportedFailure>() {
         Some(reported) => reported.as_text(),
         None => {
             let (_, code) = kind(error);
@@ -203,7 +203,7 @@ fn as_text(error: &anyhow::Error) -> String {
 }
 
 fn as_json(error: &anyhow::Error) -> Value {
-    match error.downcast_ref::<Reported>() {
+    match error.downcast_ref::<ReportedFailure>() {
         Some(reported) => reported.as_json(),
         None => {
             let (kind, code) = kind(error);
@@ -220,7 +220,7 @@ fn hinted(hint: Option<&str>) -> String {
 /// The type and code of a failure that this process met and that nothing gave a code.
 fn kind(error: &anyhow::Error) -> (ErrorType, Option<ErrorCode>) {
     let coded = |code: ErrorCode| (code.error_type(), Some(code));
-    if error.downcast_ref::<NoAnswer>().is_some() {
+    if error.downcast_ref::<UnansweredRequest>().is_some() {
         return coded(ErrorCode::Unavailable);
     }
     let failed = error
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn each_failure_is_an_agent_error_in_json() {
-        let own = Reported::new(ErrorCode::TooLarge, "too much").with_hint("Send less.");
+        let own = ReportedFailure::new(ErrorCode::TooLarge, "too much").with_hint("Send less.");
         assert_eq!(
             shown(&own.into()),
             json!({
@@ -328,7 +328,9 @@ mod tests {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
         let server = "http://127.0.0.1:1".to_owned();
         let asked: Result<(), _> = Err(refused);
-        let error = asked.with_context(|| NoAnswer { server }).unwrap_err();
+        let error = asked
+            .with_context(|| UnansweredRequest { server })
+            .unwrap_err();
         assert_eq!(shown(&error)["error_code"], "unavailable");
         assert_eq!(
             as_text(&error),
@@ -347,7 +349,7 @@ mod tests {
             Some("Report it."),
             &json!({"run_id": "run-1"}),
         );
-        let mut reported = Reported::from_body(&sent).unwrap();
+        let mut reported = ReportedFailure::from_body(&sent).unwrap();
         let id = sent["error_id"].as_str().unwrap();
         assert_eq!(
             reported.as_text(),
@@ -363,7 +365,8 @@ mod tests {
     #[test]
     fn each_violation_is_shown_where_there_are_several() {
         let violation = |pointer: &str| json!({"stage": "schema", "pointer": pointer, "keyword": "type", "message": "must be text"});
-        let mut reported = Reported::new(ErrorCode::InvalidRequest, "/a: must be text, and 1 more");
+        let mut reported =
+            ReportedFailure::new(ErrorCode::InvalidRequest, "/a: must be text, and 1 more");
         reported.hint = None;
         reported.details = json!({"violations": [violation("/a"), violation("/b")]});
         assert_eq!(

@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, Write};
 
 use anyhow::Context;
-use charter_engine::{Gravity, Problem};
+use charter_engine::{Problem, ProblemSeverity};
 use clap::ValueEnum;
 use comfy_table::{ContentArrangement, Table};
 use serde_json::Value;
@@ -110,8 +110,8 @@ pub(crate) fn problems(problems: &[Problem]) -> String {
     let mut text = String::new();
     for problem in problems {
         let gravity = match problem.gravity {
-            Gravity::Error => "error",
-            Gravity::Warning => "warning",
+            ProblemSeverity::Error => "error",
+            ProblemSeverity::Warning => "warning",
         };
         let number = problem.line.to_string();
         let margin = " ".repeat(number.len());

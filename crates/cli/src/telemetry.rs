@@ -28,7 +28,7 @@ use tracing_subscriber::{Layer, Registry};
 use crate::config::Config;
 
 pub(crate) use collector::Collector;
-use spans::Ledger;
+use spans::SpanCounts;
 
 /// How long the end of the process waits until everything is sent.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -40,7 +40,7 @@ type AnyLayer = Box<dyn Layer<Registry> + Send + Sync>;
 pub(crate) struct Telemetry {
     traces: SdkTracerProvider,
     metrics: SdkMeterProvider,
-    ledger: Arc<Ledger>,
+    ledger: Arc<SpanCounts>,
 }
 
 impl Telemetry {
@@ -58,7 +58,7 @@ impl Telemetry {
             ))
             .build();
         let interval = Duration::from_secs(telemetry.export_interval_s);
-        let ledger = Arc::new(Ledger::default());
+        let ledger = Arc::new(SpanCounts::default());
         let started = || {
             anyhow::Ok(Self {
                 traces: spans::provider(

@@ -5,7 +5,7 @@ use charter_contract::error_code::ErrorCode;
 use clap::error::ErrorKind;
 use serde_json::json;
 
-use crate::failure::{self, EXIT_ERROR, Reported};
+use crate::failure::{self, EXIT_ERROR, ReportedFailure};
 use crate::messages::{self, Form};
 
 /// What helps where nothing is suggested.
@@ -22,7 +22,7 @@ pub(crate) fn report(error: &clap::Error) -> u8 {
     u8::try_from(error.exit_code()).unwrap_or(EXIT_ERROR)
 }
 
-fn reported(error: &clap::Error) -> Reported {
+fn reported(error: &clap::Error) -> ReportedFailure {
     let text = error.render().to_string();
     let line_after = |start: &str| {
         let mut lines = text.lines();
@@ -38,9 +38,9 @@ fn reported(error: &clap::Error) -> Reported {
         _ => words.split_whitespace().collect::<Vec<_>>().join(" "),
     };
     let hint = line_after("tip: ").unwrap_or(HELP);
-    Reported {
+    ReportedFailure {
         details: json!({ "usage": line_after("Usage: ") }),
-        ..Reported::new(ErrorCode::InvalidRequest, message).with_hint(hint)
+        ..ReportedFailure::new(ErrorCode::InvalidRequest, message).with_hint(hint)
     }
 }
 

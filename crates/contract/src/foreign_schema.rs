@@ -42,15 +42,15 @@ const VALUE_BYTES: usize = 64;
 
 /// A JSON Schema of a document. It is compiled when it is first used, and copies share what came of it.
 #[derive(Clone)]
-pub struct ForeignSchema(Arc<Held>);
+pub struct ForeignSchema(Arc<SchemaCell>);
 
-struct Held {
+struct SchemaCell {
     json: Map<String, Value>,
-    judged: OnceLock<Result<Judged, SchemaFault>>,
+    judged: OnceLock<Result<CompiledSchema, SchemaFault>>,
 }
 
 /// A schema that can be used.
-enum Judged {
+enum CompiledSchema {
     /// Compiled.
     Kept(Checker),
     /// What it compiles to is large beside the schema itself, so it is compiled for each use: else a small package could fill
@@ -100,10 +100,10 @@ impl ForeignSchema {
     #[must_use]
     pub fn accepts_at_once(&self, value: &Value) -> bool {
         match self.0.judged.get() {
-            Some(Ok(Judged::Kept(checker))) => {
+            Some(Ok(CompiledSchema::Kept(checker))) => {
                 checker.accepts(value, SCHEMA_INLINE_STEPS) == Ok(true)
             }
-            Some(Ok(Judged::TooLargeToKeep) | Err(_)) | None => false,
+            Some(Ok(CompiledSchema::TooLargeToKeep) | Err(_)) | None => false,
         }
     }
 
@@ -115,21 +115,23 @@ impl ForeignSchema {
         }
     }
 
-    fn judged(&self) -> &Result<Judged, SchemaFault> {
+    fn judged(&self) -> &Result<CompiledSchema, SchemaFault> {
         self.0.judged.get_or_init(|| {
             let (checker, keep) = compile(self.json())?;
             Ok(if keep {
-                Judged::Kept(checker)
+                CompiledSchema::Kept(checker)
             } else {
-                Judged::TooLargeToKeep
+                CompiledSchema::TooLargeToKeep
             })
         })
     }
 
     fn with_checker<T>(&self, check: impl FnOnce(&Checker) -> T) -> Result<T, SchemaFault> {
         match self.judged() {
-            Ok(Judged::Kept(checker)) => Ok(check(checker)),
-            Ok(Judged::TooLargeToKeep) => compile(self.json()).map(|(checker, _)| check(&checker)),
+            Ok(CompiledSchema::Kept(checker)) => Ok(check(checker)),
+            Ok(CompiledSchema::TooLargeToKeep) => {
+                compile(self.json()).map(|(checker, _)| check(&checker))
+            }
             Err(fault) => Err(fault.clone()),
         }
     }
@@ -203,7 +205,7 @@ fn compile(schema: &Map<String, Value>) -> Result<(Checker, bool), SchemaFault> 
 
 impl From<Map<String, Value>> for ForeignSchema {
     fn from(json: Map<String, Value>) -> Self {
-        Self(Arc::new(Held {
+        Self(Arc::new(SchemaCell {
             json,
             judged: OnceLock::new(),
         }))

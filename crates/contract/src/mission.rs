@@ -166,10 +166,10 @@ fn version_first(violations: Vec<Violation>) -> Vec<Violation> {
 /// The contract that the bytes name, without reading the rest.
 fn peek(bytes: &[u8]) -> Option<SchemaName> {
     #[derive(Deserialize)]
-    struct Named {
+    struct SchemaHeader {
         schema_name: SchemaName,
     }
-    let named: Named = json::decode(bytes, Profile::STORED).ok()?;
+    let named: SchemaHeader = json::decode(bytes, Profile::STORED).ok()?;
     Some(named.schema_name)
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::gate::{Rule, RuleKind};
+use crate::gate::{RuleKind, RuleResult};
 use crate::person::Person;
 
 /// SHA-256 of what is approved, as `sha256:` and 64 hex digits.
@@ -88,7 +88,7 @@ impl ExactCall {
 /// Who decided, when, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalDecided")]
-pub struct Decided {
+pub struct DecisionRecord {
     /// Who.
     pub by: UserId,
     /// Who made the key by which they decided.
@@ -104,7 +104,7 @@ pub struct Decided {
 /// That an interrupted call did happen, on somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ReportedHappening")]
-pub struct Happened {
+pub struct ReportedResult {
     /// What it came to; `null` when nobody knows.
     pub output: Value,
 }
@@ -112,33 +112,33 @@ pub struct Happened {
 /// An agreement, and what was agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalAgreed")]
-pub struct Agreed {
+pub struct ApprovalAgreement {
     /// Who, when, and why.
     #[serde(flatten)]
-    pub decided: Decided,
+    pub decided: DecisionRecord,
     /// Instead of calling: it happened before. Absent for an agreement to the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub happened: Option<Happened>,
+    pub happened: Option<ReportedResult>,
 }
 
 /// Where an approval stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalState")]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum State {
+pub enum ApprovalStatus {
     /// Nobody has decided.
     Pending,
     /// Agreed to, and not used yet.
-    Approved(Agreed),
+    Approved(ApprovalAgreement),
     /// Refused.
-    Rejected(Decided),
+    Rejected(DecisionRecord),
     /// Agreed to and used.
-    Consumed(Agreed),
+    Consumed(ApprovalAgreement),
     /// Nobody decided in time, or the run ended first.
     Lapsed,
 }
 
-impl State {
+impl ApprovalStatus {
     /// The state's name.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -164,7 +164,7 @@ pub struct Approval {
     /// What the decision is bound to.
     pub digest: Digest,
     /// What asks for it.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<RuleResult>,
     /// On whose behalf the run acts.
     pub requested_by: UserId,
     /// The users who started the run, chose its arguments or confirmed it, and the makers of their keys.
@@ -178,25 +178,25 @@ pub struct Approval {
     pub four_eyes: bool,
     /// Where it stands.
     #[serde(flatten)]
-    pub state: State,
+    pub state: ApprovalStatus,
 }
 
 /// What a person answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ApprovalAnswer {
     /// The call may happen.
     Approve,
     /// It may not.
     Reject,
     /// It happened already, before the run could hear of it.
-    Happened(Happened),
+    Happened(ReportedResult),
 }
 
 /// A person's decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ApprovalVerdict {
     /// What they answer.
-    pub answer: Answer,
+    pub answer: ApprovalAnswer,
     /// Who.
     pub by: Person,
     /// What they saw.
@@ -207,7 +207,7 @@ pub struct Verdict {
 
 /// Why a decision is refused. The approval is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum DecisionRefusal {
     /// It was decided, used, or lapsed before.
     #[error("the approval is {0} already")]
     Decided(&'static str),
@@ -237,46 +237,52 @@ impl Approval {
     /// The state that a decision leads to.
     ///
     /// # Errors
-    /// A [`Refusal`], in the order decided, expired, changed, not begun, own request. Rejecting one's
+    /// A [`DecisionRefusal`], in the order decided, expired, changed, not begun, own request. Rejecting one's
     /// own request is allowed: it only withdraws it.
-    pub fn decide(&self, verdict: Verdict, now: Timestamp) -> Result<State, Refusal> {
-        if self.state != State::Pending {
-            return Err(Refusal::Decided(self.state.word()));
+    pub fn decide(
+        &self,
+        verdict: ApprovalVerdict,
+        now: Timestamp,
+    ) -> Result<ApprovalStatus, DecisionRefusal> {
+        if self.state != ApprovalStatus::Pending {
+            return Err(DecisionRefusal::Decided(self.state.word()));
         }
         if now >= self.expires_at {
-            return Err(Refusal::Expired(self.expires_at));
+            return Err(DecisionRefusal::Expired(self.expires_at));
         }
         if verdict.digest != self.digest {
-            return Err(Refusal::Changed {
+            return Err(DecisionRefusal::Changed {
                 expected: self.digest.clone(),
                 given: verdict.digest,
             });
         }
         let agrees = match &verdict.answer {
-            Answer::Approve => true,
-            Answer::Reject => false,
-            Answer::Happened(_) if !self.is_about_a_repeat() => return Err(Refusal::NotBegun),
-            Answer::Happened(_) => true,
+            ApprovalAnswer::Approve => true,
+            ApprovalAnswer::Reject => false,
+            ApprovalAnswer::Happened(_) if !self.is_about_a_repeat() => {
+                return Err(DecisionRefusal::NotBegun);
+            }
+            ApprovalAnswer::Happened(_) => true,
         };
         if agrees && !self.may_agree(&verdict.by) {
-            return Err(Refusal::OwnRequest(verdict.by.user));
+            return Err(DecisionRefusal::OwnRequest(verdict.by.user));
         }
-        let decided = Decided {
+        let decided = DecisionRecord {
             by: verdict.by.user,
             makers: verdict.by.makers,
             at: now,
             reason: verdict.reason,
         };
         let agreed = |happened| {
-            State::Approved(Agreed {
+            ApprovalStatus::Approved(ApprovalAgreement {
                 decided: decided.clone(),
                 happened,
             })
         };
         Ok(match verdict.answer {
-            Answer::Approve => agreed(None),
-            Answer::Happened(happened) => agreed(Some(happened)),
-            Answer::Reject => State::Rejected(decided),
+            ApprovalAnswer::Approve => agreed(None),
+            ApprovalAnswer::Happened(happened) => agreed(Some(happened)),
+            ApprovalAnswer::Reject => ApprovalStatus::Rejected(decided),
         })
     }
 
@@ -298,21 +304,25 @@ impl Approval {
     /// The state after its use for the call with this digest.
     ///
     /// # Errors
-    /// A [`Refusal`] unless it is approved, alive and for that call.
-    pub fn consume(&self, digest: &Digest, now: Timestamp) -> Result<State, Refusal> {
-        let State::Approved(agreed) = &self.state else {
-            return Err(Refusal::Decided(self.state.word()));
+    /// A [`DecisionRefusal`] unless it is approved, alive and for that call.
+    pub fn consume(
+        &self,
+        digest: &Digest,
+        now: Timestamp,
+    ) -> Result<ApprovalStatus, DecisionRefusal> {
+        let ApprovalStatus::Approved(agreed) = &self.state else {
+            return Err(DecisionRefusal::Decided(self.state.word()));
         };
         if now >= self.expires_at {
-            return Err(Refusal::Expired(self.expires_at));
+            return Err(DecisionRefusal::Expired(self.expires_at));
         }
         if *digest != self.digest {
-            return Err(Refusal::Changed {
+            return Err(DecisionRefusal::Changed {
                 expected: self.digest.clone(),
                 given: digest.clone(),
             });
         }
-        Ok(State::Consumed(agreed.clone()))
+        Ok(ApprovalStatus::Consumed(agreed.clone()))
     }
 }
 

@@ -37,14 +37,14 @@ const PACKAGE_PREFIX: &str = "generated-";
 
 /// What a request wants done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum CandidateKind {
     /// An answer: a skill, which only reads.
     Read,
     /// A change: a playbook.
     Change,
 }
 
-impl Wanted {
+impl CandidateKind {
     const fn word(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -83,7 +83,7 @@ pub struct CandidateKey(String);
 impl CandidateKey {
     /// The key of what is wanted in these words.
     #[must_use]
-    pub fn of(words: &Words, wanted: Wanted) -> Self {
+    pub fn of(words: &Words, wanted: CandidateKind) -> Self {
         let asked = format!("{}\n{}", wanted.word(), words.all.to_lowercase());
         let digest = Sha256::digest(asked);
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -117,7 +117,7 @@ pub struct Brief {
     /// The request's words.
     pub words: Words,
     /// What it wants.
-    pub wanted: Wanted,
+    pub wanted: CandidateKind,
     /// What may be used.
     pub boundary: Boundary,
     /// Tools inside the boundary that have to do with the request, nearest first.

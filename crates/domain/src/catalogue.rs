@@ -97,7 +97,7 @@ impl Snapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, JsonSchema)]
 #[schemars(rename = "LayerWon")]
 #[serde(rename_all = "snake_case")]
-pub enum Won {
+pub enum WinningLayer {
     /// Only the tenant has it.
     Tenant,
     /// Only the global layer has it.
@@ -106,7 +106,7 @@ pub enum Won {
     TenantOverGlobal,
 }
 
-impl Won {
+impl WinningLayer {
     /// Whether the tenant's own document answered.
     #[must_use]
     pub fn is_tenant(self) -> bool {
@@ -119,14 +119,14 @@ impl Won {
 
 /// A document as a view answers it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found<T> {
+pub struct ResolvedDocument<T> {
     /// The document.
     pub entry: Arc<Entry<T>>,
     /// Why this one.
-    pub won: Won,
+    pub won: WinningLayer,
 }
 
-impl<T> Found<T> {
+impl<T> ResolvedDocument<T> {
     /// The document itself.
     #[must_use]
     pub fn document(&self) -> &T {
@@ -147,12 +147,12 @@ macro_rules! shelf_access {
     ($one:ident, $all:ident, $shelf:ident, $document:ty, $noun:literal) => {
         #[doc = concat!("The ", $noun, " of this id; the tenant's before the global one.")]
         #[must_use]
-        pub fn $one(&self, id: &str) -> Option<Found<$document>> {
+        pub fn $one(&self, id: &str) -> Option<ResolvedDocument<$document>> {
             find(&self.tenant.$shelf, &self.global.$shelf, id)
         }
 
         #[doc = concat!("Every ", $noun, " in view, by id, shadowed ones left out.")]
-        pub fn $all(&self) -> impl Iterator<Item = Found<$document>> + '_ {
+        pub fn $all(&self) -> impl Iterator<Item = ResolvedDocument<$document>> + '_ {
             merged(&self.tenant.$shelf, &self.global.$shelf)
         }
     };
@@ -229,15 +229,18 @@ impl View {
         &self,
         scope: GuardrailScope,
         target: &str,
-    ) -> Vec<(Found<Guardrail>, Arc<Conditions>)> {
-        let layers = [(&self.tenant, Won::Tenant), (&self.global, Won::Global)];
-        let mut near: Vec<(Found<Guardrail>, Arc<Conditions>)> = layers
+    ) -> Vec<(ResolvedDocument<Guardrail>, Arc<Conditions>)> {
+        let layers = [
+            (&self.tenant, WinningLayer::Tenant),
+            (&self.global, WinningLayer::Global),
+        ];
+        let mut near: Vec<(ResolvedDocument<Guardrail>, Arc<Conditions>)> = layers
             .into_iter()
             .flat_map(|(layer, won)| {
                 let near = layer.lookup().guardrails_near(scope, target);
                 near.map(move |(entry, conditions)| {
                     let entry = Arc::clone(entry);
-                    (Found { entry, won }, Arc::clone(conditions))
+                    (ResolvedDocument { entry, won }, Arc::clone(conditions))
                 })
             })
             .collect();
@@ -272,8 +275,8 @@ impl View {
     /// The agents that list a skill, by id. At most one does in a catalogue that was checked
     /// (ruling 8).
     #[must_use]
-    pub fn owners_of(&self, skill: &str) -> Vec<Found<AgentManifest>> {
-        let lists = |agent: &Found<AgentManifest>| {
+    pub fn owners_of(&self, skill: &str) -> Vec<ResolvedDocument<AgentManifest>> {
+        let lists = |agent: &ResolvedDocument<AgentManifest>| {
             let refs = &agent.document().skill_refs;
             refs.iter().any(|reference| reference.as_ref() == skill)
         };
@@ -290,7 +293,7 @@ impl View {
     /// The agent that a skill belongs to: the one that lists it, else the one within whose boundary it
     /// was generated. A playbook belongs to nobody else than the latter.
     #[must_use]
-    pub fn owner_of(&self, id: &str) -> Option<Found<AgentManifest>> {
+    pub fn owner_of(&self, id: &str) -> Option<ResolvedDocument<AgentManifest>> {
         let listing = self.owners_of(id).into_iter().next();
         listing.or_else(|| {
             let skill = self.skill(id);
@@ -303,14 +306,14 @@ impl View {
     }
 }
 
-fn find<T>(tenant: &Shelf<T>, global: &Shelf<T>, id: &str) -> Option<Found<T>> {
+fn find<T>(tenant: &Shelf<T>, global: &Shelf<T>, id: &str) -> Option<ResolvedDocument<T>> {
     let (entry, won) = match (tenant.get(id), global.get(id)) {
-        (Some(own), Some(_)) => (own, Won::TenantOverGlobal),
-        (Some(own), None) => (own, Won::Tenant),
-        (None, Some(shared)) => (shared, Won::Global),
+        (Some(own), Some(_)) => (own, WinningLayer::TenantOverGlobal),
+        (Some(own), None) => (own, WinningLayer::Tenant),
+        (None, Some(shared)) => (shared, WinningLayer::Global),
         (None, None) => return None,
     };
-    Some(Found {
+    Some(ResolvedDocument {
         entry: Arc::clone(entry),
         won,
     })
@@ -319,7 +322,7 @@ fn find<T>(tenant: &Shelf<T>, global: &Shelf<T>, id: &str) -> Option<Found<T>> {
 fn merged<'a, T>(
     tenant: &'a Shelf<T>,
     global: &'a Shelf<T>,
-) -> impl Iterator<Item = Found<T>> + 'a {
+) -> impl Iterator<Item = ResolvedDocument<T>> + 'a {
     let ids: BTreeSet<&'a String> = tenant.keys().chain(global.keys()).collect();
     ids.into_iter()
         .filter_map(move |id| find(tenant, global, id))

@@ -46,7 +46,7 @@ impl Side {
 
 /// A document that a walk came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reached {
+pub struct ReachedDocument {
     /// Which.
     pub document: DocumentName,
     /// On which side of where the walk began.
@@ -70,7 +70,7 @@ pub struct Dependency {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dependencies {
     /// The documents that it came to, those on one side together and nearest first.
-    pub nodes: Vec<Reached>,
+    pub nodes: Vec<ReachedDocument>,
     /// The references that it followed.
     pub edges: Vec<Dependency>,
     /// Whether the rest was left out.
@@ -157,7 +157,7 @@ impl DependencyGraph<'_> {
                 if is_new {
                     seen.insert(far.clone());
                     queue.push_back((far.clone(), distance + 1));
-                    found.nodes.push(Reached {
+                    found.nodes.push(ReachedDocument {
                         document: far.clone(),
                         side,
                         distance: distance + 1,

@@ -18,9 +18,9 @@ pub mod proof;
 pub mod tree;
 pub mod verify;
 
-pub use bundle::{Coverage, Header, Line};
+pub use bundle::{Coverage, ExportedLeaf, Header};
 pub use checkpoint::{Checkpoint, origin};
-pub use entry::{Entry, Sealed};
+pub use entry::{Entry, SealedRecord};
 pub use hash::Hash;
 pub use note::{KeyName, Signer, VerifierKey};
 pub use tree::{Cover, NodeId};

@@ -21,11 +21,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::catalogue::Direction;
-use crate::catalogue::{Found, View, Won};
+use crate::catalogue::{ResolvedDocument, View, WinningLayer};
 
-pub use coverage::{Action, ControlCoverage, Coverage, ResourceCoverage, Standing};
+pub use coverage::{Action, ControlCoverage, ControlStatus, Coverage, ResourceCoverage};
 pub use named::{is_named, text_of};
-pub use paths::{Path, Paths, Target, Wanted};
+pub use paths::{Path, PathQuery, Paths, Target};
 pub use remedies::OpenRisk;
 
 /// Most edges that any walk follows one after another.
@@ -86,7 +86,7 @@ pub struct Neighbour {
     /// The node.
     pub node: GraphNode,
     /// The layer that it comes from.
-    pub layer: Won,
+    pub layer: WinningLayer,
 }
 
 /// What a walk found, and whether there was more than it may return.
@@ -130,20 +130,20 @@ impl<'v> ExpertGraph<'v> {
 
     /// An active node.
     #[must_use]
-    pub fn node(&self, id: &GraphNodeId) -> Option<Found<GraphNode>> {
+    pub fn node(&self, id: &GraphNodeId) -> Option<ResolvedDocument<GraphNode>> {
         let found = self.view.node(id.as_ref());
         found.filter(|found| found.document().status == Status::Active)
     }
 
     /// All active nodes, by type and id.
     #[must_use]
-    pub fn nodes(&self) -> Vec<Found<GraphNode>> {
+    pub fn nodes(&self) -> Vec<ResolvedDocument<GraphNode>> {
         let types = NodeType::ALL.iter();
         types.flat_map(|of_type| self.nodes_of(*of_type)).collect()
     }
 
     /// The active nodes of a type, in order of their ids.
-    fn nodes_of(&self, of_type: NodeType) -> impl Iterator<Item = Found<GraphNode>> {
+    fn nodes_of(&self, of_type: NodeType) -> impl Iterator<Item = ResolvedDocument<GraphNode>> {
         let nodes = self.view.nodes_of(of_type).into_iter();
         nodes.filter(|found| found.document().status == Status::Active)
     }

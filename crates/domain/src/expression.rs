@@ -31,7 +31,7 @@ use charter_contract::deeply::deeply;
 pub use calls::CallFault;
 pub use facts::{Fact, Facts, Numbers};
 use patterns::Patterns;
-pub use reads::{Reads, Roots};
+pub use reads::{ReadSet, Roots};
 pub use work::Budget;
 
 /// Longest reason that an error gives, in bytes: an operator that fails names the values that it failed on.
@@ -89,7 +89,7 @@ pub enum ExpressionError {
 #[derive(Debug)]
 pub struct Condition {
     expression: IdedExpr,
-    reads: Reads,
+    reads: ReadSet,
     patterns: Arc<Patterns>,
 }
 
@@ -111,7 +111,7 @@ impl Condition {
                 .parse(source)
                 .map_err(|errors| ExpressionError::Syntax(shortened(&errors)))?;
             calls::check(&expression)?;
-            let reads = Reads::of(&expression, roots)?;
+            let reads = ReadSet::of(&expression, roots)?;
             let patterns = Arc::new(Patterns::of(&expression)?);
             arithmetic::rewrite(&mut expression);
             let condition = Self {
@@ -126,7 +126,7 @@ impl Condition {
 
     /// What the expression reads.
     #[must_use]
-    pub fn reads(&self) -> &Reads {
+    pub fn reads(&self) -> &ReadSet {
         &self.reads
     }
 

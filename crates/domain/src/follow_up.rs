@@ -38,7 +38,7 @@ const OTHERS: [&str; 3] = ["other", "another", "different"];
 
 /// What a text comes to by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Alone {
+pub enum StandaloneMeaning {
     /// Something fits.
     Clear,
     /// What fits best fits weakly.
@@ -50,7 +50,7 @@ pub enum Alone {
 /// Why a text is taken for a follow-up, for people; `None` where it stands alone. A text that is
 /// clear by itself never leans on another.
 #[must_use]
-pub fn leans(text: &str, alone: Alone) -> Option<String> {
+pub fn leans(text: &str, alone: StandaloneMeaning) -> Option<String> {
     let words = words(text);
     if words.is_empty() || words.len() > MAX_WORDS {
         return None;
@@ -62,12 +62,12 @@ pub fn leans(text: &str, alone: Alone) -> Option<String> {
     };
     let connective = CONNECTIVES.iter().find(begins);
     match (alone, connective) {
-        (Alone::Clear, _) | (Alone::Weak, None) => None,
-        (Alone::Nothing, None) => Some("it is short and fits nothing alone".to_owned()),
-        (Alone::Nothing, Some(first)) => Some(format!(
+        (StandaloneMeaning::Clear, _) | (StandaloneMeaning::Weak, None) => None,
+        (StandaloneMeaning::Nothing, None) => Some("it is short and fits nothing alone".to_owned()),
+        (StandaloneMeaning::Nothing, Some(first)) => Some(format!(
             "it is short, begins with `{first}` and fits nothing alone"
         )),
-        (Alone::Weak, Some(first)) => Some(format!(
+        (StandaloneMeaning::Weak, Some(first)) => Some(format!(
             "it is short, begins with `{first}` and fits nothing well alone"
         )),
     }
@@ -199,21 +199,25 @@ mod tests {
     fn b003_11_a_short_text_leans_only_where_it_is_not_clear_alone() {
         let long = "and ".repeat(MAX_WORDS + 1);
         for (text, alone, leaning) in [
-            ("And the other region?", Alone::Nothing, true),
-            ("And the other region?", Alone::Weak, true),
-            ("and are my S3 buckets public?", Alone::Clear, false),
-            ("what about eu-west-1", Alone::Weak, true),
-            ("in eu-west-1?", Alone::Nothing, true),
-            ("in eu-west-1?", Alone::Weak, false),
-            ("android phones", Alone::Weak, false),
-            ("and", Alone::Weak, true),
-            (long.as_str(), Alone::Nothing, false),
-            ("?!", Alone::Nothing, false),
+            ("And the other region?", StandaloneMeaning::Nothing, true),
+            ("And the other region?", StandaloneMeaning::Weak, true),
+            (
+                "and are my S3 buckets public?",
+                StandaloneMeaning::Clear,
+                false,
+            ),
+            ("what about eu-west-1", StandaloneMeaning::Weak, true),
+            ("in eu-west-1?", StandaloneMeaning::Nothing, true),
+            ("in eu-west-1?", StandaloneMeaning::Weak, false),
+            ("android phones", StandaloneMeaning::Weak, false),
+            ("and", StandaloneMeaning::Weak, true),
+            (long.as_str(), StandaloneMeaning::Nothing, false),
+            ("?!", StandaloneMeaning::Nothing, false),
         ] {
             assert_eq!(leans(text, alone).is_some(), leaning, "{text} {alone:?}");
         }
         assert_eq!(
-            leans("And in eu-west-1?", Alone::Nothing).unwrap(),
+            leans("And in eu-west-1?", StandaloneMeaning::Nothing).unwrap(),
             "it is short, begins with `and` and fits nothing alone"
         );
     }

@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::expression::{Fact, Facts, Numbers};
-use crate::guardrail::{EffectClass, RequestTags, Resolved};
+use crate::guardrail::{ApplicableGuardrail, EffectClass, RequestTags};
 
 pub use answer::decide_answer;
-pub use considered::{Considered, Says, Why, rate_limit};
-pub use finding::{Asked, Finding};
+pub use considered::{ConsideredRule, RuleEffect, RuleReason, rate_limit};
+pub use finding::{RuleFinding, RulePhase};
 
 /// What kind of rule spoke.
 #[derive(
@@ -52,7 +52,7 @@ pub enum RuleKind {
 /// One rule's word on an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RuleSaid")]
-pub struct Rule {
+pub struct RuleResult {
     /// What kind of rule.
     pub kind: RuleKind,
     /// Which one: a guardrail's or policy's id, a tool's, a playbook's, an approval's.
@@ -64,7 +64,7 @@ pub struct Rule {
     pub note: Option<String>,
 }
 
-impl Rule {
+impl RuleResult {
     /// A rule's word.
     #[must_use]
     pub fn new(kind: RuleKind, id: &(impl ToString + ?Sized), message: impl Into<String>) -> Self {
@@ -85,25 +85,25 @@ pub enum Decision {
     /// It may happen.
     Allow {
         /// What permits it.
-        permitted_by: Vec<Rule>,
+        permitted_by: Vec<RuleResult>,
         /// What is said along with it.
-        warnings: Vec<Rule>,
+        warnings: Vec<RuleResult>,
     },
     /// A person has to agree to exactly this first.
     NeedsApproval {
         /// What asks for it; at least one.
-        rules: Vec<Rule>,
+        rules: Vec<RuleResult>,
         /// What else permits it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        permitted_by: Vec<Rule>,
+        permitted_by: Vec<RuleResult>,
         /// What is said along with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        warnings: Vec<Rule>,
+        warnings: Vec<RuleResult>,
     },
     /// It may not happen.
     Deny {
         /// What refuses, the first kind first; at least one.
-        rules: Vec<Rule>,
+        rules: Vec<RuleResult>,
     },
 }
 
@@ -121,7 +121,7 @@ impl Decision {
 
     /// The rules that made the decision.
     #[must_use]
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[RuleResult] {
         match self {
             Self::Allow { permitted_by, .. } => permitted_by,
             Self::NeedsApproval { rules, .. } | Self::Deny { rules } => rules,
@@ -138,7 +138,7 @@ impl Decision {
                 warnings,
             } => {
                 let person = "A person approved exactly this.";
-                let approval = Rule::new(RuleKind::Approval, approval, person);
+                let approval = RuleResult::new(RuleKind::Approval, approval, person);
                 let all = permitted_by.into_iter().chain(rules).chain([approval]);
                 Self::Allow {
                     permitted_by: all.collect(),
@@ -153,7 +153,7 @@ impl Decision {
     /// the tool promises, unless it is refused.
     #[must_use]
     pub fn in_doubt(self, tool: &ToolId, why: &str) -> Self {
-        let doubt = Rule::new(
+        let doubt = RuleResult::new(
             RuleKind::Interrupted,
             tool,
             format!("This was begun and may have happened: {why}. A repeat may do it twice."),
@@ -210,9 +210,9 @@ pub enum PolicyAnswer {
     #[default]
     Ungoverned,
     /// Policies permit it.
-    Permit(Vec<Rule>),
+    Permit(Vec<RuleResult>),
     /// Policies forbid it, or none of those that govern it permits it.
-    Forbid(Vec<Rule>),
+    Forbid(Vec<RuleResult>),
 }
 
 /// What a step belongs to, as far as its safety goes.
@@ -230,7 +230,7 @@ pub struct Safety<'a> {
 
 /// Everything the gate looks at.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct GateInput<'a> {
     /// The tool in its pinned version.
     pub tool: &'a Tool,
     /// The exact arguments.
@@ -244,7 +244,7 @@ pub struct Question<'a> {
     /// Whether the caller has the tool's permission level.
     pub permitted: bool,
     /// The guardrails that bear on the subject, in order of resolution.
-    pub guardrails: &'a [Resolved],
+    pub guardrails: &'a [ApplicableGuardrail],
     /// The request that the call is for.
     pub tags: &'a RequestTags,
     /// The domain of the skill or playbook; absent for what has none of its own, where the tool's counts.
@@ -256,7 +256,7 @@ pub struct Question<'a> {
     pub interrupted: bool,
 }
 
-impl Question<'_> {
+impl GateInput<'_> {
     fn class(&self) -> EffectClass {
         match self.tool.tool_class {
             ToolClass::Write => EffectClass::Write,
@@ -267,14 +267,14 @@ impl Question<'_> {
 
 /// The answer for one effect, but for policy: [`Decision::under`] adds that.
 #[must_use]
-pub fn decide(question: &Question<'_>) -> Decision {
+pub fn decide(question: &GateInput<'_>) -> Decision {
     weigh(question, |_| {})
 }
 
 /// The same answer; `hear` is told of every rule that is considered, in the order in which they are
 /// asked.
 #[must_use]
-pub fn weigh<'a>(question: &Question<'a>, mut hear: impl FnMut(Considered<'a>)) -> Decision {
+pub fn weigh<'a>(question: &GateInput<'a>, mut hear: impl FnMut(ConsideredRule<'a>)) -> Decision {
     let mut tally = Tally::default();
     considered::consider(question, &mut |considered| {
         tally.count(&considered);
@@ -286,18 +286,18 @@ pub fn weigh<'a>(question: &Question<'a>, mut hear: impl FnMut(Considered<'a>)) 
 /// What the rules said so far, as far as it bears on the answer.
 #[derive(Default)]
 struct Tally {
-    refusals: Vec<Rule>,
-    asking: Vec<Rule>,
-    warnings: Vec<Rule>,
+    refusals: Vec<RuleResult>,
+    asking: Vec<RuleResult>,
+    warnings: Vec<RuleResult>,
 }
 
 impl Tally {
-    fn count(&mut self, considered: &Considered<'_>) {
+    fn count(&mut self, considered: &ConsideredRule<'_>) {
         match considered.says {
-            Says::Refuses => self.refusals.push(considered.rule()),
-            Says::AsksForAPerson => self.asking.push(considered.rule()),
-            Says::Warns => self.warnings.push(considered.rule()),
-            Says::Permits | Says::DoesNotApply => {}
+            RuleEffect::Refuses => self.refusals.push(considered.rule()),
+            RuleEffect::AsksForAPerson => self.asking.push(considered.rule()),
+            RuleEffect::Warns => self.warnings.push(considered.rule()),
+            RuleEffect::Permits | RuleEffect::DoesNotApply => {}
         }
     }
 
@@ -334,7 +334,7 @@ fn described(tool: &Tool) -> Value {
 
 /// What guardrail expressions are about, by the names of [`Roots::Gate`](crate::expression::Roots::Gate); `tool` is
 /// described.
-fn facts<'v>(tool: &'v Value, question: &'v Question<'_>) -> Facts<'v> {
+fn facts<'v>(tool: &'v Value, question: &'v GateInput<'_>) -> Facts<'v> {
     let numbers = Numbers::among(&question.tool.parameters);
     let domain = question.domain.unwrap_or(question.tool.domain.as_ref());
     [

@@ -25,9 +25,11 @@ pub use compile::{
     CallableTools, Unreversible, analysis_step, from_analysis, from_call, from_pipeline, from_plan,
     from_playbook, from_skill, from_tree, rolling_back, single_call, wired, with_analysis,
 };
-pub use growth::{Growth, LateClaim};
+pub use growth::{AddedEdge, Growth};
 pub use source::Source;
-pub use step::{Action, AfterFailure, Arguments, Branch, Edge, Entry, Join, On, Retry, Step};
+pub use step::{
+    Action, AfterFailure, Arguments, Branch, Edge, EdgeCondition, Entry, Join, Retry, Step,
+};
 
 /// Why steps do not make a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -15,7 +15,7 @@ use charter_contract::text::Text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Found, View};
+use crate::catalogue::{ResolvedDocument, View};
 use crate::expression::{Budget, ExpressionError, Fact, Facts, LazyCondition, Roots};
 use crate::glob;
 use crate::persona::{self, PersonaFit};
@@ -63,9 +63,9 @@ impl RequestTags {
 
 /// A guardrail that bears on the subject.
 #[derive(Debug, Clone)]
-pub struct Resolved {
+pub struct ApplicableGuardrail {
     /// The guardrail, and the layer it came from.
-    pub found: Found<Guardrail>,
+    pub found: ResolvedDocument<Guardrail>,
     /// The glob that matched.
     pub matched: String,
     /// Its expressions.
@@ -73,7 +73,7 @@ pub struct Resolved {
 }
 
 /// The expressions are those of the guardrail.
-impl PartialEq for Resolved {
+impl PartialEq for ApplicableGuardrail {
     fn eq(&self, other: &Self) -> bool {
         self.found == other.found && self.matched == other.matched
     }
@@ -86,7 +86,7 @@ pub struct Conditions {
     exceptions: Vec<LazyCondition>,
 }
 
-impl Resolved {
+impl ApplicableGuardrail {
     /// Whether an expression decides if it bears on a call: in its `when`, or in an exception.
     #[must_use]
     pub fn asks_expressions(&self) -> bool {
@@ -113,7 +113,7 @@ impl Conditions {
 /// Every guardrail that bears on the subject, strictest level of scope first: skill, agent,
 /// domain, global; within a level those that list the persona first, then by id; each once.
 #[must_use]
-pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
+pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<ApplicableGuardrail> {
     let anything = subject.skill.or(subject.domain).unwrap_or_default();
     let levels = [
         (GuardrailScope::Skill, subject.skill),
@@ -129,14 +129,14 @@ pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
             let bearing = near.filter_map(|(found, conditions)| {
                 let fit = fit(found.document(), subject.persona)?;
                 let matched = matching_glob(found.document(), target)?;
-                let resolved = Resolved {
+                let resolved = ApplicableGuardrail {
                     found,
                     matched,
                     conditions,
                 };
                 Some((fit, resolved))
             });
-            let mut bearing: Vec<(PersonaFit, Resolved)> = bearing.collect();
+            let mut bearing: Vec<(PersonaFit, ApplicableGuardrail)> = bearing.collect();
             // Stable: those that fit alike stay in the order of their ids.
             bearing.sort_by_key(|(fit, _)| *fit);
             bearing.into_iter().map(|(_, resolved)| resolved)
@@ -172,7 +172,7 @@ pub enum EffectClass {
 
 /// What one guardrail says about an effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Word<'a> {
+pub enum GuardrailMatch<'a> {
     /// It bears on it, and what it enforces follows.
     Bears {
         /// Why an expression of it had no answer, where one had none.
@@ -187,11 +187,14 @@ pub enum Word<'a> {
 }
 
 /// The guardrails strictest first, in the order of resolution otherwise.
-pub fn strictest_first(guardrails: &[Resolved]) -> impl Iterator<Item = &Resolved> {
+pub fn strictest_first(
+    guardrails: &[ApplicableGuardrail],
+) -> impl Iterator<Item = &ApplicableGuardrail> {
     let strictest = Enforcement::ALL.iter().rev();
     strictest.flat_map(move |enforcement| {
-        let enforces =
-            move |resolved: &&Resolved| resolved.found.document().enforcement == *enforcement;
+        let enforces = move |resolved: &&ApplicableGuardrail| {
+            resolved.found.document().enforcement == *enforcement
+        };
         guardrails.iter().filter(enforces)
     })
 }
@@ -205,37 +208,37 @@ pub fn strictest_first(guardrails: &[Resolved]) -> impl Iterator<Item = &Resolve
 /// and nowhere else.
 #[must_use]
 pub fn word<'a>(
-    resolved: &'a Resolved,
+    resolved: &'a ApplicableGuardrail,
     class: EffectClass,
     facts: &Facts<'_>,
     budget: &mut Budget,
-) -> Word<'a> {
+) -> GuardrailMatch<'a> {
     let guardrail = resolved.found.document();
     let conditions = &resolved.conditions;
     let mut note = None;
     for (exception, condition) in guardrail.exceptions.iter().zip(&conditions.exceptions) {
         match condition.holds(facts, budget) {
-            Ok(true) if exception.allow => return Word::Excepted(&exception.condition),
+            Ok(true) if exception.allow => return GuardrailMatch::Excepted(&exception.condition),
             Ok(_) => {}
             Err(error) => note = Some(unanswered("exception", &exception.condition, &error)),
         }
     }
     match (&guardrail.when, &conditions.when) {
         (None, _) => match class {
-            EffectClass::Read | EffectClass::Answer => return Word::OnWritesOnly,
+            EffectClass::Read | EffectClass::Answer => return GuardrailMatch::OnWritesOnly,
             EffectClass::Write => {}
         },
         (Some(when), Some(condition)) => match condition.holds(facts, budget) {
             Ok(true) => {}
-            Ok(false) => return Word::Elsewhere(when),
+            Ok(false) => return GuardrailMatch::Elsewhere(when),
             Err(_) if class == EffectClass::Answer && condition.uses(&OF_A_CALL) => {
-                return Word::Elsewhere(when);
+                return GuardrailMatch::Elsewhere(when);
             }
             Err(error) => note = Some(unanswered("condition", when, &error)),
         },
         (Some(_), None) => {}
     }
-    Word::Bears { note }
+    GuardrailMatch::Bears { note }
 }
 
 fn unanswered(what: &str, expression: &Text, error: &ExpressionError) -> String {

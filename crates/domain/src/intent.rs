@@ -29,7 +29,7 @@ pub use settle::{
 
 use act::acts;
 use clause::clauses;
-use reading::Said;
+use reading::ParsedText;
 use token::{Token, TokenKind};
 
 /// Bytes of a text that are read, half of them from its end: a request stands before or after what is pasted.
@@ -192,7 +192,7 @@ pub fn read(text: &str) -> Reading {
     }
     let clauses = clauses(&all);
     let acts = acts(&all, &clauses);
-    let said = Said {
+    let said = ParsedText {
         text,
         all: &all,
         clauses: &clauses,

@@ -15,7 +15,7 @@ use charter_contract::text::Text;
 use fixedbitset::FixedBitSet;
 
 pub use lint::{LinkFinding, MAX_FINDINGS};
-pub use view::{CyclePath, LayerOf, LinkSteps, Place, Reach, SkillsView, TooManyLinks};
+pub use view::{CyclePath, LayerOf, LinkSteps, Reach, SkillPosition, SkillsView, TooManyLinks};
 
 /// Where a skill stands within its scope's graph; free again once the skill is gone.
 pub type Slot = usize;

@@ -79,7 +79,7 @@ pub fn check(entry: &MemoryEntry, report: &mut Report) {
 
 /// Somebody, as far as memories ask.
 #[derive(Debug, Clone, Copy)]
-pub struct Person<'a> {
+pub struct MemoryReader<'a> {
     /// Who.
     pub user: &'a UserId,
     /// What they may do in their tenant.
@@ -88,17 +88,17 @@ pub struct Person<'a> {
 
 /// Whose a memory is.
 #[derive(Debug, Clone, Copy)]
-pub struct Holding<'a> {
+pub struct MemoryOwnership<'a> {
     /// Its owner.
     pub owner: &'a UserId,
     /// Who sees it.
     pub visibility: Visibility,
 }
 
-impl Holding<'_> {
+impl MemoryOwnership<'_> {
     /// Whether a person sees what is or was in force.
     #[must_use]
-    pub fn is_seen_by(self, person: Person<'_>) -> bool {
+    pub fn is_seen_by(self, person: MemoryReader<'_>) -> bool {
         match self.visibility {
             Visibility::Private => self.owner == person.user,
             Visibility::Shared => true,
@@ -107,7 +107,7 @@ impl Holding<'_> {
 
     /// Whether a person's word puts a version in force, or refuses it.
     #[must_use]
-    pub fn is_decided_by(self, person: Person<'_>) -> bool {
+    pub fn is_decided_by(self, person: MemoryReader<'_>) -> bool {
         match self.visibility {
             Visibility::Private => self.owner == person.user,
             Visibility::Shared => person.role >= Role::Operator,
@@ -116,19 +116,19 @@ impl Holding<'_> {
 
     /// Whether a person sees a version of `author` that is proposed or was refused.
     #[must_use]
-    pub fn shows_proposal_to(self, author: &UserId, person: Person<'_>) -> bool {
+    pub fn shows_proposal_to(self, author: &UserId, person: MemoryReader<'_>) -> bool {
         self.is_decided_by(person) || (author == person.user && self.is_seen_by(person))
     }
 
     /// Whether a person may have the content removed.
     #[must_use]
-    pub fn is_removed_by(self, person: Person<'_>) -> bool {
+    pub fn is_removed_by(self, person: MemoryReader<'_>) -> bool {
         self.owner == person.user || self.is_decided_by(person)
     }
 
     /// How a version begins that a person, or an agent for them, writes.
     #[must_use]
-    pub fn begins(self, person: Person<'_>, by_agent: bool) -> MemoryState {
+    pub fn begins(self, person: MemoryReader<'_>, by_agent: bool) -> MemoryState {
         if !by_agent && self.is_decided_by(person) {
             MemoryState::Accepted
         } else {
@@ -199,11 +199,11 @@ mod tests {
                 (true, true, true, true, accepted),
             ),
         ] {
-            let holding = Holding {
+            let holding = MemoryOwnership {
                 owner: &ann,
                 visibility,
             };
-            let person = Person { user: person, role };
+            let person = MemoryReader { user: person, role };
             let found = (
                 holding.is_seen_by(person),
                 holding.is_decided_by(person),

@@ -14,9 +14,9 @@ mod standing;
 mod tools;
 
 pub use layout::{
-    MAX_TURNS, Proposed, after_plan, after_review, after_turn, call_step, change_step, ends_of,
-    opening, own_steps, pass_step, prompt_step, turn_step,
+    MAX_TURNS, ProposedWriteBack, after_plan, after_review, after_turn, call_step, change_step,
+    ends_of, opening, own_steps, pass_step, prompt_step, turn_step,
 };
-pub use output::{StageOutput, Wanted};
+pub use output::{RequestedCall, StageOutput};
 pub use standing::{ProposalState, TARGET_CHANGED, may_follow, state};
 pub use tools::stage_tools;

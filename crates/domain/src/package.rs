@@ -24,7 +24,7 @@ use crate::source::{Places, Position, SourceText};
 pub use check::{Against, check, check_policies};
 pub use locate::locate;
 pub use needs::{Need, needs};
-pub use problem::{Gravity, Problem, Problems};
+pub use problem::{Problem, ProblemSeverity, Problems};
 pub use read::{Reading, read};
 
 /// The file that names a package.
@@ -32,7 +32,7 @@ pub const MANIFEST: &str = "package.yaml";
 
 /// A place inside a package.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file's path, relative to the package.
     pub file: Arc<str>,
     /// JSON pointer of the document inside its file; empty when the file is the document.
@@ -43,7 +43,7 @@ pub struct Place {
     pub text: Arc<SourceText>,
 }
 
-impl Place {
+impl SourceLocation {
     /// Where a part of the document stands in the file.
     #[must_use]
     pub fn position(&self, pointer: &str) -> Position {
@@ -53,22 +53,22 @@ impl Place {
 
 /// Something read from a package, with its place.
 #[derive(Debug, Clone)]
-pub struct Sourced<T> {
+pub struct WithLocation<T> {
     /// What was read.
     pub value: T,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// A package whose files all read well.
 #[derive(Debug, Clone)]
 pub struct Package {
     /// Name, version, scope.
-    pub manifest: Sourced<PackageManifest>,
+    pub manifest: WithLocation<PackageManifest>,
     /// Its documents, by file and position.
-    pub documents: Vec<Sourced<Document>>,
+    pub documents: Vec<WithLocation<Document>>,
     /// Its routing tests.
-    pub tests: Vec<Sourced<RoutingTest>>,
+    pub tests: Vec<WithLocation<RoutingTest>>,
     /// Every file by path.
     pub files: BTreeMap<String, String>,
 }

@@ -106,7 +106,7 @@ pub fn bind(
 
 /// Values while some are still being asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SoFar {
+pub struct PartialValues {
     /// What fits, and defaults.
     pub values: Map<String, Value>,
     /// Required parameters without a value.
@@ -121,7 +121,7 @@ pub struct SoFar {
 pub fn bind_so_far(
     declared: &[Parameter],
     given: &Map<String, Value>,
-) -> Result<SoFar, Vec<ParameterFault>> {
+) -> Result<PartialValues, Vec<ParameterFault>> {
     let (values, faults) = fit(declared, given);
     let is_missing = |fault: &ParameterFault| matches!(fault, ParameterFault::Missing { .. });
     let (missing, faults): (Vec<_>, Vec<_>) = faults.into_iter().partition(is_missing);
@@ -140,7 +140,7 @@ pub fn bind_so_far(
     let names: BTreeSet<&str> = names.collect();
     let is_named = |parameter: &&Parameter| names.contains(parameter.called());
     let missing = declared.iter().filter(is_named).map(|p| p.name.clone());
-    Ok(SoFar {
+    Ok(PartialValues {
         values,
         missing: missing.collect(),
     })

@@ -29,19 +29,19 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::deeply::deeply;
 use charter_contract::package::PackageScope;
 
-use crate::catalogue::{Found, Origin, View};
+use crate::catalogue::{Origin, ResolvedDocument, View};
 
 pub use decision::{
     Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Principal, Rule, RunFacts, Unpermitted,
 };
 pub use rules::Fault;
 pub use schema::{ACTION_GROUPS, SCHEMA, actions_text};
-pub use trial::{Trial, try_out};
-pub use weighed::{Heard, RunFact, Stands, Weighed};
+pub use trial::{PolicyTestResult, try_out};
+pub use weighed::{PolicyStatement, RuleMatch, RunFact, Weighed};
 
 pub(crate) use check::{Checks, Misfit, breaks, crowded, misfits};
-use typed::{Governing, Typed};
-use weighed::Answered;
+use typed::{CompiledToolRules, Governing};
+use weighed::LayerVerdict;
 
 /// The policies of a view, compiled. Made once for a revision of the catalogue; asking it changes
 /// nothing that anybody sees: what a tool's rules compile to is kept from the first question on.
@@ -54,9 +54,9 @@ pub struct PolicySet {
 /// A tool that policies govern.
 #[derive(Debug)]
 struct Governed {
-    tool: Found<Tool>,
+    tool: ResolvedDocument<Tool>,
     by: Vec<Governing>,
-    typed: OnceLock<Result<Typed, Vec<PolicyFailure>>>,
+    typed: OnceLock<Result<CompiledToolRules, Vec<PolicyFailure>>>,
 }
 
 impl PolicySet {
@@ -96,17 +96,23 @@ impl PolicySet {
     /// The same decision, with what each rule says that it is made of: the global layer's first, by
     /// the rules' ids.
     #[must_use]
-    pub fn explain(&self, question: &PolicyQuestion<'_>) -> (PolicyDecision, Vec<Heard>) {
+    pub fn explain(&self, question: &PolicyQuestion<'_>) -> (PolicyDecision, Vec<PolicyStatement>) {
         let mut heard = Vec::new();
         let decision = self.asked(question, &mut |answered| answered.weigh(&mut heard));
         if heard.is_empty()
             && let PolicyDecision::Deny(denial) = &decision
         {
-            heard.extend(denial.failures.iter().cloned().map(Heard::Failure));
+            heard.extend(
+                denial
+                    .failures
+                    .iter()
+                    .cloned()
+                    .map(PolicyStatement::Failure),
+            );
         }
         let by = governing(&self.view, question.tool.tool_id.as_ref());
         for heard in &mut heard {
-            if let Heard::Rule(weighed) = heard {
+            if let PolicyStatement::Rule(weighed) = heard {
                 weighed.origin = origin(&by, &weighed.rule);
             }
         }
@@ -117,7 +123,7 @@ impl PolicySet {
     fn asked(
         &self,
         question: &PolicyQuestion<'_>,
-        hear: &mut dyn FnMut(&Answered<'_>),
+        hear: &mut dyn FnMut(&LayerVerdict<'_>),
     ) -> PolicyDecision {
         deeply(|| self.decided(question, hear))
     }
@@ -125,7 +131,7 @@ impl PolicySet {
     fn decided(
         &self,
         question: &PolicyQuestion<'_>,
-        hear: &mut dyn FnMut(&Answered<'_>),
+        hear: &mut dyn FnMut(&LayerVerdict<'_>),
     ) -> PolicyDecision {
         let id = question.tool.tool_id.as_ref();
         let Some(governed) = self.governed.get(id) else {
@@ -135,7 +141,7 @@ impl PolicySet {
         let tool = governed.tool.document();
         match governed
             .typed
-            .get_or_init(|| Typed::compile(tool, &governed.by))
+            .get_or_init(|| CompiledToolRules::compile(tool, &governed.by))
         {
             Ok(typed) if typed.is_for(question.tool) => typed.decide(question, hear),
             Err(failures) if tool == question.tool => denied(failures.clone()),
@@ -149,12 +155,12 @@ impl PolicySet {
 fn decide_anew(
     question: &PolicyQuestion<'_>,
     by: &[Governing],
-    hear: &mut dyn FnMut(&Answered<'_>),
+    hear: &mut dyn FnMut(&LayerVerdict<'_>),
 ) -> PolicyDecision {
     if by.is_empty() {
         return PolicyDecision::Ungoverned;
     }
-    match Typed::compile(question.tool, by) {
+    match CompiledToolRules::compile(question.tool, by) {
         Ok(typed) => typed.decide(question, hear),
         Err(failures) => denied(failures),
     }

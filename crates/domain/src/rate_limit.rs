@@ -57,14 +57,14 @@ pub struct Bucket {
 /// A call that may not happen yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the rate limit is reached; the next call may happen in {wait_ms} ms")]
-pub struct TooSoon {
+pub struct RateLimitExceeded {
     /// How long to wait, in milliseconds, rounded up.
     pub wait_ms: u64,
 }
 
 /// What a bucket holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Left {
+pub struct BucketLevel {
     /// Calls that may happen now; at least one.
     pub calls: u64,
     /// Calls that a full bucket holds.
@@ -84,9 +84,9 @@ impl Bucket {
     /// Takes one call out.
     ///
     /// # Errors
-    /// [`TooSoon`], and nothing was taken. Where the clock went back, a caller waits no longer than
+    /// [`RateLimitExceeded`], and nothing was taken. Where the clock went back, a caller waits no longer than
     /// an empty bucket takes to fill.
-    pub fn take(&mut self, now: Timestamp) -> Result<(), TooSoon> {
+    pub fn take(&mut self, now: Timestamp) -> Result<(), RateLimitExceeded> {
         self.full_at = self.full_from(now);
         self.look(now)?;
         self.full_at += MINUTE;
@@ -97,16 +97,16 @@ impl Bucket {
     ///
     /// # Errors
     /// As for [`Bucket::take`].
-    pub fn look(&self, now: Timestamp) -> Result<Left, TooSoon> {
+    pub fn look(&self, now: Timestamp) -> Result<BucketLevel, RateLimitExceeded> {
         let burst = self.rate.burst;
         let room = self.scaled(now) + MINUTE * i128::from(burst) - self.full_from(now);
         if room < MINUTE {
-            return Err(TooSoon {
+            return Err(RateLimitExceeded {
                 wait_ms: self.milliseconds(MINUTE - room),
             });
         }
         let calls = u64::try_from(room / MINUTE).unwrap_or(burst);
-        Ok(Left { calls, burst })
+        Ok(BucketLevel { calls, burst })
     }
 
     /// When it is full: not some time ago, and not later than an empty one would be.

@@ -32,12 +32,12 @@ use crate::approval::Digest;
 use crate::gate::{Decision, RuleKind};
 use crate::graph::Growth;
 
-pub use account::{ChangeState, RunAccount, RunChange, UndoneStep, WhyUndone};
+pub use account::{ChangeState, RunAccount, RunChange, UndoneReason, UndoneStep};
 pub use advance::Next;
-pub use command::{Beginning, Command, IllegalTransition, Report, RunOrder};
+pub use command::{Command, IllegalTransition, Report, RunOrder, StepStart};
 pub use event::{
-    ApprovalAsked, Begun, ErrorKind, Opening, Pin, ResultSource, RunEvent, SkipReason, Started,
-    StepFailure, StopCause, Tokens, Yield,
+    ApprovalRequest, EffectStart, ErrorKind, Pin, ResultSource, RunEvent, RunPrerequisites,
+    RunStart, SkipReason, StepFailure, StepYield, StopCause, Tokens,
 };
 pub use replay::{Divergence, StrictReplay};
 pub use standing::{Outcome, StepState};
@@ -209,8 +209,8 @@ impl Run {
         Ok(())
     }
 
-    fn begin(&self, beginning: Beginning) -> Result<RunEvent, IllegalTransition> {
-        let Beginning {
+    fn begin(&self, beginning: StepStart) -> Result<RunEvent, IllegalTransition> {
+        let StepStart {
             call,
             decision,
             now,
@@ -221,7 +221,7 @@ impl Run {
         let step = call.step.clone();
         let approval_expires_at = self.approval_end(&call, &decision, now);
         Ok(match self.lifted(&call, decision, now) {
-            decision @ Decision::Allow { .. } => RunEvent::StepBegun(Begun {
+            decision @ Decision::Allow { .. } => RunEvent::StepBegun(EffectStart {
                 attempt: self.slots[at].attempts + 1,
                 idempotency_key: self.idempotency_key(&step),
                 step,
@@ -230,7 +230,7 @@ impl Run {
                 approval_expires_at,
             }),
             decision @ Decision::NeedsApproval { .. } => {
-                RunEvent::ApprovalRequested(Box::new(ApprovalAsked {
+                RunEvent::ApprovalRequested(Box::new(ApprovalRequest {
                     step,
                     approval,
                     digest: call.digest(),
@@ -383,7 +383,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn refusal(rules: &[crate::gate::Rule]) -> StepFailure {
+fn refusal(rules: &[crate::gate::RuleResult]) -> StepFailure {
     let first = rules.first().map(|rule| rule.kind);
     let code = REFUSED.iter().find(|(kind, _)| Some(*kind) == first);
     let messages: Vec<String> = rules

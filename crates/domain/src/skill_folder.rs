@@ -75,7 +75,7 @@ pub struct Reading {
 pub fn read(files: Vec<SkillFile>, cancel: &Cancellation) -> Reading {
     let mut problems = Problems::default();
     let found = layout::skills(files, &mut problems, &Allowance::new(cancel));
-    let layout::Found { skills, left_out } = found;
+    let layout::FolderContents { skills, left_out } = found;
     Reading {
         skills,
         left_out: left_out.into_iter().collect(),

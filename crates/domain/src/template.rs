@@ -29,7 +29,7 @@ pub use self::evaluate::{Filled, evaluate};
 use self::fill::Part;
 pub use self::fill::{PlainStructure, Structure};
 use self::text::Text;
-use crate::catalogue::{Found, View};
+use crate::catalogue::{ResolvedDocument, View};
 use crate::persona::{self, PersonaFit};
 
 /// Characters of a text or message that an error quotes.
@@ -62,7 +62,7 @@ pub enum Level {
 
 /// What a template is looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct TemplateLookup<'a> {
     /// Must match exactly.
     pub output_type: &'a str,
     /// The skill, where there is one.
@@ -79,7 +79,10 @@ pub struct Wanted<'a> {
 
 /// The template that renders what is wanted, and the level that it was found on.
 #[must_use]
-pub fn resolve(view: &View, wanted: Wanted<'_>) -> Option<(Found<Template>, Level)> {
+pub fn resolve(
+    view: &View,
+    wanted: TemplateLookup<'_>,
+) -> Option<(ResolvedDocument<Template>, Level)> {
     view.templates()
         .filter(|found| found.document().status == Status::Active)
         .filter(|found| found.document().output_type.as_ref() == wanted.output_type)
@@ -98,7 +101,7 @@ pub fn resolve(view: &View, wanted: Wanted<'_>) -> Option<(Found<Template>, Leve
 }
 
 /// The place of a template in the chain: its level, then how it fits the persona.
-fn place_of(template: &Template, wanted: Wanted<'_>) -> Option<(Level, PersonaFit)> {
+fn place_of(template: &Template, wanted: TemplateLookup<'_>) -> Option<(Level, PersonaFit)> {
     let fit = persona::fit(&template.personas, wanted.persona)?;
     Some((level_of(template, wanted)?, fit))
 }
@@ -110,7 +113,7 @@ pub fn sort_field(template: &Template) -> Option<&str> {
 }
 
 /// A template written for another skill, agent or domain is none for this one.
-fn level_of(template: &Template, wanted: Wanted<'_>) -> Option<Level> {
+fn level_of(template: &Template, wanted: TemplateLookup<'_>) -> Option<Level> {
     if let Some(skill) = &template.skill_id {
         return (wanted.skill == Some(skill.as_ref())).then_some(Level::Skill);
     }

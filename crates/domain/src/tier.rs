@@ -16,14 +16,14 @@ use crate::catalogue::View;
 
 /// The tiers on which a document is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Served {
+pub enum ServedTiers {
     /// On this tier and those above it.
     From(Tier),
     /// On none: its agent supports no tier that it may be used on.
     Never,
 }
 
-impl Served {
+impl ServedTiers {
     /// Whether it is served to a caller of this tier.
     #[must_use]
     pub fn reaches(self, tier: Tier) -> bool {
@@ -47,30 +47,30 @@ impl Served {
 
 /// The tiers on which an agent is served.
 #[must_use]
-pub fn agent_served(agent: &AgentManifest) -> Served {
-    Served::within(Tier::default(), Some(agent))
+pub fn agent_served(agent: &AgentManifest) -> ServedTiers {
+    ServedTiers::within(Tier::default(), Some(agent))
 }
 
 /// The tiers on which a skill is served: its own and those above it, as far as the agent that it belongs to supports them.
 #[must_use]
-pub fn skill_served(view: &View, skill: &Skill) -> Served {
+pub fn skill_served(view: &View, skill: &Skill) -> ServedTiers {
     let owner = view.owner_of(skill.skill_id.as_ref());
     let agent = owner.as_ref().map(|owner| owner.document());
-    Served::within(skill.tier, agent)
+    ServedTiers::within(skill.tier, agent)
 }
 
 /// The tiers on which a playbook is served; only a generated one belongs to an agent.
 #[must_use]
-pub fn playbook_served(view: &View, playbook: &Playbook) -> Served {
+pub fn playbook_served(view: &View, playbook: &Playbook) -> ServedTiers {
     let agent = playbook.grounding_agent.as_ref();
     let agent = agent.and_then(|agent| view.agent(agent.as_ref()));
     let agent = agent.as_ref().map(|agent| agent.document());
-    Served::within(playbook.tier, agent)
+    ServedTiers::within(playbook.tier, agent)
 }
 
 /// The skills, playbooks and agents in view that are not served on every tier, with the tiers on which they are.
 #[must_use]
-pub fn limited(view: &View) -> Vec<(DocumentKind, String, Served)> {
+pub fn limited(view: &View) -> Vec<(DocumentKind, String, ServedTiers)> {
     let agents: Vec<_> = view.agents().filter(|a| limits(a.document())).collect();
     let bounded: BTreeSet<&SkillId> = agents
         .iter()

@@ -13,7 +13,7 @@ use charter_contract::text::Text;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::room::OutputRoom;
+use crate::room::OutputBudget;
 use crate::{BuiltinTool, HostPattern, McpTool, PackageFiles, ToolOutcome};
 
 /// Runs one tool call to its end.
@@ -56,7 +56,7 @@ pub struct ToolCall {
     /// The same for every attempt of one effect.
     pub idempotency_key: String,
     /// Where memory is set aside for its output.
-    pub room: Arc<dyn OutputRoom>,
+    pub room: Arc<dyn OutputBudget>,
 }
 
 /// Where a call runs (seed 000 §2.4, `execution_target`).

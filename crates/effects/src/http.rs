@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::call::{HttpTool, ToolCall};
 use crate::egress::{EgressPolicy, EgressRefusal};
-use crate::kept::Kept;
+use crate::kept::SpooledBytes;
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
@@ -34,7 +34,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 5;
 
 /// What became of a request.
-enum Sent {
+enum SendOutcome {
     /// It was not sent: the call is a dry run.
     Previewed(Success),
     Answered(Answer),
@@ -113,10 +113,10 @@ impl HttpRunner {
         let exchange = async {
             let prepared = request::prepare(exchange, &call.idempotency_key)?;
             if let Some(preview) = prepared.preview_instead(call.dry_run, redactor) {
-                return Ok(Sent::Previewed(preview));
+                return Ok(SendOutcome::Previewed(preview));
             }
             let answer = self.exchange(call, prepared, redirects).await?;
-            Ok(Sent::Answered(answer))
+            Ok(SendOutcome::Answered(answer))
         };
         let result = tokio::select! {
             biased;
@@ -129,9 +129,9 @@ impl HttpRunner {
             }),
         };
         let result = match result {
-            Ok(Sent::Previewed(preview)) => Ok(preview),
+            Ok(SendOutcome::Previewed(preview)) => Ok(preview),
             // The call's time is over when the answer is here; it may wait for memory.
-            Ok(Sent::Answered(answer)) => {
+            Ok(SendOutcome::Answered(answer)) => {
                 response::read(answer, redactor, call.room.as_ref()).await
             }
             Err(failure) => Err(failure),
@@ -150,7 +150,7 @@ impl HttpRunner {
     ) -> Result<Answer, Failure> {
         let client = self.client(call, &prepared, redirects).await?;
         let request = prepared.into_request();
-        let body = Kept::new(self.directory.clone());
+        let body = SpooledBytes::new(self.directory.clone());
         Answer::to(&client, request, call.limits.output_bytes, body).await
     }
 

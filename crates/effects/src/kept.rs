@@ -12,44 +12,44 @@ use charter_contract::json::{self, Extent, JsonFault, Meter, Profile, TooMuch};
 use serde_json::Value;
 
 use crate::outcome::Failure;
-use crate::room::{NoRoom, OutputRoom, OutputSize};
+use crate::room::{OutputBudget, OutputBudgetExhausted, OutputSize};
 
 /// How much is read from a file at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Bytes that are kept.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct SpooledBytes {
     /// Where the file is made; without it all stays in memory.
     directory: Option<PathBuf>,
-    place: Place,
+    place: SpoolLocation,
     length: usize,
 }
 
 #[derive(Debug)]
-enum Place {
+enum SpoolLocation {
     Memory(Vec<u8>),
     File(File),
 }
 
 /// Why kept bytes are no output.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum SpoolReadError {
     /// They are no JSON, or more than an output may be. Where they are no JSON, also their beginning.
     Fault(JsonFault, Vec<u8>),
     /// There is no memory for them.
-    NoRoom(NoRoom),
+    NoRoom(OutputBudgetExhausted),
     /// They are lost.
     Lost(io::Error),
 }
 
-impl From<io::Error> for Unread {
+impl From<io::Error> for SpoolReadError {
     fn from(error: io::Error) -> Self {
         Self::Lost(error)
     }
 }
 
-impl Unread {
+impl SpoolReadError {
     /// The failure of a call that was answered so; `refused` says what is wrong with an answer that is no output.
     pub(crate) fn into_failure(self, refused: impl FnOnce(JsonFault, &[u8]) -> String) -> Failure {
         match self {
@@ -65,24 +65,24 @@ impl Unread {
     }
 }
 
-impl<T: Into<Vec<u8>>> From<T> for Kept {
+impl<T: Into<Vec<u8>>> From<T> for SpooledBytes {
     /// Bytes that are in memory.
     fn from(bytes: T) -> Self {
         let bytes = bytes.into();
         Self {
             directory: None,
             length: bytes.len(),
-            place: Place::Memory(bytes),
+            place: SpoolLocation::Memory(bytes),
         }
     }
 }
 
-impl Kept {
+impl SpooledBytes {
     /// Nothing yet. What is large will be kept in a file of this directory.
     pub(crate) fn new(directory: Option<PathBuf>) -> Self {
         Self {
             directory,
-            place: Place::Memory(Vec::new()),
+            place: SpoolLocation::Memory(Vec::new()),
             length: 0,
         }
     }
@@ -96,14 +96,14 @@ impl Kept {
     pub(crate) fn push(&mut self, piece: &[u8]) -> io::Result<()> {
         let length = self.length + piece.len();
         match (&mut self.place, &self.directory) {
-            (Place::Memory(bytes), Some(directory)) if length > LARGE_OUTPUT => {
+            (SpoolLocation::Memory(bytes), Some(directory)) if length > LARGE_OUTPUT => {
                 let mut file = tempfile::tempfile_in(directory)?;
                 file.write_all(bytes)?;
                 file.write_all(piece)?;
-                self.place = Place::File(file);
+                self.place = SpoolLocation::File(file);
             }
-            (Place::Memory(bytes), _) => bytes.extend_from_slice(piece),
-            (Place::File(file), _) => file.write_all(piece)?,
+            (SpoolLocation::Memory(bytes), _) => bytes.extend_from_slice(piece),
+            (SpoolLocation::File(file), _) => file.write_all(piece)?,
         }
         self.length = length;
         Ok(())
@@ -112,8 +112,8 @@ impl Kept {
     /// The first bytes, at most so many.
     pub(crate) fn beginning(&mut self, most: usize) -> io::Result<Vec<u8>> {
         match &mut self.place {
-            Place::Memory(bytes) => Ok(bytes.iter().take(most).copied().collect()),
-            Place::File(file) => {
+            SpoolLocation::Memory(bytes) => Ok(bytes.iter().take(most).copied().collect()),
+            SpoolLocation::File(file) => {
                 let mut beginning = Vec::new();
                 file.rewind()?;
                 let most = u64::try_from(most).unwrap_or(u64::MAX);
@@ -126,8 +126,8 @@ impl Kept {
     /// All of them, in memory.
     pub(crate) fn into_bytes(self) -> io::Result<Vec<u8>> {
         match self.place {
-            Place::Memory(bytes) => Ok(bytes),
-            Place::File(mut file) => {
+            SpoolLocation::Memory(bytes) => Ok(bytes),
+            SpoolLocation::File(mut file) => {
                 let mut bytes = Vec::with_capacity(self.length);
                 file.rewind()?;
                 file.read_to_end(&mut bytes)?;
@@ -139,9 +139,9 @@ impl Kept {
     /// What is made of them, once there is memory for them and for as much text.
     pub(crate) async fn decoded<T: Send + 'static>(
         self,
-        room: &dyn OutputRoom,
+        room: &dyn OutputBudget,
         decode: impl FnOnce(&[u8]) -> T + Send + 'static,
-    ) -> Result<T, Unread> {
+    ) -> Result<T, SpoolReadError> {
         let size = OutputSize {
             bytes: self.length,
             memory: self.length,
@@ -152,25 +152,25 @@ impl Kept {
     }
 
     /// The JSON value that they are, once there is memory for it.
-    pub(crate) async fn into_value(self, room: &dyn OutputRoom) -> Result<Value, Unread> {
+    pub(crate) async fn into_value(self, room: &dyn OutputBudget) -> Result<Value, SpoolReadError> {
         let bytes = self.length;
         let measure = |mut kept: Self| {
             let extent = kept.extent(Profile::OUTPUT)?;
             Ok((kept, extent))
         };
         let (kept, extent) = self.worked_on(bytes, measure).await?;
-        let extent = extent.map_err(|much| Unread::Fault(much.into(), Vec::new()))?;
+        let extent = extent.map_err(|much| SpoolReadError::Fault(much.into(), Vec::new()))?;
         let memory = extent.memory;
         set_aside(room, OutputSize { bytes, memory }).await?;
         kept.worked_on(bytes.max(memory), Self::decode).await?
     }
 
-    fn decode(self) -> io::Result<Result<Value, Unread>> {
+    fn decode(self) -> io::Result<Result<Value, SpoolReadError>> {
         let bytes = self.into_bytes()?;
         let value = json::decode(&bytes, Profile::OUTPUT);
         Ok(value.map_err(|fault| {
             let beginning = bytes.get(..CHUNK_BYTES).unwrap_or(&bytes);
-            Unread::Fault(fault, beginning.to_vec())
+            SpoolReadError::Fault(fault, beginning.to_vec())
         }))
     }
 
@@ -189,8 +189,8 @@ impl Kept {
 
     fn extent(&mut self, profile: Profile) -> io::Result<Result<Extent, TooMuch>> {
         let file = match &mut self.place {
-            Place::Memory(bytes) => return Ok(json::extent(bytes, profile)),
-            Place::File(file) => file,
+            SpoolLocation::Memory(bytes) => return Ok(json::extent(bytes, profile)),
+            SpoolLocation::File(file) => file,
         };
         file.rewind()?;
         let mut meter = Box::new(Meter::new(profile));
@@ -208,11 +208,14 @@ impl Kept {
 }
 
 /// Sets memory aside for an output that is large.
-pub(crate) async fn set_aside(room: &dyn OutputRoom, size: OutputSize) -> Result<(), Unread> {
+pub(crate) async fn set_aside(
+    room: &dyn OutputBudget,
+    size: OutputSize,
+) -> Result<(), SpoolReadError> {
     if size.bytes.max(size.memory) <= LARGE_OUTPUT {
         return Ok(());
     }
-    room.set_aside(size).await.map_err(Unread::NoRoom)
+    room.set_aside(size).await.map_err(SpoolReadError::NoRoom)
 }
 
 #[cfg(test)]
@@ -227,12 +230,12 @@ mod tests {
 
     /// Takes note of what is set aside; refuses what is over a bound.
     #[derive(Debug)]
-    struct Noting {
+    struct SpoolWriter {
         most: usize,
         asked: Mutex<Vec<OutputSize>>,
     }
 
-    impl Noting {
+    impl SpoolWriter {
         fn new(most: usize) -> Self {
             Self {
                 most,
@@ -242,18 +245,18 @@ mod tests {
     }
 
     #[async_trait]
-    impl OutputRoom for Noting {
-        async fn set_aside(&self, size: OutputSize) -> Result<(), NoRoom> {
+    impl OutputBudget for SpoolWriter {
+        async fn set_aside(&self, size: OutputSize) -> Result<(), OutputBudgetExhausted> {
             self.asked.lock().unwrap().push(size);
             if size.memory > self.most {
-                return Err(NoRoom("full".to_owned()));
+                return Err(OutputBudgetExhausted("full".to_owned()));
             }
             Ok(())
         }
     }
 
-    fn kept(text: &str, directory: Option<&std::path::Path>) -> Kept {
-        let mut kept = Kept::new(directory.map(std::path::Path::to_owned));
+    fn kept(text: &str, directory: Option<&std::path::Path>) -> SpooledBytes {
+        let mut kept = SpooledBytes::new(directory.map(std::path::Path::to_owned));
         for piece in text.as_bytes().chunks(100_000) {
             kept.push(piece).unwrap();
         }
@@ -272,7 +275,7 @@ mod tests {
             (&large, None, false),
         ] {
             let mut kept = kept(text, given);
-            assert_eq!(matches!(kept.place, Place::File(_)), in_file);
+            assert_eq!(matches!(kept.place, SpoolLocation::File(_)), in_file);
             assert_eq!(kept.beginning(3).unwrap(), b"xxx");
             assert_eq!(kept.into_bytes().unwrap(), text.as_bytes());
         }
@@ -286,18 +289,21 @@ mod tests {
         let text = json!(["x".repeat(3 << 20), "é\n"]).to_string();
         let many = format!("[{}0]", "0,".repeat(100_000));
         for (text, least) in [(&text, 3 << 20), (&many, 7 << 20)] {
-            let room = Noting::new(usize::MAX);
+            let room = SpoolWriter::new(usize::MAX);
             let value = kept(text, Some(directory.path())).into_value(&room).await;
             assert_eq!(value.unwrap().to_string(), *text);
             let asked = room.asked.lock().unwrap().clone();
             assert_eq!(asked.len(), 1);
             assert_eq!(asked[0].bytes, text.len());
             assert!(asked[0].memory >= least, "{asked:?}");
-            let full = Noting::new(least - 1);
+            let full = SpoolWriter::new(least - 1);
             let refused = kept(text, Some(directory.path())).into_value(&full).await;
-            assert!(matches!(refused, Err(Unread::NoRoom(_))), "{refused:?}");
+            assert!(
+                matches!(refused, Err(SpoolReadError::NoRoom(_))),
+                "{refused:?}"
+            );
         }
-        let room = Noting::new(0);
+        let room = SpoolWriter::new(0);
         let value = kept("[1]", Some(directory.path())).into_value(&room).await;
         assert_eq!(value.unwrap(), json!([1]));
         assert!(room.asked.lock().unwrap().is_empty());
@@ -307,18 +313,20 @@ mod tests {
     async fn what_is_too_much_or_no_json_is_told_before_memory_is_asked_for() {
         let directory = tempfile::tempdir().unwrap();
         let heavy = format!("[{}[]]", "[],".repeat(2_000_000));
-        let room = Noting::new(0);
+        let room = SpoolWriter::new(0);
         let refused = kept(&heavy, Some(directory.path())).into_value(&room).await;
         let much = TooMuch::Memory { limit: JSON_MEMORY };
         match refused {
-            Err(Unread::Fault(JsonFault::TooMuch(found), _)) => assert_eq!(found, much),
+            Err(SpoolReadError::Fault(JsonFault::TooMuch(found), _)) => assert_eq!(found, much),
             other => panic!("{other:?}"),
         }
         let refused = kept("nothing", Some(directory.path()))
             .into_value(&room)
             .await;
         match refused {
-            Err(Unread::Fault(JsonFault::Form(_), beginning)) => assert_eq!(beginning, b"nothing"),
+            Err(SpoolReadError::Fault(JsonFault::Form(_), beginning)) => {
+                assert_eq!(beginning, b"nothing")
+            }
             other => panic!("{other:?}"),
         }
         assert!(room.asked.lock().unwrap().is_empty());
@@ -328,7 +336,7 @@ mod tests {
     async fn a_text_is_read_once_there_is_memory_for_it() {
         let directory = tempfile::tempdir().unwrap();
         let text = "é".repeat(1 << 20);
-        let room = Noting::new(usize::MAX);
+        let room = SpoolWriter::new(usize::MAX);
         let kept = kept(&text, Some(directory.path()));
         let read = kept.decoded(&room, <[u8]>::to_vec).await;
         assert!(read.unwrap() == text.as_bytes());

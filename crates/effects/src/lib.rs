@@ -106,19 +106,19 @@ pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
-    ImportedTool, Imports, LeftOut, McpServerOptions, McpServerState, McpServers, McpTool,
-    McpTransport, SecretHeader, ServerImports, import_tools,
+    ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTool, McpTransport,
+    SecretHeader, ServerImports, SkippedTool, import_tools,
 };
 pub use models::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelFault, ModelListener, ModelOptions,
     ModelProviders, ModelRequest, ModelRoute, ModelSetupError, ModelStage, ModelTarget, Models,
-    NamedSchema, NoModels, ProviderOptions, Repairs, SetBy, StructuredOutput, TargetError,
-    Temperature, TenantModels, TokenLimit, Turn, Unheard, Usage,
+    NamedSchema, NoModels, NullListener, ProviderOptions, RejectedAnswer, Repairs, SetBy,
+    StructuredOutput, TargetError, Temperature, TenantModels, TokenLimit, Usage,
 };
 pub use outcome::ToolOutcome;
 pub use package::{PackageError, PackageFiles};
-pub use patience::{Jitter, Patience};
-pub use room::{AnyRoom, NoRoom, OutputRoom, OutputSize};
+pub use patience::{Jitter, RetryPolicy};
+pub use room::{OutputBudget, OutputBudgetExhausted, OutputSize, UnlimitedOutput};
 pub use sandbox::{
     Capability, CapabilityState, LandlockUse, NamespaceUse, NotificationUse, Sandbox, SandboxError,
     SandboxOptions, keep,
@@ -130,4 +130,6 @@ pub use sources::{
     Sources, Validators,
 };
 pub use telemetry::{TELEMETRY, TraceContext};
-pub use tokens::{Believed, IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused};
+pub use tokens::{
+    IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused, VerifiedClaims,
+};

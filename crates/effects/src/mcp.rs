@@ -135,7 +135,7 @@ pub struct ServerImports {
     /// Its tools, by id.
     pub tools: Vec<ImportedTool>,
     /// What of it is not in the catalogue.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedTool>,
     /// How long it took to answer the first message of the connection that stands.
     pub started_in: Option<Duration>,
 }
@@ -166,7 +166,7 @@ pub struct ImportedTool {
 /// Something that a server offers and that cannot be imported, or that the operator names and the
 /// server does not offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedTool {
     /// The tool, as the server or the operator names it.
     pub tool: String,
     /// The part that is left out of it, in words; the whole tool where there is none.
@@ -175,7 +175,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for SkippedTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, part, reason } = self;
         match part {

@@ -87,9 +87,9 @@ pub trait ModelListener: Send + Sync {
 
 /// Does not listen.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unheard;
+pub struct NullListener;
 
-impl ModelListener for Unheard {
+impl ModelListener for NullListener {
     fn begins(&self) {}
 
     fn hears(&self, _: &str) {}
@@ -132,7 +132,7 @@ pub struct ModelRequest {
     /// Data to work with, kept apart from instructions and sent as such.
     pub context: Value,
     /// What was answered before in this matter, and what was wrong with it, oldest first.
-    pub earlier: Vec<Turn>,
+    pub earlier: Vec<RejectedAnswer>,
     /// What the draft must keep to.
     pub schema: NamedSchema,
     /// Most tokens of one answer.
@@ -181,7 +181,7 @@ impl ModelStage {
 
 /// An answer that would not do, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct RejectedAnswer {
     /// The answer, as the model wrote it.
     pub answered: String,
     /// What is wrong with it, each with its place.

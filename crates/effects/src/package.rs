@@ -13,7 +13,7 @@ use charter_contract::bounds::{PACKAGE_BYTES, PACKAGE_FILES};
 use charter_contract::package_file::bytes_of;
 use sha2::{Digest, Sha256};
 
-use crate::rubbish::{self, RubbishBin};
+use crate::rubbish::{self, TrashFolder};
 
 /// How many packages stay on disk across restarts.
 const MAX_KEPT_PACKAGES: usize = 512;
@@ -133,12 +133,12 @@ fn digest(files: &BTreeMap<String, String>) -> String {
 pub(crate) struct PackageStore {
     root: PathBuf,
     present: Mutex<HashSet<String>>,
-    rubbish: Arc<RubbishBin>,
+    rubbish: Arc<TrashFolder>,
 }
 
 impl PackageStore {
     /// Opens `root`, creating it, and drops the longest unused packages.
-    pub(crate) fn open(root: PathBuf, rubbish: Arc<RubbishBin>) -> io::Result<Self> {
+    pub(crate) fn open(root: PathBuf, rubbish: Arc<TrashFolder>) -> io::Result<Self> {
         rubbish::create_private(&root)?;
         for folder in longest_unused(&root)? {
             rubbish.discard(&folder);
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_package_is_written_once_and_read_back_unchanged() {
         let dir = tempfile::tempdir().unwrap();
-        let rubbish = Arc::new(RubbishBin::new(dir.path().join("rubbish")).unwrap());
+        let rubbish = Arc::new(TrashFolder::new(dir.path().join("rubbish")).unwrap());
         let open =
             || PackageStore::open(dir.path().join("packages"), Arc::clone(&rubbish)).unwrap();
         let store = open();

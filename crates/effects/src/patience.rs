@@ -15,7 +15,7 @@ pub type Jitter = Arc<dyn Fn() -> f64 + Send + Sync>;
 
 /// How failures that may pass are waited for.
 #[derive(Clone)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// How often requests are sent again in one call, all its repairs together.
     pub retries: u32,
     /// The pause before the first retry; each further one is twice as long.
@@ -26,7 +26,7 @@ pub struct Patience {
     pub jitter: Jitter,
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Default number of retries.
     pub const RETRIES: u32 = 3;
     /// Default first pause.
@@ -52,7 +52,7 @@ impl Patience {
     }
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             retries: Self::RETRIES,
@@ -63,7 +63,7 @@ impl Default for Patience {
     }
 }
 
-impl fmt::Debug for Patience {
+impl fmt::Debug for RetryPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Patience")
             .field("retries", &self.retries)
@@ -94,8 +94,8 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
 mod tests {
     use super::*;
 
-    fn patience(chance: f64) -> Patience {
-        Patience {
+    fn patience(chance: f64) -> RetryPolicy {
+        RetryPolicy {
             retries: 3,
             first_pause: Duration::from_millis(100),
             longest_pause: Duration::from_secs(1),

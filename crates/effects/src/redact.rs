@@ -45,7 +45,7 @@ impl fmt::Debug for Redactor {
 
 /// What is replaced in a text, and by what.
 #[derive(Debug)]
-struct Found<'r> {
+struct RedactionMatch<'r> {
     range: Range<usize>,
     mark: &'r str,
     /// Length of what was recognised: of two that overlap the longer one gives the mark.
@@ -95,7 +95,7 @@ impl Redactor {
         let mut found = Vec::new();
         for window in windows(text, self.longest().saturating_mul(2)) {
             let within = merged(self.find(&text[window.clone()]));
-            found.extend(within.into_iter().map(|one| Found {
+            found.extend(within.into_iter().map(|one| RedactionMatch {
                 range: one.range.start + window.start..one.range.end + window.start,
                 ..one
             }));
@@ -103,11 +103,11 @@ impl Redactor {
         replaced(text, merged(found))
     }
 
-    fn find(&self, text: &str) -> Vec<Found<'_>> {
+    fn find(&self, text: &str) -> Vec<RedactionMatch<'_>> {
         let mut found = self.secrets.find(text);
         for (folder, mark) in &self.folders {
             let places = text.match_indices(folder.as_str());
-            found.extend(places.map(move |(at, _)| Found {
+            found.extend(places.map(move |(at, _)| RedactionMatch {
                 range: at..at + folder.len(),
                 mark,
                 weight: folder.len(),
@@ -204,9 +204,9 @@ fn windows(text: &str, overlap: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// What overlaps is replaced together, so that no part of it is left.
-fn merged(mut found: Vec<Found<'_>>) -> Vec<Found<'_>> {
+fn merged(mut found: Vec<RedactionMatch<'_>>) -> Vec<RedactionMatch<'_>> {
     found.sort_by_key(|one| (one.range.start, std::cmp::Reverse(one.weight)));
-    let mut merged: Vec<Found<'_>> = Vec::with_capacity(found.len());
+    let mut merged: Vec<RedactionMatch<'_>> = Vec::with_capacity(found.len());
     for next in found {
         match merged.last_mut() {
             Some(last) if next.range.start < last.range.end => {
@@ -221,7 +221,7 @@ fn merged(mut found: Vec<Found<'_>>) -> Vec<Found<'_>> {
     merged
 }
 
-fn replaced(text: &str, found: Vec<Found<'_>>) -> String {
+fn replaced(text: &str, found: Vec<RedactionMatch<'_>>) -> String {
     let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
     for one in found {
         let from = text.floor_char_boundary(one.range.start).max(at);

@@ -17,26 +17,26 @@ pub struct OutputSize {
 /// There is no memory for an output.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no memory for its output at present: {0}")]
-pub struct NoRoom(pub String);
+pub struct OutputBudgetExhausted(pub String);
 
 /// Memory for the output of one call.
 #[async_trait]
-pub trait OutputRoom: Debug + Send + Sync {
+pub trait OutputBudget: Debug + Send + Sync {
     /// Waits until there is memory for the output, which is set aside until the output was written. What was set aside
     /// for the call before is enough; asking again does nothing.
     ///
     /// # Errors
     /// [`NoRoom`] when the wait takes too long.
-    async fn set_aside(&self, size: OutputSize) -> Result<(), NoRoom>;
+    async fn set_aside(&self, size: OutputSize) -> Result<(), OutputBudgetExhausted>;
 }
 
 /// Room for calls whose outputs are bounded by who makes them.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AnyRoom;
+pub struct UnlimitedOutput;
 
 #[async_trait]
-impl OutputRoom for AnyRoom {
-    async fn set_aside(&self, _size: OutputSize) -> Result<(), NoRoom> {
+impl OutputBudget for UnlimitedOutput {
+    async fn set_aside(&self, _size: OutputSize) -> Result<(), OutputBudgetExhausted> {
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ const LISTED: OFlags = OFlags::RDONLY
 
 /// A folder, and the thread that removes its content until this value is dropped.
 #[derive(Debug)]
-pub(crate) struct RubbishBin {
+pub(crate) struct TrashFolder {
     folder: PathBuf,
     /// Wakes the thread. One pending wake serves all discarded folders.
     wake: SyncSender<()>,
@@ -39,10 +39,10 @@ pub(crate) struct RubbishBin {
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder<'a> {
     path: PathBuf,
-    bin: &'a RubbishBin,
+    bin: &'a TrashFolder,
 }
 
-impl RubbishBin {
+impl TrashFolder {
     /// Creates `folder`, and begins to remove what an earlier process left in it.
     ///
     /// # Errors

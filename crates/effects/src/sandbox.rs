@@ -43,7 +43,7 @@ use crate::http::HttpRunner;
 use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::package::PackageStore;
 use crate::redact::Redactor;
-use crate::rubbish::{self, RubbishBin};
+use crate::rubbish::{self, TrashFolder};
 use child::Namespaces;
 use files::Reach;
 use filter::MetadataEnforcement;
@@ -67,7 +67,7 @@ pub struct Sandbox {
     /// Where the private folders of running calls are made.
     calls: PathBuf,
     /// Removes them when the calls end.
-    rubbish: Arc<RubbishBin>,
+    rubbish: Arc<TrashFolder>,
     support: Support,
     /// The proxy for scripts that have no network namespace of their own.
     proxy: Option<SharedProxy>,
@@ -304,10 +304,10 @@ fn probe_mounts(options: &SandboxOptions) -> io::Result<()> {
 }
 
 /// Creates the folder of running calls and the bin, and discards the private folders that a dead process left.
-fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<RubbishBin>)> {
+fn prepare(directory: &Path) -> io::Result<(PathBuf, Arc<TrashFolder>)> {
     let calls = directory.join("calls");
     rubbish::create_private(&calls)?;
-    let rubbish = RubbishBin::new(directory.join("rubbish"))?;
+    let rubbish = TrashFolder::new(directory.join("rubbish"))?;
     let now = SystemTime::now();
     for entry in fs::read_dir(&calls)? {
         let old = entry.and_then(|entry| Ok((unchanged_since(&entry)?, entry.path())));

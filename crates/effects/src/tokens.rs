@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::http::{HttpRunner, Redirects};
-use fetch::Place;
-use keys::{Keys, Lacking};
+use fetch::KeysLocation;
+use keys::{Keys, MissingKey};
 
 /// Largest token that is looked at, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
@@ -126,7 +126,7 @@ pub enum TokenRefused {
 
 /// What a believed token says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Believed {
+pub struct VerifiedClaims {
     /// Who says so: [`IssuerOptions::issuer`].
     pub issuer: String,
     /// What is said.
@@ -177,7 +177,7 @@ impl Issuers {
             {
                 return Err(IssuerError::Twice(options.issuer));
             }
-            let place = Place::of(&options)?;
+            let place = KeysLocation::of(&options)?;
             issuers.push(Issuer {
                 algorithms: options
                     .algorithms
@@ -197,7 +197,7 @@ impl Issuers {
     ///
     /// # Errors
     /// [`TokenRefused`].
-    pub async fn believe(&self, token: &str) -> Result<Believed, TokenRefused> {
+    pub async fn believe(&self, token: &str) -> Result<VerifiedClaims, TokenRefused> {
         let untrusted = |why: &str| TokenRefused::Untrusted(why.to_owned());
         if token.len() > MAX_TOKEN_BYTES {
             return Err(untrusted("the token is too long"));
@@ -214,12 +214,12 @@ impl Issuers {
         }
         let key = issuer.keys.key(header.kid.as_deref(), header.alg).await;
         let key = key.map_err(|lacking| match lacking {
-            Lacking::Key => untrusted("the token is signed with no key of its issuer"),
-            Lacking::Issuer => TokenRefused::Unavailable(issuer.options.issuer.clone()),
+            MissingKey::Key => untrusted("the token is signed with no key of its issuer"),
+            MissingKey::Issuer => TokenRefused::Unavailable(issuer.options.issuer.clone()),
         })?;
         let checked = decode::<Map<String, Value>>(token, &key, &issuer.validation(header.alg));
         let claims = checked.map_err(|error| untrusted(said(&error)))?.claims;
-        Ok(Believed {
+        Ok(VerifiedClaims {
             issuer: issuer.options.issuer.clone(),
             claims,
         })

@@ -3,7 +3,7 @@
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::text::Text;
-use charter_domain::catalogue::{Found, View};
+use charter_domain::catalogue::{ResolvedDocument, View};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
 
 use crate::{Caller, Engine};
@@ -87,7 +87,7 @@ impl Engine {
     #[must_use]
     pub fn agent_names(&self, caller: &Caller) -> Vec<String> {
         let view = self.live().view(&caller.tenant);
-        let offered = |found: &Found<AgentManifest>| {
+        let offered = |found: &ResolvedDocument<AgentManifest>| {
             let agent = found.document();
             agent.status == Status::Active && agent_served(agent).reaches(caller.tier)
         };

@@ -20,7 +20,7 @@ use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_contract::validate::nearest;
 use charter_contract::violation::{Report, Stage, Violation};
-use charter_domain::link_graph::{LayerOf, LinkFinding, Place, SkillNode};
+use charter_domain::link_graph::{LayerOf, LinkFinding, SkillNode, SkillPosition};
 use charter_search::embed::Vector;
 use charter_search::{EmbeddedQuery, SlotLayer, discover};
 use charter_store::agent_skills::SkillFileEntry;
@@ -250,7 +250,7 @@ impl Engine {
                 let layer = *places.get(hit.layer)?;
                 let slot = hit.slot;
                 Some(SkillFound {
-                    skill: view.node(Place { layer, slot })?.into(),
+                    skill: view.node(SkillPosition { layer, slot })?.into(),
                     score: hit.score,
                 })
             });
@@ -429,7 +429,7 @@ fn visible<'i>(
     access: &Access,
     caller: &Caller,
     id: &SkillId,
-) -> Result<(Place, &'i SkillNode), EngineError> {
+) -> Result<(SkillPosition, &'i SkillNode), EngineError> {
     let view = indexes.view(&caller.tenant);
     let found = view.find(id);
     found

@@ -26,12 +26,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use self::listening::Telling;
+use self::listening::SentenceReporter;
 use self::material::{Case, Material};
 use self::prompt::Prompt;
-use crate::asking::{DraftFailure, DraftFailureCause, Drafted, MAX_REPAIRS, drafted};
-use crate::missions::StageFailed;
-use crate::requests::{Asked, Progress};
+use crate::asking::{DraftFailure, DraftFailureCause, MAX_REPAIRS, ValidatedDraft, drafted};
+use crate::missions::StageFailure;
+use crate::requests::{ActiveRequest, Progress};
 use crate::runs::{Workspace, failure};
 use crate::{
     AccessScopes, Caller, CatalogueRole, CredentialId, Engine, EngineError, SkillGrants, Tier,
@@ -84,7 +84,7 @@ pub(crate) struct AnalysisOrder {
 
 impl AnalysisOrder {
     /// Of a request, over the results of these runs.
-    pub(crate) fn new(asked: &Asked, runs: Vec<RunId>) -> Self {
+    pub(crate) fn new(asked: &ActiveRequest, runs: Vec<RunId>) -> Self {
         Self {
             question: asked.request.input.to_string(),
             tier: asked.tier(),
@@ -191,7 +191,7 @@ impl Engine {
         &self,
         work: AnalysisWork,
         cancel: &CancellationToken,
-    ) -> Result<AnalysisDone, StageFailed> {
+    ) -> Result<AnalysisDone, StageFailure> {
         let cases = self.cases(&work).await?;
         let passages = self.passages_for(&work, &cases).await;
         let mut tokens = Tokens::default();
@@ -215,7 +215,7 @@ impl Engine {
                 }
                 Err(failed) if is_too_long(&failed) => tokens = tokens.and(failed.tokens),
                 Err(failed) => {
-                    return Err(StageFailed {
+                    return Err(StageFailure {
                         failure: failed.failure(),
                         tokens: tokens.and(failed.tokens),
                     });
@@ -223,7 +223,7 @@ impl Engine {
             }
         }
         let message = "the model cannot read as much as the smallest part of the results";
-        Err(StageFailed {
+        Err(StageFailure {
             failure: failure(ErrorKind::ResourceError, ErrorCode::TooLarge, message),
             tokens,
         })
@@ -238,7 +238,7 @@ impl Engine {
         prompt: Prompt,
         cancel: &CancellationToken,
     ) -> Result<AnalysisDone, DraftFailure> {
-        let listener = Telling::new(&material.citable, &work.progress);
+        let listener = SentenceReporter::new(&material.citable, &work.progress);
         let (mut drafts, mut dropped) = (0, DroppedCounts::default());
         let stating = stating(cases).map(|case| &case.skill);
         let make = |draft: AnalysisDraft| {
@@ -255,7 +255,7 @@ impl Engine {
         let models = self.models();
         let request = prompt.request;
         let asked = drafted(&**models, request, &listener, make, |_| Vec::new(), cancel);
-        let Drafted {
+        let ValidatedDraft {
             made: mut result,
             model,
             tokens,

@@ -6,19 +6,23 @@ use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::approval::{Answer, Approval, Digest, Happened, Refusal, State, Verdict};
+use charter_domain::approval::{
+    Approval, ApprovalAnswer, ApprovalStatus, ApprovalVerdict, DecisionRefusal, Digest,
+    ReportedResult,
+};
 use charter_domain::graph::Action;
-use charter_domain::run::{ApprovalAsked, Run};
+use charter_domain::run::{ApprovalRequest, Run};
 use charter_effects::check_against;
 use charter_store::StoreError;
 use charter_store::approval::{
-    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, ListedApproval,
+    ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition,
+    ListedApproval,
 };
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::events::OfApproval;
+use crate::events::ApprovalEventRef;
 use crate::outputs::admit;
 use crate::runs::Workspace;
 use crate::{AccessScope, Caller, Engine, EngineError, Role, events};
@@ -28,9 +32,9 @@ const PAGE: usize = 1_000;
 
 /// What a person says to an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Say {
+pub struct ApprovalDecision {
     /// What they answer.
-    pub answer: Answer,
+    pub answer: ApprovalAnswer,
     /// The digest of what they saw.
     pub digest: String,
     /// Why.
@@ -131,22 +135,22 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         approval: &ApprovalId,
-        say: Say,
+        say: ApprovalDecision,
     ) -> Result<Approval, EngineError> {
         caller.must_open(AccessScope::ApprovalsWrite)?;
         caller.must_be(Role::Operator, "approvals are decided by operators")?;
         let found = self.listed_approval(&caller.tenant, approval).await?;
         let asked = read(&found.record)?;
         let word = match &say.answer {
-            Answer::Approve => "approved",
-            Answer::Reject => "rejected",
-            Answer::Happened(_) => "happened",
+            ApprovalAnswer::Approve => "approved",
+            ApprovalAnswer::Reject => "rejected",
+            ApprovalAnswer::Happened(_) => "happened",
         };
         let reported = match &say.answer {
-            Answer::Approve | Answer::Reject => None,
-            Answer::Happened(happened) => Some(happened.clone()),
+            ApprovalAnswer::Approve | ApprovalAnswer::Reject => None,
+            ApprovalAnswer::Happened(happened) => Some(happened.clone()),
         };
-        let verdict = Verdict {
+        let verdict = ApprovalVerdict {
             answer: say.answer,
             by: caller.person(),
             digest: Digest::claimed(&say.digest),
@@ -159,7 +163,7 @@ impl Engine {
             self.check_reported(&asked, reported).await?;
         }
         let change = moved(&asked, state.clone())?;
-        let said = OfApproval {
+        let said = ApprovalEventRef {
             approval_id: approval.clone(),
             run_id: asked.call.run_id.clone(),
         };
@@ -184,7 +188,7 @@ impl Engine {
     async fn check_reported(
         &self,
         asked: &Approval,
-        reported: &Happened,
+        reported: &ReportedResult,
     ) -> Result<(), EngineError> {
         // Nobody knows.
         if reported.output.is_null() {
@@ -266,7 +270,7 @@ impl Engine {
         run: &RunId,
     ) -> Result<Vec<ApprovalChange>, EngineError> {
         let open = self.open_approvals(tenant, run).await?;
-        let lapse = |approval| moved(approval, State::Lapsed).map(ApprovalChange::Move);
+        let lapse = |approval| moved(approval, ApprovalStatus::Lapsed).map(ApprovalChange::Move);
         open.iter().map(lapse).collect()
     }
 
@@ -275,7 +279,7 @@ impl Engine {
         &self,
         workspace: &Workspace,
         run: &Run,
-        asked: &ApprovalAsked,
+        asked: &ApprovalRequest,
     ) -> Approval {
         let destructive = workspace
             .playbook
@@ -292,17 +296,17 @@ impl Engine {
             requested_at: self.now(),
             expires_at: asked.expires_at,
             four_eyes: destructive || self.four_eyes(),
-            state: State::Pending,
+            state: ApprovalStatus::Pending,
         }
     }
 }
 
-fn refused(refusal: &Refusal) -> EngineError {
+fn refused(refusal: &DecisionRefusal) -> EngineError {
     let code = match refusal {
-        Refusal::Decided(_) | Refusal::NotBegun => ErrorCode::IllegalTransition,
-        Refusal::Expired(_) => ErrorCode::ApprovalExpired,
-        Refusal::Changed { .. } => ErrorCode::VersionConflict,
-        Refusal::OwnRequest(_) => ErrorCode::PermissionDenied,
+        DecisionRefusal::Decided(_) | DecisionRefusal::NotBegun => ErrorCode::IllegalTransition,
+        DecisionRefusal::Expired(_) => ErrorCode::ApprovalExpired,
+        DecisionRefusal::Changed { .. } => ErrorCode::VersionConflict,
+        DecisionRefusal::OwnRequest(_) => ErrorCode::PermissionDenied,
     };
     EngineError::new(code, refusal.to_string())
 }
@@ -338,12 +342,15 @@ pub(crate) fn record(approval: &Approval) -> Result<ApprovalRecord, EngineError>
 }
 
 /// The stored form of an approval's step to another state.
-pub(crate) fn moved(approval: &Approval, state: State) -> Result<ApprovalMove, EngineError> {
+pub(crate) fn moved(
+    approval: &Approval,
+    state: ApprovalStatus,
+) -> Result<ApprovalTransition, EngineError> {
     let after = Approval {
         state,
         ..approval.clone()
     };
-    Ok(ApprovalMove {
+    Ok(ApprovalTransition {
         approval_id: approval.approval_id.clone(),
         from: stored(&approval.state),
         to: stored(&after.state),
@@ -351,12 +358,12 @@ pub(crate) fn moved(approval: &Approval, state: State) -> Result<ApprovalMove, E
     })
 }
 
-fn stored(state: &State) -> ApprovalState {
+fn stored(state: &ApprovalStatus) -> ApprovalState {
     match state {
-        State::Pending => ApprovalState::Pending,
-        State::Approved(_) => ApprovalState::Approved,
-        State::Rejected(_) => ApprovalState::Rejected,
-        State::Consumed(_) => ApprovalState::Consumed,
-        State::Lapsed => ApprovalState::Lapsed,
+        ApprovalStatus::Pending => ApprovalState::Pending,
+        ApprovalStatus::Approved(_) => ApprovalState::Approved,
+        ApprovalStatus::Rejected(_) => ApprovalState::Rejected,
+        ApprovalStatus::Consumed(_) => ApprovalState::Consumed,
+        ApprovalStatus::Lapsed => ApprovalState::Lapsed,
     }
 }

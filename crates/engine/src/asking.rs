@@ -7,7 +7,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::foreign_schema::ForeignSchema;
 use charter_domain::run::{ErrorKind, StepFailure, Tokens};
 use charter_effects::{
-    ModelFailure, ModelListener, ModelRequest, Models, Turn, Usage, check_against,
+    ModelFailure, ModelListener, ModelRequest, Models, RejectedAnswer, Usage, check_against,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,7 +19,7 @@ use crate::runs::failure;
 pub(crate) const MAX_REPAIRS: usize = 2;
 
 /// A part of what was made of a draft that has to keep to a document's own schema.
-pub(crate) struct Declared {
+pub(crate) struct DeclaredPart {
     pub(crate) schema: ForeignSchema,
     pub(crate) value: Value,
     /// What it is called, in front of what is wrong with it.
@@ -27,7 +27,7 @@ pub(crate) struct Declared {
 }
 
 /// What was made of a draft.
-pub(crate) struct Drafted<T> {
+pub(crate) struct ValidatedDraft<T> {
     pub(crate) made: T,
     /// `provider/model`.
     pub(crate) model: String,
@@ -78,9 +78,9 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
     mut request: ModelRequest,
     listener: &dyn ModelListener,
     mut make: impl FnMut(D) -> Result<T, Vec<String>>,
-    declared: impl Fn(&T) -> Vec<Declared>,
+    declared: impl Fn(&T) -> Vec<DeclaredPart>,
     cancel: &CancellationToken,
-) -> Result<Drafted<T>, DraftFailure> {
+) -> Result<ValidatedDraft<T>, DraftFailure> {
     let (begun, patience) = (Instant::now(), request.timeout);
     let mut tokens = Tokens::default();
     loop {
@@ -99,7 +99,7 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
             Ok(made) => {
                 let wrong = unmet(declared(&made)).await;
                 if wrong.is_empty() {
-                    return Ok(Drafted {
+                    return Ok(ValidatedDraft {
                         made,
                         model: answer.model,
                         tokens,
@@ -119,7 +119,7 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
             let cause = DraftFailureCause::Wrong(message);
             return Err(DraftFailure { cause, tokens });
         }
-        request.earlier.push(Turn {
+        request.earlier.push(RejectedAnswer {
             answered: answer.draft.to_string(),
             wrong,
         });
@@ -127,7 +127,7 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
 }
 
 /// What is wrong with parts that have schemas of their own.
-async fn unmet(parts: Vec<Declared>) -> Vec<String> {
+async fn unmet(parts: Vec<DeclaredPart>) -> Vec<String> {
     let mut wrong = Vec::new();
     for part in parts {
         let (_, violations) = check_against(&part.schema, part.value).await;

@@ -12,7 +12,7 @@ use charter_contract::scope::Scope;
 use charter_domain::catalogue::View;
 use charter_domain::person::Person;
 use charter_domain::profile;
-use charter_domain::tier::Served;
+use charter_domain::tier::ServedTiers;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -209,17 +209,17 @@ impl Caller {
     /// Refuses a document that is not served on the caller's tier; `what` is its kind.
     pub(crate) fn must_reach(
         &self,
-        served: Served,
+        served: ServedTiers,
         what: &str,
         id: &str,
     ) -> Result<(), EngineError> {
         let message = match served {
             served if served.reaches(self.tier) => return Ok(()),
-            Served::From(tier) => format!(
+            ServedTiers::From(tier) => format!(
                 "the {what} `{id}` is served from the tier {tier} on, and this is asked on the tier {}",
                 self.tier
             ),
-            Served::Never => {
+            ServedTiers::Never => {
                 format!(
                     "the {what} `{id}` is served on no tier: its agent supports none that it needs"
                 )

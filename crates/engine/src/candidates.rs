@@ -16,14 +16,14 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, DomainId};
-use charter_domain::candidate::{Brief, CandidateKey, Wanted, Words, breaches};
+use charter_domain::candidate::{Brief, CandidateKey, CandidateKind, Words, breaches};
 use charter_domain::catalogue::{Origin, View};
 use charter_domain::tier::{playbook_served, skill_served};
 use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::requests::{Asked, Classified};
+use crate::requests::{ActiveRequest, Classification};
 use crate::{Caller, Engine, EngineError, Tier};
 
 pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
@@ -75,17 +75,17 @@ impl Engine {
     /// failed.
     pub(crate) async fn propose(
         &self,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
     ) -> Result<Proposal, EngineError> {
         let text = asked.request.input.as_str();
         let wanted = match classified.flow {
-            Flow::CodeGenWrite => Wanted::Change,
+            Flow::CodeGenWrite => CandidateKind::Change,
             Flow::CodeGenDirect => {
                 let agents = &classified.agents;
                 self.wanted_of(&asked.caller, agents, text).await?
             }
-            _ => Wanted::Read,
+            _ => CandidateKind::Read,
         };
         let view = self.live().view(&asked.caller.tenant);
         let Some(words) = Words::of(text) else {
@@ -124,12 +124,12 @@ impl Engine {
         caller: &Caller,
         agents: &[AgentId],
         text: &str,
-    ) -> Result<Wanted, EngineError> {
+    ) -> Result<CandidateKind, EngineError> {
         let grounds = self.grounds(caller, agents, text).await?;
         let changes = grounds.iter().find_map(Grounds::changes);
         Ok(match changes {
-            Some(true) => Wanted::Change,
-            Some(false) | None => Wanted::Read,
+            Some(true) => CandidateKind::Change,
+            Some(false) | None => CandidateKind::Read,
         })
     }
 
@@ -166,8 +166,8 @@ impl Engine {
 /// The answer to a miss without a candidate: why, and what is registered near.
 fn no_match(
     view: &View,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     refusals: &[Refusal],
 ) -> EngineError {
     let approaches = approaches(view, asked.tier(), &classified.agents);

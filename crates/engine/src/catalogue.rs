@@ -20,14 +20,14 @@ use charter_domain::tier;
 use charter_search::{Layer, Layers, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
-use crate::lenses::Shelf;
+use crate::lenses::LensIndexCache;
 
 pub(crate) use index::{IndexSet, actions, entry_id, parse_entry_id, text_hash, texts_of};
 pub(crate) use load::parse_document;
 
 /// One revision of the catalogue, ready to serve.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct LiveCatalogue {
     /// Which revision.
     pub revision: CatalogueRevision,
     /// The documents.
@@ -35,14 +35,14 @@ pub struct Live {
     /// Weights and thresholds in force.
     pub settings: RouteSettings,
     /// The indexes of lenses.
-    pub(crate) lenses: Shelf,
+    pub(crate) lenses: LensIndexCache,
     global: TierStacks,
     tenants: BTreeMap<TenantId, TierStacks>,
     policies: Policies,
     scopes: BTreeMap<Option<TenantId>, load::ScopeState>,
 }
 
-impl Live {
+impl LiveCatalogue {
     /// The catalogue as one tenant sees it.
     #[must_use]
     pub fn view(&self, tenant: &TenantId) -> View {

@@ -28,9 +28,9 @@ impl Drop for WaitingCaller {
 }
 
 /// A place among the checks of this process.
-pub(crate) struct CheckPlace(Slot);
+pub(crate) struct CheckSlot(Slot);
 
-impl CheckPlace {
+impl CheckSlot {
     /// Runs a check off the async threads. A blocking thread cannot be interrupted, so the place stays taken until the
     /// check has ended, also when its caller is gone.
     ///
@@ -57,8 +57,8 @@ impl CheckPlace {
 
 impl Engine {
     /// Waits for a place for a check of this tenant.
-    pub(crate) async fn place_to_check(&self, tenant: &TenantId) -> CheckPlace {
-        CheckPlace(self.check_slots().take(tenant).await)
+    pub(crate) async fn place_to_check(&self, tenant: &TenantId) -> CheckSlot {
+        CheckSlot(self.check_slots().take(tenant).await)
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
     async fn a_check_ends_when_its_caller_goes_and_keeps_its_place_until_then() {
         let slots = FairSlots::new(1);
         let tenant = TenantId::parse("a").unwrap();
-        let place = CheckPlace(slots.take(&tenant).await);
+        let place = CheckSlot(slots.take(&tenant).await);
         let (began, has_begun) = tokio::sync::oneshot::channel();
         let caller = tokio::spawn(async move {
             let waiting = WaitingCaller::default();
@@ -99,7 +99,7 @@ mod tests {
     async fn a_check_that_fails_gives_its_place_back() {
         let slots = FairSlots::new(1);
         let tenant = TenantId::parse("a").unwrap();
-        let place = CheckPlace(slots.take(&tenant).await);
+        let place = CheckSlot(slots.take(&tenant).await);
         let waiting = WaitingCaller::default();
         let failed = place.run("checking", waiting.cancellation(), |_| panic!("on purpose"));
         let error: EngineError = failed.await.map(|()| "checked").unwrap_err();

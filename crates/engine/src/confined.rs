@@ -17,8 +17,8 @@ use charter_contract::filling::Filling;
 use charter_contract::ids::{TenantId, ToolId};
 use charter_domain::template::{Filled, Structure};
 use charter_effects::{
-    AnyRoom, DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall,
-    ToolImplementation, ToolOutcome,
+    DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall, ToolImplementation,
+    ToolOutcome, UnlimitedOutput,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -186,7 +186,7 @@ impl Computation<'_> {
             readable: Vec::new(),
             idempotency_key: self.what.to_owned(),
             // As many run at once as there are places, and what waits for its memory would hold one.
-            room: Arc::new(AnyRoom),
+            room: Arc::new(UnlimitedOutput),
         })
     }
 }

@@ -24,22 +24,22 @@ use crate::EngineError;
 use crate::EvidenceKey;
 use crate::agent_skills::{Mirror, SkillIndexes};
 use crate::candidates::Generator;
-use crate::catalogue::Live;
+use crate::catalogue::LiveCatalogue;
 use crate::checks;
 use crate::confined;
 use crate::executors::{self, ByTarget, ClientCalls};
 use crate::fair_slots::{FairSlots, Slot};
 use crate::imports::PastImports;
-use crate::keys::KeysMade;
+use crate::keys::KeyPresenceCache;
 use crate::lenses::{LensWork, SentenceVectors};
 use crate::memory::MemoryIndexes;
-use crate::moments::Moments;
-use crate::outputs::{self, Admitting};
+use crate::moments::MonotonicDeadlines;
+use crate::outputs::{self, OutputBudgetRunner};
 use crate::providers::Providers;
 use crate::questions;
 use crate::rate_limits::RateLimits;
-use crate::replicas::Others;
-use crate::requests::InHand;
+use crate::replicas::PeerReplicas;
+use crate::requests::ActiveRequests;
 use crate::runs::Drivers;
 use crate::runs::orders::Orders;
 use crate::settings::Settings;
@@ -109,7 +109,7 @@ pub struct Engine {
     tools: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
     settings: Settings,
-    live: ArcSwap<Live>,
+    live: ArcSwap<LiveCatalogue>,
     /// Vectors of everyday topics, made when they are first compared with.
     topics: OnceCell<Vec<Vector>>,
     /// Vectors of sentences of passages, by their text.
@@ -127,16 +127,16 @@ pub struct Engine {
     question_slots: FairSlots,
     values: Shares,
     run_values: Shares,
-    in_hand: InHand,
+    in_hand: ActiveRequests,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
     calls: RateLimits<TenantId>,
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
-    keys_made: KeysMade,
-    moments: Moments,
+    keys_made: KeyPresenceCache,
+    moments: MonotonicDeadlines,
     news: Notify,
-    others: Others,
+    others: PeerReplicas,
     orders: Orders,
     draining: CancellationToken,
     holder: String,
@@ -177,7 +177,7 @@ impl Engine {
             Arc::clone(&executors),
             settings.client_tools,
         );
-        let tools = Arc::new(Admitting(Arc::new(tools)));
+        let tools = Arc::new(OutputBudgetRunner(Arc::new(tools)));
         Arc::new(Self {
             results: ToolResults::new(settings.cached_results),
             files: Cache::new(KEPT_PACKAGES),
@@ -188,16 +188,16 @@ impl Engine {
             question_slots: FairSlots::new(questions::AT_ONCE),
             values: outputs::values(),
             run_values: outputs::run_values(),
-            in_hand: InHand::default(),
+            in_hand: ActiveRequests::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
             calls: RateLimits::default(),
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
-            keys_made: KeysMade::default(),
-            moments: Moments::default(),
+            keys_made: KeyPresenceCache::default(),
+            moments: MonotonicDeadlines::default(),
             news: Notify::new(),
-            others: Others::default(),
+            others: PeerReplicas::default(),
             orders: Orders::default(),
             live: ArcSwap::default(),
             topics: OnceCell::new(),
@@ -241,7 +241,7 @@ impl Engine {
 
     /// The catalogue that is served now.
     #[must_use]
-    pub fn live(&self) -> Arc<Live> {
+    pub fn live(&self) -> Arc<LiveCatalogue> {
         self.live.load_full()
     }
 
@@ -275,7 +275,7 @@ impl Engine {
         &self.archive_digests
     }
 
-    pub(crate) fn serve(&self, live: Live) {
+    pub(crate) fn serve(&self, live: LiveCatalogue) {
         self.live.store(Arc::new(live));
     }
 
@@ -292,7 +292,7 @@ impl Engine {
     }
 
     /// Whether keys were made, as far as this process knows.
-    pub(crate) fn keys_made(&self) -> &KeysMade {
+    pub(crate) fn keys_made(&self) -> &KeyPresenceCache {
         &self.keys_made
     }
 
@@ -350,7 +350,7 @@ impl Engine {
         self.ports.clock.as_ref()
     }
 
-    pub(crate) fn moments(&self) -> &Moments {
+    pub(crate) fn moments(&self) -> &MonotonicDeadlines {
         &self.moments
     }
 
@@ -382,7 +382,7 @@ impl Engine {
     }
 
     /// What this process knows of the others over the same store.
-    pub(crate) fn others(&self) -> &Others {
+    pub(crate) fn others(&self) -> &PeerReplicas {
         &self.others
     }
 
@@ -467,7 +467,7 @@ impl Engine {
         &self.past_imports
     }
 
-    pub(crate) fn in_hand(&self) -> &InHand {
+    pub(crate) fn in_hand(&self) -> &ActiveRequests {
         &self.in_hand
     }
 

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::keys::OfKey;
+use crate::keys::KeyEventRef;
 use crate::{AccessScope, Caller, Engine, EngineError, Role};
 
 /// Events of a page, and those that a stream reads at once.
@@ -49,7 +49,8 @@ pub struct Event {
 
 /// What an event says of an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OfApproval {
+#[schemars(rename = "OfApproval")]
+pub struct ApprovalEventRef {
     /// The approval.
     pub approval_id: ApprovalId,
     /// The run that waits for it.
@@ -58,7 +59,8 @@ pub struct OfApproval {
 
 /// What an event says of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OfRun {
+#[schemars(rename = "OfRun")]
+pub struct RunEventRef {
     /// The run.
     pub run_id: RunId,
     /// Where it stands now.
@@ -67,7 +69,8 @@ pub struct OfRun {
 
 /// What an event says of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OfRequest {
+#[schemars(rename = "OfRequest")]
+pub struct RequestEventRef {
     /// The request.
     pub request_id: RequestId,
     /// The run that changed something for it.
@@ -80,7 +83,8 @@ pub struct OfRequest {
 
 /// What an event says of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OfCatalogue {
+#[schemars(rename = "OfCatalogue")]
+pub struct CatalogueEventRef {
     /// The catalogue's revision now.
     pub revision: u64,
     /// `global` for what every tenant builds on, `tenant` for the caller's own layer.
@@ -98,43 +102,43 @@ pub struct OfCatalogue {
 /// An event by its topic, as those that are written now are. A newer replica may write others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "topic", content = "data")]
-pub enum Announced {
+pub enum AnnouncedEvent {
     /// A person is asked.
     #[serde(rename = "approval.requested")]
-    ApprovalRequested(OfApproval),
+    ApprovalRequested(ApprovalEventRef),
     /// A person agreed.
     #[serde(rename = "approval.approved")]
-    ApprovalApproved(OfApproval),
+    ApprovalApproved(ApprovalEventRef),
     /// A person refused.
     #[serde(rename = "approval.rejected")]
-    ApprovalRejected(OfApproval),
+    ApprovalRejected(ApprovalEventRef),
     /// A person said that the call happened.
     #[serde(rename = "approval.happened")]
-    ApprovalHappened(OfApproval),
+    ApprovalHappened(ApprovalEventRef),
     /// The agreement was used.
     #[serde(rename = "approval.consumed")]
-    ApprovalConsumed(OfApproval),
+    ApprovalConsumed(ApprovalEventRef),
     /// Nobody decided in time, or the run ended first.
     #[serde(rename = "approval.lapsed")]
-    ApprovalLapsed(OfApproval),
+    ApprovalLapsed(ApprovalEventRef),
     /// A run stands elsewhere.
     #[serde(rename = "run.status")]
-    RunStatus(OfRun),
+    RunStatus(RunEventRef),
     /// The change that a request asked for has ended, and its result is recorded.
     #[serde(rename = "request.result")]
-    RequestResult(OfRequest),
+    RequestResult(RequestEventRef),
     /// A package was registered, rolled back or taken out of force.
     #[serde(rename = "catalogue.changed")]
-    CatalogueChanged(OfCatalogue),
+    CatalogueChanged(CatalogueEventRef),
     /// A key was made.
     #[serde(rename = "key.created")]
-    KeyCreated(OfKey),
+    KeyCreated(KeyEventRef),
     /// Another key takes a key's place.
     #[serde(rename = "key.rotated")]
-    KeyRotated(OfKey),
+    KeyRotated(KeyEventRef),
     /// A key was revoked.
     #[serde(rename = "key.revoked")]
-    KeyRevoked(OfKey),
+    KeyRevoked(KeyEventRef),
 }
 
 /// One page of events.
@@ -245,7 +249,7 @@ impl Engine {
 pub(crate) fn about_approval(
     tenant: &TenantId,
     owner: Option<&UserId>,
-    said: &OfApproval,
+    said: &ApprovalEventRef,
     word: &str,
     at: Timestamp,
 ) -> NewMessage {
@@ -268,7 +272,7 @@ pub(crate) fn about_run(
     at: Timestamp,
 ) -> Vec<NewMessage> {
     let status = (Some(run.status()) != before).then(|| {
-        let said = OfRun {
+        let said = RunEventRef {
             run_id: run.id().clone(),
             status: run.status(),
         };
@@ -285,7 +289,7 @@ pub(crate) fn about_run(
             ApprovalChange::Ask(record) => (&record.approval_id, "requested"),
             ApprovalChange::Move(step) => (&step.approval_id, step.to.as_str()),
         };
-        let said = OfApproval {
+        let said = ApprovalEventRef {
             approval_id: approval.clone(),
             run_id: run.id().clone(),
         };
@@ -302,7 +306,7 @@ pub(crate) fn about_result(
     status: RunStatus,
     at: Timestamp,
 ) -> NewMessage {
-    let said = OfRequest {
+    let said = RequestEventRef {
         request_id: record.request_id.clone(),
         run_id: run.clone(),
         response_id: response.clone(),

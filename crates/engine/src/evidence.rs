@@ -38,7 +38,7 @@ const MAX_ATTACHMENTS: usize = 5_000;
 
 /// A tool result that becomes evidence.
 #[derive(Debug)]
-pub(crate) struct Captured<'a> {
+pub(crate) struct CapturedResult<'a> {
     pub(crate) tool: &'a Tool,
     pub(crate) step: &'a StepId,
     pub(crate) parameters: Option<&'a Map<String, Value>>,
@@ -51,16 +51,16 @@ pub(crate) const FAULT: &str = "fault";
 
 /// What became of a tool result.
 #[derive(Debug)]
-pub(crate) enum Proof {
+pub(crate) enum EvidenceOutcome {
     /// A record.
-    Recorded(Box<Recorded>),
+    Recorded(Box<RecordedEvidence>),
     /// No record, because no page shows the original (B000-19); in words.
     Unshown(String),
 }
 
 /// A record, and what of the tool's declaration it was made without.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedEvidence {
     pub(crate) record: EvidenceRecord,
     /// Why it has not the summary that the tool declares; also in its payload, as [`FAULT`].
     pub(crate) fault: Option<String>,
@@ -71,7 +71,7 @@ pub(crate) fn id_of(run: &RunId, step: &StepId) -> EvidenceId {
     EvidenceId::from_uuid(Uuid::new_v5(&run.uuid(), step.as_ref().as_bytes()))
 }
 
-impl Captured<'_> {
+impl CapturedResult<'_> {
     /// The record. A tool that declares no evidence leaves the record of an API call.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Captured<'_> {
         tenant: &TenantId,
         run: &RunId,
         findings: impl Iterator<Item = &'f Finding>,
-    ) -> Result<Proof, EngineError> {
+    ) -> Result<EvidenceOutcome, EngineError> {
         let declared = match &self.tool.evidence {
             Some(declared) => Cow::Borrowed(declared),
             None => Cow::Owned(undeclared(self.tool, engine.page_of_run(run))),
@@ -93,7 +93,7 @@ impl Captured<'_> {
         let link = match console_link::link(declared.evidence_type, &source, page) {
             Some(link) => link,
             None if self.tool.evidence.is_none() => {
-                return Ok(Proof::Unshown(unshown(self.tool, &source)));
+                return Ok(EvidenceOutcome::Unshown(unshown(self.tool, &source)));
             }
             None => return Err(self.fault(&format!("no console shows `{}`", source.system))),
         };
@@ -134,7 +134,10 @@ impl Captured<'_> {
                 .redaction_class
                 .and_then(|class| Label::parse(class.as_str()).ok()),
         };
-        Ok(Proof::Recorded(Box::new(Recorded { record, fault })))
+        Ok(EvidenceOutcome::Recorded(Box::new(RecordedEvidence {
+            record,
+            fault,
+        })))
     }
 
     fn context(&self) -> Value {

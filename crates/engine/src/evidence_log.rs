@@ -10,7 +10,7 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, TenantId};
 use charter_domain::evidence_log::note::NoteError;
-use charter_domain::evidence_log::proof::Head;
+use charter_domain::evidence_log::proof::TreeHead;
 use charter_domain::evidence_log::tree::{self, MissingNode};
 use charter_domain::evidence_log::{Checkpoint, Cover, Hash, KeyName, Signer, origin};
 use charter_store::evidence_log::PublishedCheckpoint;
@@ -145,7 +145,7 @@ impl Engine {
         let root = self.log_root(tenant, size).await?;
         let checkpoint = Checkpoint {
             origin: signer.verifier().name().clone(),
-            head: Head { size, root },
+            head: TreeHead { size, root },
         };
         let note = checkpoint
             .sign(&signer)

@@ -35,7 +35,7 @@ use crate::caller::{Caller, Role};
 use crate::settings::ClientTools;
 use crate::{Engine, EngineError};
 pub(crate) use queue::ClientCalls;
-use queue::{Carries, NotHeld};
+use queue::{ExecutorCapabilities, LeaseNotHeld};
 
 /// Longest wait for a call, whatever an executor asks for.
 const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -114,7 +114,7 @@ pub struct LeaseRequest {
 /// A lease that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LeaseRenewed")]
-pub struct Renewed {
+pub struct LeaseRenewal {
     /// For how long the call is held from now on, in milliseconds.
     pub lease_ms: u64,
 }
@@ -135,7 +135,7 @@ impl Engine {
     ) -> Result<Option<ExecutorCall>, EngineError> {
         let calls = self.calls_for(caller)?;
         self.must_carry_something(&asked)?;
-        let carries = Carries {
+        let carries = ExecutorCapabilities {
             handlers: asked.handlers,
             programs: !asked.only_handlers,
         };
@@ -168,13 +168,17 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::lease_call`]; `illegal_transition` for a lease that is not held (any more).
-    pub fn renew_call(&self, caller: &Caller, lease: &LeaseId) -> Result<Renewed, EngineError> {
+    pub fn renew_call(
+        &self,
+        caller: &Caller,
+        lease: &LeaseId,
+    ) -> Result<LeaseRenewal, EngineError> {
         let calls = self.calls_for(caller)?;
         calls
             .renew(&caller.tenant, lease, Instant::now())
-            .map_err(|NotHeld| not_held(lease))?;
+            .map_err(|LeaseNotHeld| not_held(lease))?;
         let lease_ms = u64::try_from(calls.lease().as_millis()).unwrap_or(u64::MAX);
-        Ok(Renewed { lease_ms })
+        Ok(LeaseRenewal { lease_ms })
     }
 
     /// The files that a leased script may open or import.
@@ -189,7 +193,7 @@ impl Engine {
         let held = self
             .calls_for(caller)?
             .held(&caller.tenant, lease, Instant::now());
-        let call = held.map_err(|NotHeld| not_held(lease))?;
+        let call = held.map_err(|LeaseNotHeld| not_held(lease))?;
         match &call.implementation {
             ToolImplementation::Script(script) => Ok(PackageBundle {
                 files: BTreeMap::clone(script.files.files()),
@@ -214,7 +218,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let calls = self.calls_for(caller)?;
         let held = calls.held(&caller.tenant, lease, Instant::now());
-        let held = held.map_err(|NotHeld| not_held(lease))?;
+        let held = held.map_err(|LeaseNotHeld| not_held(lease))?;
         let limit = held.limits.output_bytes;
         let OutputSize { bytes, memory } = wire::output_size(&outcome);
         if bytes > limit {
@@ -236,7 +240,7 @@ impl Engine {
                 wire::outcome(outcome),
                 Instant::now(),
             )
-            .map_err(|NotHeld| not_held(lease))
+            .map_err(|LeaseNotHeld| not_held(lease))
     }
 
     /// The queue, for callers that may take from it: an executor acts with credentials of its own

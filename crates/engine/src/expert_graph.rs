@@ -5,9 +5,9 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::{EdgeType, GraphNode, NodeType};
 use charter_contract::finding::Finding;
 use charter_contract::ids::{DomainId, GraphNodeId, TenantId};
-use charter_domain::catalogue::{Direction, Won};
+use charter_domain::catalogue::{Direction, WinningLayer};
 use charter_domain::expert_graph::{
-    Bounded, Coverage, Depth, ExpertGraph, Neighbour, OpenRisk, Path, Target, Wanted,
+    Bounded, Coverage, Depth, ExpertGraph, Neighbour, OpenRisk, Path, PathQuery, Target,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub enum GraphAnswer {
         /// The node.
         node: Box<GraphNode>,
         /// The layer that it comes from.
-        layer: Won,
+        layer: WinningLayer,
         /// What is near it, nearest first.
         #[serde(flatten)]
         neighbours: Bounded<Neighbour>,
@@ -139,7 +139,7 @@ impl Engine {
                 if let Some(Target::Node(to)) = &to {
                     node(to)?;
                 }
-                GraphAnswer::Paths(graph.paths(&Wanted {
+                GraphAnswer::Paths(graph.paths(&PathQuery {
                     from,
                     to: to.unwrap_or(Target::Type(NodeType::ResourceType)),
                     direction: direction.unwrap_or(Direction::Out),

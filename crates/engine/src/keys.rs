@@ -21,9 +21,9 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::PageRequest;
 use serde_json::json;
 
-pub use charter_store::key::KeysKept;
-pub use form::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, OfKey};
-pub(crate) use made::KeysMade;
+pub use charter_store::key::KeyPresence;
+pub use form::{KeyEventRef, KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState};
+pub(crate) use made::KeyPresenceCache;
 pub use text::KeyText;
 
 use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
@@ -237,7 +237,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn keys_kept(&self) -> Result<KeysKept, EngineError> {
+    pub async fn keys_kept(&self) -> Result<KeyPresence, EngineError> {
         Ok(self.store().keys_kept(self.now()).await?)
     }
 
@@ -348,7 +348,7 @@ fn must_hold(caller: &Caller, rights: &Rights) -> Result<(), EngineError> {
 
 /// What is announced: who did what to which key. It names no secret, nor anything made from one.
 fn about(caller: &Caller, key: &KeyRecord, word: &str, at: Timestamp) -> NewMessage {
-    let said = OfKey {
+    let said = KeyEventRef {
         key_id: key.key_id.clone(),
         name: key.name.clone(),
         user: key.user_id.clone(),

@@ -8,7 +8,7 @@ use charter_contract::catalogue::graph::GraphNode;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::LensId;
 use charter_contract::package::PackageScope;
-use charter_domain::catalogue::{Found, Won};
+use charter_domain::catalogue::{ResolvedDocument, WinningLayer};
 use charter_domain::expert_graph::{ExpertGraph, is_named, text_of};
 use charter_domain::sentences::{Sentence, sentences};
 use charter_search::{EmbeddedQuery, Scope};
@@ -29,7 +29,7 @@ const BY_WORDS: f32 = 0.6;
 
 /// A passage with the sentence of it that comes closest to the question.
 #[derive(Debug, Clone)]
-pub(crate) struct Cited {
+pub(crate) struct CitedPassage {
     pub(crate) passage: PassageShown,
     /// The sentence; `None` where only words were compared.
     pub(crate) sentence: Option<String>,
@@ -39,9 +39,9 @@ pub(crate) struct Cited {
 
 /// A node of the expert graph that a question is about.
 #[derive(Debug, Clone)]
-pub(crate) struct NodeMet {
+pub(crate) struct MatchedNode {
     pub(crate) node: GraphNode,
-    pub(crate) layer: Won,
+    pub(crate) layer: WinningLayer,
     /// Whether the question names it.
     pub(crate) named: bool,
     pub(crate) likeness: f32,
@@ -50,8 +50,8 @@ pub(crate) struct NodeMet {
 /// What was found, best first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Knowledge {
-    pub(crate) passages: Vec<Cited>,
-    pub(crate) nodes: Vec<NodeMet>,
+    pub(crate) passages: Vec<CitedPassage>,
+    pub(crate) nodes: Vec<MatchedNode>,
     /// The lenses that were searched.
     pub(crate) searched: Vec<LensId>,
 }
@@ -165,7 +165,7 @@ impl Engine {
         &self,
         query: &EmbeddedQuery,
         passages: Vec<PassageShown>,
-    ) -> Result<Vec<Cited>, EngineError> {
+    ) -> Result<Vec<CitedPassage>, EngineError> {
         let cut = |passage: &PassageShown| {
             let heading = passage.position.headings.last().map_or("", String::as_str);
             sentences(&passage.text, heading, SENTENCES)
@@ -173,7 +173,7 @@ impl Engine {
         let cut: Vec<Vec<Sentence>> = passages.iter().map(cut).collect();
         let texts: Vec<String> = cut.iter().flatten().map(Sentence::compared).collect();
         let Some(likeness) = self.likeness_of(query, &texts).await? else {
-            let by_words = passages.into_iter().map(|passage| Cited {
+            let by_words = passages.into_iter().map(|passage| CitedPassage {
                 likeness: BY_WORDS * passage.score,
                 sentence: None,
                 passage,
@@ -181,13 +181,13 @@ impl Engine {
             return Ok(by_words.collect());
         };
         let mut likeness = likeness.into_iter();
-        let mut cited: Vec<Cited> = passages
+        let mut cited: Vec<CitedPassage> = passages
             .into_iter()
             .zip(cut)
             .map(|(passage, sentences)| {
                 let own = sentences.into_iter().zip(likeness.by_ref());
                 let best = own.max_by(|(_, a), (_, b)| a.total_cmp(b));
-                Cited {
+                CitedPassage {
                     passage,
                     likeness: best.as_ref().map_or(0.0, |(_, likeness)| *likeness),
                     sentence: best.map(|(sentence, _)| sentence.text),
@@ -204,10 +204,10 @@ impl Engine {
         caller: &Caller,
         question: &str,
         query: &EmbeddedQuery,
-    ) -> Result<Vec<NodeMet>, EngineError> {
+    ) -> Result<Vec<MatchedNode>, EngineError> {
         let view = self.live().view(&caller.tenant);
-        let nodes: Vec<Found<GraphNode>> = ExpertGraph::of(&view).nodes();
-        let met = |found: &Found<GraphNode>, named: bool, likeness: f32| NodeMet {
+        let nodes: Vec<ResolvedDocument<GraphNode>> = ExpertGraph::of(&view).nodes();
+        let met = |found: &ResolvedDocument<GraphNode>, named: bool, likeness: f32| MatchedNode {
             node: found.document().clone(),
             layer: found.won,
             named,
@@ -216,7 +216,7 @@ impl Engine {
         let named = nodes
             .iter()
             .filter(|found| is_named(found.document(), question));
-        let named: Vec<NodeMet> = named.map(|found| met(found, true, NAMED)).collect();
+        let named: Vec<MatchedNode> = named.map(|found| met(found, true, NAMED)).collect();
         if !named.is_empty() || nodes.len() > NODES {
             return Ok(named);
         }

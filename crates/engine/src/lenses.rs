@@ -24,7 +24,7 @@ use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
-use charter_domain::catalogue::{Entry, Found, View};
+use charter_domain::catalogue::{Entry, ResolvedDocument, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -33,11 +33,11 @@ use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Tier};
 
 pub use cut::Position;
-pub use index::{FileLeftOut, LensIndexed, LensOutcome};
+pub use index::{LensIndexed, LensOutcome, SkippedFile};
 pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;
 pub(crate) use sentences::SentenceVectors;
-pub(crate) use shelf::{LensKey, Shelf};
+pub(crate) use shelf::{LensIndexCache, LensKey};
 pub(crate) use work::LensWork;
 pub use work::{LastWork, Stage, WorkResult};
 
@@ -80,7 +80,7 @@ pub struct IndexShown {
     pub notices: Vec<String>,
     /// Files of the folder that it does without, because they cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<FileLeftOut>,
+    pub left_out: Vec<SkippedFile>,
 }
 
 /// What to look for, and in which lenses.
@@ -207,7 +207,7 @@ impl Engine {
         }
     }
 
-    fn shown(&self, found: &Found<DomainLens>) -> LensShown {
+    fn shown(&self, found: &ResolvedDocument<DomainLens>) -> LensShown {
         let key = key_of(&found.entry);
         let shelved = self.live().lenses.of(&key);
         let (indexing, last) = self.lens_work().of(&key);
@@ -244,7 +244,7 @@ fn may_read(caller: &Caller) -> Result<(), EngineError> {
     caller.must_have(Tier::Advanced, "lenses are served on the advanced tier")
 }
 
-fn is_active(found: &Found<DomainLens>) -> bool {
+fn is_active(found: &ResolvedDocument<DomainLens>) -> bool {
     found.document().status == Status::Active
 }
 

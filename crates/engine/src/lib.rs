@@ -69,47 +69,51 @@ pub use agent_skills::{
     SkillsImported, SkillsSent,
 };
 pub use apart::apart;
-pub use approvals::{ApprovalEntry, ApprovalListing, Say};
+pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalListing};
 pub use caller::{
     AccessScope, AccessScopes, Caller, CallerShown, CatalogueRole, CredentialId, Role, SkillGrants,
     Tier,
 };
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
-pub use catalogue::Live;
-pub use charter_domain::approval::{Answer, Approval, Digest, Happened};
+pub use catalogue::LiveCatalogue;
+pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ReportedResult};
 pub use charter_domain::dependencies::{Dependency, DocumentName, Side};
 pub use charter_domain::expert_graph::Depth;
 pub use charter_domain::guardrail::Subject;
 pub use charter_domain::link_graph::LinkFinding;
 pub use charter_domain::mission::diff::MissionDiff;
-pub use charter_domain::package::{Gravity, Problem};
+pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{Outcome, RunEvent, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use documents::{
-    CatalogueShown, DependencyNode, DocumentDependencies, DocumentFilter, DocumentShown, KindShown,
-    LayerShown, Listed, SourceShown,
+    CatalogueShown, DependencyNode, DocumentDependencies, DocumentFilter, DocumentShown,
+    DocumentSummary, KindShown, LayerShown, SourceShown,
 };
 pub use engine::{Engine, IdSource, Ports, RandomIds};
 pub use error::EngineError;
-pub use events::{Announced, Event, EventListing, OfApproval, OfCatalogue, OfRequest, OfRun};
+pub use events::{
+    AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventListing, RequestEventRef,
+    RunEventRef,
+};
 pub use evidence::{EvidenceEntry, EvidenceListing, EvidenceQuery, MAX_PAYLOAD};
 pub use evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
 };
-pub use executors::{LeaseRequest, Renewed};
+pub use executors::{LeaseRenewal, LeaseRequest};
 pub use expert_graph::{GraphAnswer, GraphQuery};
 pub use grants::{HostFault, ToolGrants};
 pub use keys::{
-    KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState, KeyText, KeysKept, OfKey,
+    KeyEventRef, KeyListing, KeyMade, KeyOrder, KeyPresence, KeyRotation, KeyShown, KeyState,
+    KeyText,
 };
 pub use lenses::{
-    FileLeftOut, IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
-    MAX_PASSAGES, PassageShown, Position, Stage, WorkResult,
+    IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
+    MAX_PASSAGES, PassageShown, Position, SkippedFile, Stage, WorkResult,
 };
 pub use memory::{
-    MemoryDraft, MemoryFound, MemoryListing, MemoryQuery, MemoryShown, MemoryWord, RelatedMemory,
-    Remember, Supersede,
+    MemoryDraft, MemoryFound, MemoryListing, MemoryQuery, MemoryShown, ProposalAnswer,
+    RelatedMemory, Remember, Supersede,
 };
 pub use missions::{
     Answerer, ArtifactFilter, ArtifactListing, ArtifactShown, BundleChecked, BundleFault,
@@ -119,28 +123,30 @@ pub use missions::{
 };
 pub use packages::{
     ChangedDocument, Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown,
-    Registered, RoutingTried, VersionsDiff, VersionsWanted,
+    RegistrationReport, RoutingTestResult, VersionRange, VersionsDiff,
 };
-pub use plans::SentPlan;
+pub use plans::SubmittedPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
-pub use quotas::{Quota, QuotaShown, Quotas, RunsTaken};
+pub use quotas::{Quota, QuotaShown, Quotas, RunQuotaUse};
 pub use requests::{
-    Course, Follows, Foreseen, ParameterShown, Progress, ProgressEvent, RequestEvent, RequestShown,
+    Course, FollowUpReference, ParameterShown, Progress, ProgressEvent, RequestEvent,
+    RequestPreview, RequestShown,
 };
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{
-    GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, TriedThresholds, VerdictShown,
+    GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides, VerdictShown,
 };
 pub use runs::{
-    Assumed, CallExplained, Confirmation, Diverges, HistoryEvent, OrderKey, Replayed, RunAt,
-    RunEventListing, RunEventShown, RunEvidence, RunExplained, RunListing, RunQuery, RunShown,
-    RunStarted, RunState, RunSummary, StepExplained, StepShown, ThoughtOf, Within,
+    AssumedFacts, CallExplanation, CallOrigin, Confirmation, HistoryEvent, HypotheticalCall,
+    IdempotencyKey, ReplayDivergence, Replayed, RunAt, RunEventListing, RunEventShown, RunEvidence,
+    RunExplained, RunListing, RunQuery, RunShown, RunStarted, RunState, RunSummary, StepExplained,
+    StepShown,
 };
 pub use sessions::{SessionShown, TurnShown};
 pub use settings::{
-    Approvers, ClientTools, Duty, LensSettings, MemorySettings, Settings, SkillVectors,
+    Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Settings, SkillVectors,
 };
 pub use shares::{Share, Shares};
-pub use tasks::{Said, Task, TaskFilter, TaskKey, TaskListing, TaskMessage, TaskState};
+pub use tasks::{Task, TaskFilter, TaskInput, TaskKey, TaskListing, TaskMessage, TaskState};
 pub use telemetry::TELEMETRY;
 pub use tool_search::FoundTool;

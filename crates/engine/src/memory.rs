@@ -14,7 +14,7 @@ use charter_contract::agentic::memory::{MemoryEntry, MemoryState};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, MemoryId};
 use charter_contract::time::Timestamp;
-use charter_domain::memory::{self, Holding, Person};
+use charter_domain::memory::{self, MemoryOwnership, MemoryReader};
 use charter_store::StoreError;
 use charter_store::memory::{
     MemoryDecision, MemoryRecord, MemoryVector, MemoryVerdict, NewMemory, NewVersion, Proposals,
@@ -33,7 +33,7 @@ pub use shown::{MemoryShown, RelatedMemory};
 
 /// A person's word on a proposed version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryWord {
+pub enum ProposalAnswer {
     /// It comes into force.
     Accept,
     /// It does not.
@@ -50,15 +50,15 @@ pub struct MemoryListing {
     pub next: Option<String>,
 }
 
-pub(crate) fn person(caller: &Caller) -> Person<'_> {
-    Person {
+pub(crate) fn person(caller: &Caller) -> MemoryReader<'_> {
+    MemoryReader {
         user: &caller.user,
         role: caller.role,
     }
 }
 
-pub(crate) fn holding(record: &MemoryRecord) -> Holding<'_> {
-    Holding {
+pub(crate) fn holding(record: &MemoryRecord) -> MemoryOwnership<'_> {
+    MemoryOwnership {
         owner: &record.user_id,
         visibility: record.visibility,
     }
@@ -81,7 +81,7 @@ impl Engine {
     ) -> Result<MemoryShown, EngineError> {
         let at = self.now();
         let id = MemoryId::from_uuid(self.new_uuid());
-        let owned = Holding {
+        let owned = MemoryOwnership {
             owner: &caller.user,
             visibility: new.visibility,
         };
@@ -148,7 +148,7 @@ impl Engine {
         caller: &Caller,
         id: &MemoryId,
         version: u64,
-        word: MemoryWord,
+        word: ProposalAnswer,
     ) -> Result<MemoryShown, EngineError> {
         let record = self.living(caller, id).await?;
         if !holding(&record).is_decided_by(person(caller)) {
@@ -157,8 +157,8 @@ impl Engine {
         }
         let at = self.now();
         let verdict = match word {
-            MemoryWord::Reject => MemoryVerdict::Reject,
-            MemoryWord::Accept => {
+            ProposalAnswer::Reject => MemoryVerdict::Reject,
+            ProposalAnswer::Accept => {
                 let found = self.store().memory_version(&caller.tenant, id, version);
                 let found = found.await?.and_then(|version| version.entry);
                 let entry = found.ok_or_else(|| absent(id))?;
@@ -174,7 +174,7 @@ impl Engine {
         };
         let decided = self.store().decide_memory(&caller.tenant, id, &decision);
         decided.await.map_err(|error| standing(id, error))?;
-        let in_force = matches!(word, MemoryWord::Accept).then_some(version);
+        let in_force = matches!(word, ProposalAnswer::Accept).then_some(version);
         self.show_written(caller, id, in_force).await
     }
 

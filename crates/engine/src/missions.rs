@@ -34,7 +34,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::ToolId;
 use charter_contract::mission::{Artifact, MissionState};
 use charter_domain::graph::Source;
-use charter_domain::mission::Wanted;
+use charter_domain::mission::RequestedCall;
 use charter_domain::mission::admit::{Admission, Refusal};
 use charter_domain::run::{ErrorKind, Pin, Run, StepFailure};
 use charter_effects::Models;
@@ -46,15 +46,15 @@ use crate::{Engine, EngineError};
 
 pub use artifacts::{ArtifactListing, ArtifactShown};
 pub use charter_store::mission::ArtifactFilter;
-pub(crate) use desk::Desk;
+pub(crate) use desk::MissionContext;
 pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
 pub use follow::{MissionEvent, MissionEventListing};
 pub use offline::Offline;
 pub use replay::MissionReplayed;
 pub use show::{MissionListing, MissionShown, MissionSummary, ProposalShown, TaskShown};
-pub(crate) use stage::{StageFailed, StageWork};
+pub(crate) use stage::{StageExecution, StageFailure};
 pub use start::{Answerer, MissionOrder, MissionStarted};
-pub(crate) use start::{Begun, FirstMessage};
+pub(crate) use start::{FirstMessage, MissionStart};
 
 /// Where the mission of a run stands; `None` for a run that is none.
 pub(crate) fn state_of(run: &Run) -> Option<MissionState> {
@@ -71,7 +71,7 @@ pub(crate) fn pass_refused(message: String) -> StepFailure {
     )
 }
 
-impl Desk {
+impl MissionContext {
     /// Takes what a stage made into the mission; what is to be written with the step's end.
     pub(crate) fn take(&self, artifacts: &[Value]) -> Result<Vec<ArtifactRecord>, StepFailure> {
         let mut inventory = self.inventory_mut();
@@ -101,7 +101,7 @@ impl Desk {
 
 impl Engine {
     /// Who answers for a mission.
-    fn models_for(&self, work: &StageWork) -> Arc<dyn Models> {
+    fn models_for(&self, work: &StageExecution) -> Arc<dyn Models> {
         if work.desk.offline {
             Arc::new(Offline)
         } else {
@@ -112,8 +112,8 @@ impl Engine {
     /// The tools that new steps call, as they are now: each is pinned in that version.
     async fn tools_of(
         &self,
-        work: &StageWork,
-        calls: &[Wanted],
+        work: &StageExecution,
+        calls: &[RequestedCall],
     ) -> Result<Vec<(Pin, PinnedTool)>, EngineError> {
         let view = self.live().view(&work.caller.tenant);
         let mut tools = Vec::new();

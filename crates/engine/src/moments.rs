@@ -13,9 +13,9 @@ use crate::Engine;
 
 /// When each moment comes, in time that passes without regard to what the clock is set to.
 #[derive(Debug, Default)]
-pub(crate) struct Moments(Mutex<BTreeMap<Timestamp, Duration>>);
+pub(crate) struct MonotonicDeadlines(Mutex<BTreeMap<Timestamp, Duration>>);
 
-impl Moments {
+impl MonotonicDeadlines {
     /// How long it is until a moment comes; nothing when it has come.
     fn left(&self, clock: &dyn Clock, moment: Timestamp) -> Duration {
         let (now, passed) = (clock.now(), clock.passed());
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_moment_comes_though_the_clock_is_set_back() {
         let clock = SimulatedClock::at(seconds(0));
-        let moments = Moments::default();
+        let moments = MonotonicDeadlines::default();
         let soon = seconds(10);
         assert_eq!(moments.left(&clock, soon), 10 * SECOND);
         clock.set(seconds(-3_600));
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn moments_that_have_come_are_forgotten() {
         let clock = SimulatedClock::at(seconds(0));
-        let moments = Moments::default();
+        let moments = MonotonicDeadlines::default();
         for count in 1..=100 {
             assert!(!moments.left(&clock, seconds(count)).is_zero());
         }

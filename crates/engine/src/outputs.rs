@@ -10,11 +10,13 @@ use charter_contract::bounds::{LARGE_OUTPUT, RUNS_MEMORY, VALUES_MEMORY, VALUES_
 use charter_contract::ids::TenantId;
 use charter_contract::json::{Extent, Profile, TooMuch, extent_of};
 use charter_domain::run::ErrorKind;
-use charter_effects::{NoRoom, OutputRoom, OutputSize, ToolCall, ToolOutcome, ToolRunner};
+use charter_effects::{
+    OutputBudget, OutputBudgetExhausted, OutputSize, ToolCall, ToolOutcome, ToolRunner,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::runs::room::{Part, RunRoom};
+use crate::runs::room::{RunMemory, RunMemoryShare};
 use crate::shares::{Share, Shares};
 use crate::{Engine, EngineError};
 
@@ -42,18 +44,18 @@ pub(crate) struct OutputMemory {
     /// Until it is written.
     pub(crate) written: Share,
     /// As long as its run is carried on; none where the run may not have the output.
-    pub(crate) kept: Option<Part>,
+    pub(crate) kept: Option<RunMemoryShare>,
 }
 
 /// Memory for the output of one call.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct OutputAllocation {
     shares: Shares,
-    run: Arc<RunRoom>,
+    run: Arc<RunMemory>,
     taken: Mutex<Option<Box<OutputMemory>>>,
 }
 
-impl Room {
+impl OutputAllocation {
     fn taken(&self) -> MutexGuard<'_, Option<Box<OutputMemory>>> {
         // Every change is one step.
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
@@ -66,20 +68,22 @@ impl Room {
 }
 
 #[async_trait]
-impl OutputRoom for Room {
-    async fn set_aside(&self, size: OutputSize) -> Result<(), NoRoom> {
+impl OutputBudget for OutputAllocation {
+    async fn set_aside(&self, size: OutputSize) -> Result<(), OutputBudgetExhausted> {
         if self.taken().is_some() {
             return Ok(());
         }
         // What is held for long is waited for first, while nothing is held that others wait for.
         let kept = self.run.take(size.memory, VALUES_WAIT).await;
-        let kept = kept.map_err(|error| NoRoom(error.message))?;
+        let kept = kept.map_err(|error| OutputBudgetExhausted(error.message))?;
         // What is read, and what is written of it: the event and its text.
         let bytes = size.bytes.saturating_add(size.memory).saturating_mul(2);
         let waited = self
             .shares
             .wait_for_tenant(self.run.tenant(), bytes, VALUES_WAIT);
-        let written = waited.await.map_err(|error| NoRoom(error.message))?;
+        let written = waited
+            .await
+            .map_err(|error| OutputBudgetExhausted(error.message))?;
         *self.taken() = Some(Box::new(OutputMemory { written, kept }));
         Ok(())
     }
@@ -87,8 +91,8 @@ impl OutputRoom for Room {
 
 impl Engine {
     /// Memory for the output of a call of a run.
-    pub(crate) fn room_for_output(&self, run: &Arc<RunRoom>) -> Arc<Room> {
-        Arc::new(Room {
+    pub(crate) fn room_for_output(&self, run: &Arc<RunMemory>) -> Arc<OutputAllocation> {
+        Arc::new(OutputAllocation {
             shares: self.values().clone(),
             run: Arc::clone(run),
             taken: Mutex::default(),
@@ -113,10 +117,10 @@ impl Engine {
 }
 
 /// Runs tools and admits their outputs.
-pub(crate) struct Admitting(pub(crate) Arc<dyn ToolRunner>);
+pub(crate) struct OutputBudgetRunner(pub(crate) Arc<dyn ToolRunner>);
 
 #[async_trait]
-impl ToolRunner for Admitting {
+impl ToolRunner for OutputBudgetRunner {
     async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome {
         let room = Arc::clone(&call.room);
         match self.0.run(call, cancel).await {
@@ -146,7 +150,7 @@ impl ToolRunner for Admitting {
 }
 
 /// Whether a value may be an output, and has its memory; otherwise what kind of failure it is, and why.
-async fn admitted(output: &Value, room: &dyn OutputRoom) -> Result<(), (ErrorKind, String)> {
+async fn admitted(output: &Value, room: &dyn OutputBudget) -> Result<(), (ErrorKind, String)> {
     let extent = admit(output).map_err(|much| {
         let message = format!("its output {much}");
         (ErrorKind::ExecutionError, message)
@@ -177,11 +181,11 @@ mod tests {
 
     use super::*;
 
-    fn room(shares: &Shares) -> Room {
+    fn room(shares: &Shares) -> OutputAllocation {
         let acme = TenantId::parse("acme").unwrap();
-        Room {
+        OutputAllocation {
             shares: shares.clone(),
-            run: RunRoom::new(&run_values(), &acme),
+            run: RunMemory::new(&run_values(), &acme),
             taken: Mutex::default(),
         }
     }

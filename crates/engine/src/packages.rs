@@ -19,7 +19,7 @@ use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
-use charter_domain::package::{Gravity, Problem};
+use charter_domain::package::{Problem, ProblemSeverity};
 use charter_store::StoreError;
 use charter_store::catalogue::{Change, PackageVersion, Registration};
 use schemars::JsonSchema;
@@ -31,11 +31,11 @@ use crate::{Caller, Engine, EngineError};
 
 pub(crate) use compare::differing_fields;
 pub use compare::{Difference, DocumentChange, PackageDiff};
-pub use gate::RoutingTried;
-pub use shown::{PackageShown, Registered};
-pub use versions::{ChangedDocument, VersionsDiff, VersionsWanted};
+pub use gate::RoutingTestResult;
+pub use shown::{PackageShown, RegistrationReport};
+pub use versions::{ChangedDocument, VersionRange, VersionsDiff};
 
-use admit::Admitted;
+use admit::AdmittedPackage;
 
 /// Losses of other packages that a refused removal names.
 const NAMED_LOSSES: usize = 50;
@@ -52,7 +52,7 @@ pub struct PackageReport {
     /// Number of documents that were read.
     pub documents: usize,
     /// Where its routing tests led; none where something else is wrong already.
-    pub tests: Vec<RoutingTried>,
+    pub tests: Vec<RoutingTestResult>,
 }
 
 impl PackageReport {
@@ -61,7 +61,7 @@ impl PackageReport {
     pub fn is_sound(&self) -> bool {
         self.problems
             .iter()
-            .all(|problem| problem.gravity != Gravity::Error)
+            .all(|problem| problem.gravity != ProblemSeverity::Error)
     }
 }
 
@@ -79,7 +79,7 @@ pub enum Mode {
 
 /// What the version of a package is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Naming {
+pub(crate) enum VersionNaming {
     /// That of the manifest.
     OfManifest,
     /// That and the content's hash.
@@ -89,10 +89,10 @@ pub(crate) enum Naming {
 }
 
 impl Mode {
-    fn naming(self) -> Naming {
+    fn naming(self) -> VersionNaming {
         match self {
-            Self::Apply | Self::DryRun => Naming::OfManifest,
-            Self::Draft => Naming::Draft,
+            Self::Apply | Self::DryRun => VersionNaming::OfManifest,
+            Self::Draft => VersionNaming::Draft,
         }
     }
 }
@@ -108,7 +108,7 @@ impl Engine {
         bundle: PackageBundle,
     ) -> Result<PackageReport, EngineError> {
         let waiting = WaitingCaller::default();
-        let naming = Naming::OfManifest;
+        let naming = VersionNaming::OfManifest;
         match self
             .admit(caller, bundle, naming, waiting.cancellation())
             .await?
@@ -134,7 +134,12 @@ impl Engine {
     ) -> Result<PackageDiff, EngineError> {
         let waiting = WaitingCaller::default();
         let admitted = self
-            .admit(caller, bundle, Naming::OfManifest, waiting.cancellation())
+            .admit(
+                caller,
+                bundle,
+                VersionNaming::OfManifest,
+                waiting.cancellation(),
+            )
             .await?
             .map_err(|report| refusal(&report))?;
         Ok(compare::diff(&admitted))
@@ -150,7 +155,7 @@ impl Engine {
         caller: &Caller,
         bundle: PackageBundle,
         mode: Mode,
-    ) -> Result<Registered, EngineError> {
+    ) -> Result<RegistrationReport, EngineError> {
         let waiting = WaitingCaller::default();
         let cancel = waiting.cancellation().clone();
         let (engine, caller) = (Arc::clone(self), caller.clone());
@@ -164,7 +169,7 @@ impl Engine {
         bundle: PackageBundle,
         mode: Mode,
         cancel: &Cancellation,
-    ) -> Result<Registered, EngineError> {
+    ) -> Result<RegistrationReport, EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
         let admitted = self
             .admit(caller, bundle, mode.naming(), cancel)
@@ -180,10 +185,15 @@ impl Engine {
         &self,
         caller: &Caller,
         bundle: PackageBundle,
-    ) -> Result<Registered, EngineError> {
+    ) -> Result<RegistrationReport, EngineError> {
         let waiting = WaitingCaller::default();
         let admitted = self
-            .admit(caller, bundle, Naming::OfManifest, waiting.cancellation())
+            .admit(
+                caller,
+                bundle,
+                VersionNaming::OfManifest,
+                waiting.cancellation(),
+            )
             .await?
             .map_err(|report| refusal(&report))?;
         self.enter(caller, admitted, Mode::Apply).await
@@ -193,15 +203,15 @@ impl Engine {
     async fn enter(
         &self,
         caller: &Caller,
-        admitted: Admitted,
+        admitted: AdmittedPackage,
         mode: Mode,
-    ) -> Result<Registered, EngineError> {
+    ) -> Result<RegistrationReport, EngineError> {
         let history = self
             .store()
             .package_history(&admitted.origin.scope, &admitted.origin.package)
             .await?;
         let diff = compare::diff(&admitted);
-        let mut registered = Registered {
+        let mut registered = RegistrationReport {
             package: admitted.origin.package.clone(),
             version: admitted.origin.version.clone(),
             unchanged: true,
@@ -237,7 +247,7 @@ impl Engine {
     async fn put_in_force(
         &self,
         caller: &Caller,
-        admitted: &Admitted,
+        admitted: &AdmittedPackage,
         change: Change,
         lenses: LensJob,
     ) -> Result<(), EngineError> {
@@ -331,7 +341,7 @@ impl Engine {
         scope: PackageScope,
         package: &PackageName,
         version: &str,
-    ) -> Result<Registered, EngineError> {
+    ) -> Result<RegistrationReport, EngineError> {
         let waiting = WaitingCaller::default();
         let cancel = waiting.cancellation().clone();
         let (engine, caller) = (Arc::clone(self), caller.clone());
@@ -351,7 +361,7 @@ impl Engine {
         package: &PackageName,
         version: &str,
         cancel: &Cancellation,
-    ) -> Result<Registered, EngineError> {
+    ) -> Result<RegistrationReport, EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
         let scope = scope_of(caller, scope);
         may_change(caller, &scope)?;
@@ -363,7 +373,7 @@ impl Engine {
             .admit(
                 caller,
                 PackageBundle { files },
-                Naming::As(version.to_owned()),
+                VersionNaming::As(version.to_owned()),
                 cancel,
             )
             .await?
@@ -378,7 +388,7 @@ impl Engine {
         let diff = compare::diff(&admitted);
         self.put_in_force(caller, &admitted, Change::RolledBack, lenses)
             .await?;
-        Ok(Registered {
+        Ok(RegistrationReport {
             package: package.clone(),
             version: version.to_owned(),
             unchanged: false,
@@ -444,7 +454,7 @@ enum InForce {
 /// B000-7: the same version with the same content is a no-op, with other content a conflict.
 fn already_registered(
     history: &[PackageVersion],
-    admitted: &Admitted,
+    admitted: &AdmittedPackage,
 ) -> Result<InForce, EngineError> {
     let version = &admitted.origin.version;
     let known = history.iter().rev().find(|entry| entry.version == *version);
@@ -491,7 +501,7 @@ fn refusal(report: &PackageReport) -> EngineError {
     let errors = report
         .problems
         .iter()
-        .filter(|p| p.gravity == Gravity::Error)
+        .filter(|p| p.gravity == ProblemSeverity::Error)
         .count();
     let message = format!("the package has {errors} error(s); nothing was registered");
     let details = serde_json::to_value(report).unwrap_or_default();

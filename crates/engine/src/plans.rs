@@ -19,16 +19,16 @@ use charter_contract::violation::Report;
 use charter_domain::catalogue::View;
 use charter_domain::graph::{self, CallableTools, StepGraph};
 use charter_domain::parameters;
-use charter_domain::run::Opening;
+use charter_domain::run::RunPrerequisites;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::runs::{NewRun, OrderKey, RunStarted, derived, pins_of_graph};
+use crate::runs::{IdempotencyKey, NewRun, RunStarted, derived, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
 /// A plan, with those that may take over from it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum SentPlan {
+pub enum SubmittedPlan {
     /// An execution plan.
     ExecutionPlan {
         /// The plan.
@@ -56,7 +56,7 @@ pub enum SentPlan {
     },
 }
 
-impl SentPlan {
+impl SubmittedPlan {
     /// What kind of plan it is.
     #[must_use]
     pub const fn kind(&self) -> RunKind {
@@ -128,10 +128,10 @@ impl Engine {
     pub async fn start_plan(
         self: &Arc<Self>,
         caller: &Caller,
-        sent: &SentPlan,
+        sent: &SubmittedPlan,
         given: Map<String, Value>,
         dry_run: bool,
-        key: Option<&OrderKey>,
+        key: Option<&IdempotencyKey>,
     ) -> Result<RunStarted, EngineError> {
         let named = sent.id(caller, dry_run);
         let named = named.or_else(|| key.map(|key| key.id(caller, "start_run")));
@@ -143,7 +143,7 @@ impl Engine {
     fn plan_run(
         &self,
         caller: &Caller,
-        sent: &SentPlan,
+        sent: &SubmittedPlan,
         mut given: Map<String, Value>,
         dry_run: bool,
         run_id: RunId,
@@ -178,9 +178,9 @@ impl Engine {
             graph,
             parameters: values,
             dry_run,
-            opening: Opening {
+            opening: RunPrerequisites {
                 confirm: writes && !dry_run,
-                ..Opening::default()
+                ..RunPrerequisites::default()
             },
             tags: self.request_tags(caller, None, None)?,
             artifacts: Vec::new(),

@@ -9,18 +9,18 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
-use charter_domain::catalogue::Found;
+use charter_domain::catalogue::ResolvedDocument;
 use charter_domain::graph;
-use charter_domain::package::Place;
+use charter_domain::package::SourceLocation;
 use charter_domain::parameters::{Bound, Collected};
-use charter_domain::run::{Opening, Outcome};
+use charter_domain::run::{Outcome, RunPrerequisites};
 use charter_domain::tier::playbook_served;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 use crate::documents::unseen_active;
 use crate::requests::Progress;
-use crate::runs::{NewRun, OrderKey, RunStarted, pin, pins_of_graph};
+use crate::runs::{IdempotencyKey, NewRun, RunStarted, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
 /// The parameter by which a caller asks for a run that changes nothing.
@@ -43,7 +43,7 @@ impl Engine {
         playbook: &PlaybookId,
         given: &Map<String, Value>,
         dry_run: bool,
-        key: Option<&OrderKey>,
+        key: Option<&IdempotencyKey>,
     ) -> Result<RunStarted, EngineError> {
         let named = key.map(|key| key.id(caller, "start_playbook"));
         let ordered = self.ordered(caller, named).await?;
@@ -77,7 +77,7 @@ impl Engine {
         &self,
         caller: &Caller,
         playbook: &PlaybookId,
-    ) -> Result<Found<Playbook>, EngineError> {
+    ) -> Result<ResolvedDocument<Playbook>, EngineError> {
         let view = self.live().view(&caller.tenant);
         let found = view.playbook(playbook.as_ref());
         let found = found.filter(|found| found.document().status == Status::Active);
@@ -161,7 +161,7 @@ impl Engine {
             parameters: bound.values,
             pins,
             dry_run,
-            opening: Opening {
+            opening: RunPrerequisites {
                 confirm: confirm && !dry_run,
                 missing: bound.missing,
                 sources: bound.sources,
@@ -170,7 +170,7 @@ impl Engine {
                     .typed_parameter()
                     .filter(|_| !dry_run)
                     .map(|parameter| parameter.name.clone()),
-                ..Opening::default()
+                ..RunPrerequisites::default()
             },
             tags: self.request_tags(caller, None, Some(Flow::Write))?,
             artifacts: Vec::new(),
@@ -182,7 +182,7 @@ impl Engine {
 fn not_defined(
     playbook: &PlaybookId,
     undefined: &[Undefined],
-    place: Option<&Place>,
+    place: Option<&SourceLocation>,
 ) -> EngineError {
     let shown = undefined.iter().take(NAMED);
     let (mut named, mut details) = (Vec::new(), Vec::new());

@@ -33,14 +33,14 @@ impl Effort {
 
 /// Where a question is answered.
 #[derive(Debug)]
-pub(crate) enum QuestionPlace {
+pub(crate) enum EvaluationSlot {
     /// Among the thread's other tasks.
     Here,
     /// Apart from them, while this place is held.
     Apart(Slot),
 }
 
-impl QuestionPlace {
+impl EvaluationSlot {
     /// Answers a question, and gives the place back.
     pub(crate) fn ask<T>(self, question: impl FnOnce() -> T) -> T {
         match self {
@@ -56,10 +56,10 @@ impl QuestionPlace {
 
 impl Engine {
     /// Waits for a place for a question of this tenant.
-    pub(crate) async fn place_to_ask(&self, tenant: &TenantId, effort: Effort) -> QuestionPlace {
+    pub(crate) async fn place_to_ask(&self, tenant: &TenantId, effort: Effort) -> EvaluationSlot {
         match effort {
-            Effort::Moment => QuestionPlace::Here,
-            Effort::Long => QuestionPlace::Apart(self.question_slots().take(tenant).await),
+            Effort::Moment => EvaluationSlot::Here,
+            Effort::Long => EvaluationSlot::Apart(self.question_slots().take(tenant).await),
         }
     }
 }
@@ -79,7 +79,7 @@ mod tests {
         let tenant = TenantId::parse("a").unwrap();
         let held = slots.clone();
         let asking = tokio::spawn(async move {
-            let place = QuestionPlace::Apart(held.take(&tenant).await);
+            let place = EvaluationSlot::Apart(held.take(&tenant).await);
             let (other, has_run) = mpsc::channel();
             tokio::spawn(async move { other.send(()).unwrap() });
             place.ask(move || has_run.recv_timeout(Duration::from_secs(30)))
@@ -92,11 +92,11 @@ mod tests {
     async fn a_runtime_of_one_thread_answers_too_and_the_place_comes_back() {
         let slots = FairSlots::new(1);
         let tenant = TenantId::parse("a").unwrap();
-        let place = QuestionPlace::Apart(slots.take(&tenant).await);
+        let place = EvaluationSlot::Apart(slots.take(&tenant).await);
         assert_eq!(slots.free(), 0);
         assert_eq!(place.ask(|| 7), 7);
         assert_eq!(slots.free(), 1);
-        assert_eq!(QuestionPlace::Here.ask(|| 8), 8);
+        assert_eq!(EvaluationSlot::Here.ask(|| 8), 8);
     }
 
     #[test]

@@ -41,12 +41,13 @@ pub struct QuotaShown {
     /// How often it may call, in each process; null where nothing bounds it.
     pub calls: Option<Rate>,
     /// Its runs; null where nothing bounds them.
-    pub runs: Option<RunsTaken>,
+    pub runs: Option<RunQuotaUse>,
 }
 
 /// How many runs of a tenant are under way or wait, and how many may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RunsTaken {
+#[schemars(rename = "RunsTaken")]
+pub struct RunQuotaUse {
     /// How many may.
     pub most: u64,
     /// How many do, counted up to `most`.
@@ -59,7 +60,7 @@ impl Engine {
         let quota = self.settings().quotas.of(tenant);
         let runs = match quota.runs {
             None => None,
-            Some(most) => Some(RunsTaken {
+            Some(most) => Some(RunQuotaUse {
                 most,
                 unfinished: self.store().count_unfinished_runs(tenant, most).await?,
             }),

@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
 use charter_contract::time::Timestamp;
-use charter_domain::rate_limit::{Bucket, Left, Rate, TooSoon};
+use charter_domain::rate_limit::{Bucket, BucketLevel, Rate, RateLimitExceeded};
 
 /// Buckets kept at once, some 200 bytes each.
 const MAX_BUCKETS: usize = 100_000;
@@ -40,8 +40,8 @@ impl<K: Eq + Hash> RateLimits<K> {
     /// Takes one call.
     ///
     /// # Errors
-    /// [`TooSoon`] with the time to wait; nothing was taken.
-    pub(crate) fn take(&self, key: K, rate: Rate, now: Timestamp) -> Result<(), TooSoon> {
+    /// [`RateLimitExceeded`] with the time to wait; nothing was taken.
+    pub(crate) fn take(&self, key: K, rate: Rate, now: Timestamp) -> Result<(), RateLimitExceeded> {
         // A bucket is one value that is replaced whole, so a panic elsewhere leaves it sound.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(&key) && buckets.len() >= self.most {
@@ -53,7 +53,12 @@ impl<K: Eq + Hash> RateLimits<K> {
     }
 
     /// What a call would find, without taking one.
-    pub(crate) fn look(&self, key: &K, rate: Rate, now: Timestamp) -> Result<Left, TooSoon> {
+    pub(crate) fn look(
+        &self,
+        key: &K,
+        rate: Rate,
+        now: Timestamp,
+    ) -> Result<BucketLevel, RateLimitExceeded> {
         let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let known = buckets.get(key);
         let bucket = known.map_or_else(|| Bucket::new(rate), |known| known.at_rate(rate, now));
@@ -104,7 +109,7 @@ mod tests {
         let limits = Limits::default();
         let slow = rate(6, 1);
         assert_eq!(limits.take(("acme", 1), slow, at(0)), Ok(()));
-        let wait = Err(TooSoon { wait_ms: 10_000 });
+        let wait = Err(RateLimitExceeded { wait_ms: 10_000 });
         assert_eq!(limits.take(("acme", 1), slow, at(0)), wait);
         assert_eq!(limits.take(("umbrella", 1), slow, at(0)), Ok(()));
         assert_eq!(limits.take(("acme", 2), slow, at(0)), Ok(()));
@@ -115,7 +120,7 @@ mod tests {
     fn b003_4_a_changed_limit_binds_at_once() {
         let limits = Limits::default();
         assert_eq!(limits.take(("acme", 1), rate(60, 10), at(0)), Ok(()));
-        let wait = Err(TooSoon { wait_ms: 1_000 });
+        let wait = Err(RateLimitExceeded { wait_ms: 1_000 });
         assert_eq!(limits.take(("acme", 1), rate(60, 1), at(0)), wait);
     }
 
@@ -123,7 +128,7 @@ mod tests {
     fn b003_4_looking_at_a_limit_takes_no_call() {
         let limits = Limits::default();
         let (acme, slow) = (("acme", 1), rate(6, 2));
-        let left = |calls| Ok(Left { calls, burst: 2 });
+        let left = |calls| Ok(BucketLevel { calls, burst: 2 });
         for _ in 0..5 {
             assert_eq!(limits.look(&acme, slow, at(0)), left(2));
         }
@@ -131,7 +136,7 @@ mod tests {
         assert_eq!(limits.take(acme, slow, at(0)), Ok(()));
         assert_eq!(limits.look(&acme, slow, at(0)), left(1));
         assert_eq!(limits.take(acme, slow, at(0)), Ok(()));
-        let wait = Err(TooSoon { wait_ms: 10_000 });
+        let wait = Err(RateLimitExceeded { wait_ms: 10_000 });
         assert_eq!(limits.look(&acme, slow, at(0)), wait);
         assert_eq!(limits.look(&("umbrella", 1), slow, at(0)), left(2));
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::json::{decode_stored, to_stored};
 
-use crate::requests::Asked;
-use crate::settings::Duty;
+use crate::requests::ActiveRequest;
+use crate::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
 /// Open requests that are taken up at once.
@@ -28,7 +28,7 @@ impl Engine {
     /// # Errors
     /// When storage fails; a request that fails again is recorded as failed.
     pub async fn recover(self: &Arc<Self>) -> Result<usize, EngineError> {
-        if self.settings().duty == Duty::Api || self.is_draining() {
+        if self.settings().duty == ProcessRole::Api || self.is_draining() {
             return Ok(0);
         }
         if let Err(error) = self.record_results().await {
@@ -43,7 +43,7 @@ impl Engine {
         }
         let mut answering = Vec::with_capacity(count);
         for record in open {
-            let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+            let asked = ActiveRequest::from_json(&record.asked, record.tenant_id)?;
             let engine = Arc::clone(self);
             answering.push(self.tasks().spawn(async move {
                 let id = asked.id().clone();
@@ -76,7 +76,7 @@ impl Engine {
         tasks.spawn(Arc::clone(self).follow_others_forever());
         tasks.spawn(Arc::clone(self).follow_imports_forever());
         tasks.spawn(Arc::clone(self).mirror_skills_forever());
-        if self.settings().duty != Duty::Api {
+        if self.settings().duty != ProcessRole::Api {
             tasks.spawn(Arc::clone(self).work_forever());
             tasks.spawn(Arc::clone(self).sweep_forever());
             tasks.spawn(Arc::clone(self).retain_evidence_forever());
@@ -118,10 +118,10 @@ impl Engine {
     }
 }
 
-impl Asked {
+impl ActiveRequest {
     /// The recorded form: what was asked and by whom, without the tenant, which the record has.
     pub(crate) fn to_json(&self) -> Result<String, EngineError> {
-        let recorded = Recorded {
+        let recorded = RecordedRequest {
             user: self.caller.user.clone(),
             role: self.caller.role,
             tier: self.caller.tier,
@@ -136,7 +136,7 @@ impl Asked {
         text: &str,
         tenant: charter_contract::ids::TenantId,
     ) -> Result<Self, EngineError> {
-        let recorded: Recorded = decode_stored(text)
+        let recorded: RecordedRequest = decode_stored(text)
             .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let caller = crate::Caller {
             tenant,
@@ -156,7 +156,7 @@ impl Asked {
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Recorded {
+struct RecordedRequest {
     user: charter_contract::ids::UserId,
     role: crate::Role,
     #[serde(default)]
@@ -169,7 +169,7 @@ struct Recorded {
     makers: BTreeSet<charter_contract::ids::UserId>,
 }
 
-impl Recorded {
+impl RecordedRequest {
     fn to_json(&self) -> Result<String, EngineError> {
         to_stored(self).map_err(|error| EngineError::internal("recording a request", error))
     }
@@ -178,9 +178,9 @@ impl Recorded {
 /// Whether two recorded forms are of one request. By which of a user's keys it was asked is no part of it.
 pub(crate) fn is_repeat(earlier: &str, again: &str) -> bool {
     let without_makers = |text: &str| {
-        let recorded: Recorded = decode_stored(text).ok()?;
+        let recorded: RecordedRequest = decode_stored(text).ok()?;
         let makers = BTreeSet::new();
-        Recorded { makers, ..recorded }.to_json().ok()
+        RecordedRequest { makers, ..recorded }.to_json().ok()
     };
     earlier == again
         || without_makers(earlier).is_some_and(|earlier| Some(earlier) == without_makers(again))
@@ -203,9 +203,9 @@ mod tests {
             "id": "req-01930000-0000-7000-8000-000000000031", "timestamp": "2026-04-14T12:00:00Z",
             "input": "move the items",
         });
-        let asked = Asked::new(&zoe, serde_json::from_value(request).unwrap()).unwrap();
+        let asked = ActiveRequest::new(&zoe, serde_json::from_value(request).unwrap()).unwrap();
         let recorded = asked.to_json().unwrap();
-        let resumed = Asked::from_json(&recorded, zoe.tenant.clone()).unwrap();
+        let resumed = ActiveRequest::from_json(&recorded, zoe.tenant.clone()).unwrap();
         assert_eq!(resumed.caller.person(), zoe.person());
         assert_eq!(resumed.request, asked.request);
     }

@@ -18,14 +18,14 @@ use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
 use charter_store::journal::{Claim, RunRecord};
 use charter_store::lease::Lease;
 use charter_store::outbox::{Message, NewMessage};
-use charter_store::request::Hold;
+use charter_store::request::RequestLease;
 use charter_store::tenant::ERASED_TOPIC as TENANT_ERASED;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::runs::{goes_on, orders};
-use crate::settings::Duty;
+use crate::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
 /// Messages that are read at once.
@@ -62,7 +62,7 @@ const LEFT: &str = "replicas.left";
 
 /// What this process knows of the others.
 #[derive(Debug, Default)]
-pub(crate) struct Others {
+pub(crate) struct PeerReplicas {
     /// The last message that was acted on.
     read: AtomicU64,
     /// There may be runs to claim.
@@ -71,7 +71,7 @@ pub(crate) struct Others {
     left: Mutex<VecDeque<RunId>>,
 }
 
-impl Others {
+impl PeerReplicas {
     /// Claims a run no more. Of too many the first are forgotten, and given up again.
     pub(crate) fn leave(&self, run: RunId) {
         let mut left = self.left();
@@ -87,13 +87,13 @@ impl Others {
 }
 
 /// The turn to change the catalogue; the next one comes when it is dropped.
-pub(crate) struct Turn<'e> {
+pub(crate) struct CatalogueChangeGuard<'e> {
     engine: &'e Engine,
     lease: Option<Lease>,
     _here: tokio::sync::MutexGuard<'e, ()>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for CatalogueChangeGuard<'_> {
     fn drop(&mut self) {
         if let Some(lease) = self.lease.take() {
             let store = Arc::clone(self.engine.store());
@@ -107,7 +107,7 @@ impl Drop for Turn<'_> {
 
 /// What messages ask for.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Due {
+struct PendingNotices {
     catalogue: bool,
     skills: bool,
     runs: bool,
@@ -115,7 +115,7 @@ struct Due {
     erased: Vec<TenantId>,
 }
 
-impl Due {
+impl PendingNotices {
     /// Takes in what a message says; what this process has is not fetched again.
     fn take(&mut self, engine: &Engine, message: &Message) {
         let NewMessage { topic, payload, .. } = &message.message;
@@ -169,7 +169,7 @@ impl Engine {
         if !self.store().is_shared() {
             return;
         }
-        let mut due = Due::default();
+        let mut due = PendingNotices::default();
         let mut compare_at = Instant::now() + COMPARE_EVERY;
         loop {
             if let Err(error) = self.read_messages(&mut due).await {
@@ -191,7 +191,7 @@ impl Engine {
     }
 
     /// Reads what was published since the last look; all of it.
-    async fn read_messages(self: &Arc<Self>, due: &mut Due) -> Result<(), EngineError> {
+    async fn read_messages(self: &Arc<Self>, due: &mut PendingNotices) -> Result<(), EngineError> {
         loop {
             let after = self.others().read.load(Ordering::Relaxed);
             let messages = self.store().messages(after, BATCH).await?;
@@ -209,14 +209,14 @@ impl Engine {
     }
 
     /// Looks for changes that no message told of: its writer may have died before it could.
-    async fn compare_revisions(&self, due: &mut Due) -> Result<(), EngineError> {
+    async fn compare_revisions(&self, due: &mut PendingNotices) -> Result<(), EngineError> {
         due.catalogue = true;
         due.skills |= self.store().skills_revision().await? > self.skills().revision();
         Ok(())
     }
 
     /// Does what is due. What fails stays due.
-    async fn catch_up(self: &Arc<Self>, due: &mut Due) {
+    async fn catch_up(self: &Arc<Self>, due: &mut PendingNotices) {
         // A registration that is under way here loads everything in the end.
         if due.catalogue
             && let Ok(_one_at_a_time) = self.registration().try_lock()
@@ -274,7 +274,7 @@ impl Engine {
     /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
     /// or that another process left to the workers. Returns at once where this process is no worker.
     pub(crate) async fn work_forever(self: Arc<Self>) {
-        if self.settings().duty == Duty::Api {
+        if self.settings().duty == ProcessRole::Api {
             return;
         }
         let every = (self.settings().lease / 3).min(CLAIM_EVERY);
@@ -300,7 +300,7 @@ impl Engine {
             let settings = self.settings();
             let busy = ROUNDS * settings.tool_calls;
             let limit = self.drivers().room(settings.driven_runs, busy);
-            if limit == 0 || settings.duty == Duty::Api {
+            if limit == 0 || settings.duty == ProcessRole::Api {
                 return Ok(());
             }
             let now = self.now();
@@ -352,8 +352,8 @@ impl Engine {
     }
 
     /// How this process holds what it answers, from now on.
-    pub(crate) fn hold(&self) -> Hold {
-        Hold {
+    pub(crate) fn hold(&self) -> RequestLease {
+        RequestLease {
             holder: self.holder().to_owned(),
             until: self.after(self.now(), self.settings().lease),
         }
@@ -404,9 +404,9 @@ impl Engine {
     ///
     /// # Errors
     /// `overloaded` when others go on changing it; what storage says.
-    pub(crate) async fn registration_turn(&self) -> Result<Turn<'_>, EngineError> {
+    pub(crate) async fn registration_turn(&self) -> Result<CatalogueChangeGuard<'_>, EngineError> {
         let here = self.registration().lock().await;
-        let mut turn = Turn {
+        let mut turn = CatalogueChangeGuard {
             engine: self,
             lease: None,
             _here: here,

@@ -39,16 +39,16 @@ use serde_json::Value;
 
 use crate::{Caller, EngineError, LensFilter, Tier};
 
-pub(crate) use analyse::{Examined, values};
+pub(crate) use analyse::{ExaminedRun, values};
 pub use answer::RequestShown;
 pub(crate) use ask_back::{CLARIFICATION, Clarification};
 pub(crate) use cancel::runs_of;
-pub(crate) use classify::Classified;
+pub(crate) use classify::Classification;
 pub use course::Course;
 pub use follow::RequestEvent;
-pub use follow_up::Follows;
-pub use foresee::Foreseen;
-pub(crate) use in_hand::InHand;
+pub use follow_up::FollowUpReference;
+pub use foresee::RequestPreview;
+pub(crate) use in_hand::ActiveRequests;
 pub use parameters::ParameterShown;
 pub use progress::{Progress, ProgressEvent};
 pub(crate) use words::analysis_run_id;
@@ -56,7 +56,7 @@ pub(crate) use words::analysis_run_id;
 /// Settings that a client may pass in a request's `metadata` (this project).
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub(crate) struct Wishes {
+pub(crate) struct RequestOptions {
     /// Values for skill parameters.
     pub(crate) parameters: serde_json::Map<String, Value>,
     /// The persona to answer for.
@@ -79,7 +79,7 @@ pub(crate) struct Wishes {
     pub(crate) rag_params: LensFilter,
 }
 
-impl Wishes {
+impl RequestOptions {
     fn of(request: &AgentRequest) -> Result<Self, EngineError> {
         let Some(metadata) = &request.metadata else {
             return Ok(Self::default());
@@ -94,15 +94,15 @@ impl Wishes {
 
 /// A request under way, with who asked it.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ActiveRequest {
     pub(crate) caller: Caller,
     pub(crate) request: AgentRequest,
-    pub(crate) wishes: Wishes,
+    pub(crate) wishes: RequestOptions,
 }
 
-impl Asked {
+impl ActiveRequest {
     pub(crate) fn new(caller: &Caller, request: AgentRequest) -> Result<Self, EngineError> {
-        let wishes = Wishes::of(&request)?;
+        let wishes = RequestOptions::of(&request)?;
         let mut caller = caller.clone();
         if let Some(tier) = wishes.tier {
             caller.must_have(tier, "the request asks for a higher tier than the caller's")?;

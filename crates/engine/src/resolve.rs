@@ -17,10 +17,10 @@ use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PackageName;
-use charter_domain::catalogue::{Entry, Found, View, Won};
+use charter_domain::catalogue::{Entry, ResolvedDocument, View, WinningLayer};
 use charter_domain::glob;
-use charter_domain::guardrail::{self, Resolved, Subject};
-use charter_domain::template::{self, Level, Wanted};
+use charter_domain::guardrail::{self, ApplicableGuardrail, Subject};
+use charter_domain::template::{self, Level, TemplateLookup};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub struct InForce<T> {
     #[serde(flatten)]
     entry: Shown<T>,
     /// Which layer won.
-    pub layer: Won,
+    pub layer: WinningLayer,
 }
 
 /// Shows an entry as its document and where it comes from.
@@ -84,8 +84,8 @@ impl<T> InForce<T> {
     }
 }
 
-impl<T> From<Found<T>> for InForce<T> {
-    fn from(found: Found<T>) -> Self {
+impl<T> From<ResolvedDocument<T>> for InForce<T> {
+    fn from(found: ResolvedDocument<T>) -> Self {
         Self {
             entry: Shown(found.entry),
             layer: found.won,
@@ -167,14 +167,18 @@ impl Engine {
         self.resolve_tool(caller, tool)?;
         let view = self.live().view(&caller.tenant);
         let [own, global] = view.policies_over(tool);
-        let found = own.into_iter().map(|entry| (entry, Won::Tenant));
-        let found = found.chain(global.into_iter().map(|entry| (entry, Won::Global)));
+        let found = own.into_iter().map(|entry| (entry, WinningLayer::Tenant));
+        let found = found.chain(
+            global
+                .into_iter()
+                .map(|entry| (entry, WinningLayer::Global)),
+        );
         let resolved = found.filter_map(|(entry, won)| {
             let mut globs = entry.document.governs.iter();
             let matched = globs.find(|glob| glob::covers(glob.as_ref(), tool))?;
             let matched = matched.to_string();
             Some(ResolvedPolicy {
-                policy: Found { entry, won }.into(),
+                policy: ResolvedDocument { entry, won }.into(),
                 matched,
             })
         });
@@ -193,7 +197,7 @@ impl Engine {
         subject: Subject<'_>,
     ) -> Result<ResolvedTemplate, EngineError> {
         let view = self.live().view(&caller.tenant);
-        let wanted = Wanted {
+        let wanted = TemplateLookup {
             output_type,
             skill: subject.skill,
             agent: subject.agent,
@@ -326,7 +330,7 @@ impl Engine {
 }
 
 /// The guardrails on a subject, whose owner and domain are looked up where they are not given.
-fn bearing_on(view: &View, subject: Subject<'_>) -> Vec<Resolved> {
+fn bearing_on(view: &View, subject: Subject<'_>) -> Vec<ApplicableGuardrail> {
     let owner = subject.skill.and_then(|id| view.owner_of(id));
     let skill = subject.skill.and_then(|id| view.skill(id));
     let playbook = subject.skill.and_then(|id| view.playbook(id));

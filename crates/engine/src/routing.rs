@@ -15,17 +15,17 @@ use charter_domain::intent::{self, Language};
 use charter_domain::profile;
 use charter_search::embed::Embedder;
 use charter_search::{
-    Allowed, Candidate, Correction, EmbeddedQuery, FoundClause, Layers, Named, QueryError,
+    Allowed, Candidate, ClauseResult, Correction, EmbeddedQuery, Layers, NameMatch, QueryError,
     RouteQuery, RouteSettings, Scope, Thresholds, Verdict, VerdictKind, decide_found, find,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Live, Stacked, entry_id, parse_entry_id};
-pub(crate) use by_intent::{Hints, Routed};
+use crate::catalogue::{LiveCatalogue, Stacked, entry_id, parse_entry_id};
+pub(crate) use by_intent::{Hints, RoutingResult};
 pub use gateway::GatewayReading;
 
-use crate::requests::Follows;
+use crate::requests::FollowUpReference;
 use crate::{Caller, Engine, EngineError};
 
 /// What a request is routed to.
@@ -98,7 +98,7 @@ pub struct RoutedCandidate {
     pub cosine: Option<f32>,
     /// How the query names it, if it does; named documents come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub named: Option<Named>,
+    pub named: Option<NameMatch>,
 }
 
 /// One clause of a request that asks for several things.
@@ -127,7 +127,7 @@ pub struct RoutedVerdict {
     pub reason: String,
     /// The turn of the session that it rests on, where the text leans on one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub follows: Option<Follows>,
+    pub follows: Option<FollowUpReference>,
     /// What the request asks for, decided before anything was ranked; absent where only a ranking was asked for, and in
     /// verdicts of before it was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -217,7 +217,7 @@ impl RoutedVerdict {
 
 /// Thresholds that are tried in place of those in force. Absent ones stay.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct TriedThresholds {
+pub struct ThresholdOverrides {
     /// Candidates with a lower score are dropped.
     pub floor: Option<f32>,
     /// From this score on the best candidate may stand alone.
@@ -226,7 +226,7 @@ pub struct TriedThresholds {
     pub margin: Option<f32>,
 }
 
-impl TriedThresholds {
+impl ThresholdOverrides {
     /// These over those in force.
     fn over(self, in_force: Thresholds) -> Result<Thresholds, EngineError> {
         let tried = |name: &str, tried: Option<f32>, in_force: f32| match tried {
@@ -270,7 +270,7 @@ impl Engine {
         purpose: Purpose,
         text: &str,
         top_k: usize,
-        tried: TriedThresholds,
+        tried: ThresholdOverrides,
     ) -> Result<VerdictShown, EngineError> {
         let live = self.live();
         let in_force = live.settings.thresholds;
@@ -328,7 +328,7 @@ impl Engine {
     }
 
     /// The same, with spelling corrected by the words of `layers`, and cut into clauses.
-    async fn compared(&self, text: &str, layers: &Layers) -> Result<Compared, EngineError> {
+    async fn compared(&self, text: &str, layers: &Layers) -> Result<ComparableQuery, EngineError> {
         let mut query = RouteQuery::parse(text).map_err(refused)?.in_clauses();
         let mut unknown_language = None;
         if let Some(embedder) = self.embedder() {
@@ -340,14 +340,14 @@ impl Engine {
             }
         }
         let corrections = query.corrections().to_vec();
-        let compared = Compared {
+        let compared = ComparableQuery {
             query: EmbeddedQuery::default(),
             corrections,
             set_aside: Vec::new(),
             unknown_language,
         };
         let compared = compared.setting_aside(&query);
-        Ok(Compared {
+        Ok(ComparableQuery {
             query: self.embedded_query(query).await?,
             ..compared
         })
@@ -368,7 +368,7 @@ impl Engine {
 
 /// An embedded query, and how its text was changed before.
 #[derive(Debug, Clone)]
-pub(crate) struct Compared {
+pub(crate) struct ComparableQuery {
     pub(crate) query: EmbeddedQuery,
     corrections: Vec<Correction>,
     /// Shortened.
@@ -377,7 +377,7 @@ pub(crate) struct Compared {
     unknown_language: Option<&'static str>,
 }
 
-impl Compared {
+impl ComparableQuery {
     /// With the pieces that a query sets aside, shown shortened; as it is if there are none.
     fn setting_aside(mut self, query: &RouteQuery) -> Self {
         let pieces = query.set_aside().iter().take(SHOWN_ASIDE);
@@ -434,7 +434,7 @@ fn shortened(piece: &str) -> String {
 }
 
 /// What a caller's requests are routed over: what its tier and its profile reach.
-fn reached(live: &Live, caller: &Caller) -> Arc<Stacked> {
+fn reached(live: &LiveCatalogue, caller: &Caller) -> Arc<Stacked> {
     let stacked = live.stacked(&caller.tenant, caller.tier);
     let Some(profile) = &caller.profile else {
         return stacked;
@@ -456,10 +456,10 @@ fn weigh(
     settings: &RouteSettings,
     ranking: Ranking,
     text: &str,
-    compared: &Compared,
+    compared: &ComparableQuery,
     top_k: usize,
 ) -> Result<(RoutedVerdict, Vec<RoutedCandidate>), EngineError> {
-    let Compared {
+    let ComparableQuery {
         query,
         corrections,
         set_aside,
@@ -506,7 +506,7 @@ fn weigh(
 /// Most candidates of a clause that a verdict lists.
 const SHOWN_OF_CLAUSE: usize = 3;
 
-fn routed_clause(found: &FoundClause) -> RoutedClause {
+fn routed_clause(found: &ClauseResult) -> RoutedClause {
     let best = found.candidates.iter().take(SHOWN_OF_CLAUSE);
     RoutedClause {
         text: found.text.clone(),
@@ -545,7 +545,7 @@ mod tests {
 
     use super::*;
 
-    fn kind(language: Option<&str>, coverage: f32, named: Option<Named>) -> VerdictKind {
+    fn kind(language: Option<&str>, coverage: f32, named: Option<NameMatch>) -> VerdictKind {
         let candidate = Candidate {
             id: "skill ops.list_hosts".to_owned(),
             scope: Scope::Global,
@@ -567,7 +567,7 @@ mod tests {
         // The catalogue has words of that language.
         assert_eq!(kind(Some("German"), 0.7, None), VerdictKind::Narrow);
         assert_eq!(
-            kind(Some("German"), 0.1, Some(Named::Exactly)),
+            kind(Some("German"), 0.1, Some(NameMatch::Exactly)),
             VerdictKind::Narrow
         );
     }

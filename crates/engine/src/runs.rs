@@ -32,17 +32,17 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
 use charter_contract::parameter::Parameter;
-use charter_domain::catalogue::{Entry, Found, Origin, View};
+use charter_domain::catalogue::{Entry, Origin, ResolvedDocument, View};
 use charter_domain::graph::{self, StepGraph};
 use charter_domain::guardrail::RequestTags;
-use charter_domain::run::{Opening, Pin, Run, RunEvent, Started};
+use charter_domain::run::{Pin, Run, RunEvent, RunPrerequisites, RunStart};
 use charter_domain::tier::skill_served;
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::mission::ArtifactRecord;
 use serde_json::{Map, Value};
 use tokio::sync::SetOnce;
 
-use self::journal::Unwritten;
+use self::journal::PendingEvent;
 use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Role, events};
 
@@ -50,17 +50,17 @@ pub use decisions::{RunExplained, StepExplained};
 pub(crate) use drivers::Drivers;
 pub(crate) use effect::{PinnedTool, StepEnd, Workspace, failure};
 pub use evidence::RunEvidence;
-pub use explain::{Assumed, CallExplained, ThoughtOf, Within};
-pub(crate) use follow::Followed;
+pub use explain::{AssumedFacts, CallExplanation, CallOrigin, HypotheticalCall};
+pub(crate) use follow::FollowedEvent;
 pub use follow::{RunEventListing, RunEventShown};
 pub use journal::HistoryEvent;
 pub use list::{RunListing, RunQuery, RunSummary};
 pub use manage::Confirmation;
 pub(crate) use once::derived;
-pub use once::{OrderKey, RunStarted};
-pub(crate) use pinned::Pinned;
+pub use once::{IdempotencyKey, RunStarted};
+pub(crate) use pinned::LoadedRun;
 pub(crate) use show::hex;
-pub use show::{Diverges, Replayed, RunAt, RunShown, RunState, StepShown};
+pub use show::{ReplayDivergence, Replayed, RunAt, RunShown, RunState, StepShown};
 pub(crate) use wait::goes_on;
 
 /// What a run is made from.
@@ -79,7 +79,7 @@ pub(crate) struct NewRun {
     pub(crate) parameters: Map<String, Value>,
     pub(crate) pins: Vec<Pin>,
     pub(crate) dry_run: bool,
-    pub(crate) opening: Opening,
+    pub(crate) opening: RunPrerequisites,
     /// The request that it is for, as guardrails read it.
     pub(crate) tags: RequestTags,
     /// What of a mission is written with it: its envelope; nothing for a run that is none.
@@ -88,10 +88,10 @@ pub(crate) struct NewRun {
 
 /// A run that storage does not know yet.
 #[derive(Debug)]
-struct Unstored {
+struct PendingRun {
     run: Run,
     record: RunRecord,
-    started: Unwritten,
+    started: PendingEvent,
     artifacts: Vec<ArtifactRecord>,
     /// Set when storage knows it.
     stored: Arc<SetOnce<()>>,
@@ -120,8 +120,8 @@ impl Engine {
     }
 
     /// Stores a new run, for whoever claims it.
-    async fn store_new(&self, new: Unstored) -> Result<(), EngineError> {
-        let Unstored {
+    async fn store_new(&self, new: PendingRun) -> Result<(), EngineError> {
+        let PendingRun {
             run,
             record,
             started,
@@ -138,9 +138,9 @@ impl Engine {
     }
 
     /// A run that storage does not know yet, with its first event.
-    fn unstored(&self, new: NewRun) -> Result<Unstored, EngineError> {
+    fn unstored(&self, new: NewRun) -> Result<PendingRun, EngineError> {
         let at = self.now();
-        let started = RunEvent::Started(Box::new(Started {
+        let started = RunEvent::Started(Box::new(RunStart {
             run_id: new.run_id.clone(),
             owner: (new.owner != new.by).then_some(new.owner),
             by: new.by,
@@ -153,7 +153,7 @@ impl Engine {
             opening: new.opening,
             tags: Some(new.tags),
         }));
-        let unwritten = Unwritten::new(&started, at)?;
+        let unwritten = PendingEvent::new(&started, at)?;
         let run = Run::start(started, at)
             .map_err(|error| EngineError::internal("starting a run", error))?;
         let record = RunRecord {
@@ -173,7 +173,7 @@ impl Engine {
             created_at: at,
             updated_at: at,
         };
-        Ok(Unstored {
+        Ok(PendingRun {
             run,
             record,
             started: unwritten,
@@ -186,7 +186,7 @@ impl Engine {
 /// A skill's plan, with the versions that a run of it pins.
 #[derive(Debug)]
 pub(crate) struct PlannedSkill {
-    pub(crate) found: Found<Skill>,
+    pub(crate) found: ResolvedDocument<Skill>,
     /// Its own parameters, and those that its tools need beside them.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) graph: StepGraph,

@@ -8,7 +8,7 @@ use charter_store::session::{SessionRecord, Turn};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::requests::Asked;
+use crate::requests::ActiveRequest;
 use crate::{Caller, Engine, EngineError};
 
 /// A session as its user sees it.
@@ -115,7 +115,7 @@ impl Engine {
     /// Adds an answered request to its session, if it has one that still lives.
     pub(crate) async fn record_turn(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         output: Option<&str>,
         at: Timestamp,
     ) -> Result<(), EngineError> {

@@ -32,7 +32,7 @@ pub struct Settings {
     /// How long payloads of evidence are kept; for ever when absent. Records and their leaves stay.
     pub evidence_retention: Option<Duration>,
     /// What this process does.
-    pub duty: Duty,
+    pub duty: ProcessRole,
     /// A process's hold on a run or request; it is renewed at a third of this.
     pub lease: Duration,
     /// Runs that this process drives at once, as far as it may choose.
@@ -140,7 +140,7 @@ impl Default for MemorySettings {
 
 /// What a process does among those over the same store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Duty {
+pub enum ProcessRole {
     /// Everything.
     #[default]
     All,
@@ -170,7 +170,7 @@ impl Default for Settings {
             persona: "operator".to_owned(),
             retention: Duration::from_secs(30 * 24 * 3_600),
             evidence_retention: None,
-            duty: Duty::All,
+            duty: ProcessRole::All,
             lease: Duration::from_secs(30),
             driven_runs: 1_000,
             approval_ttl: Duration::from_secs(24 * 3_600),

@@ -34,7 +34,7 @@ struct Pool {
     total: usize,
     /// How much may be waited for at the same time.
     most_waiting: usize,
-    held: Mutex<Held>,
+    held: Mutex<ShareLedger>,
     given_back: Notify,
     /// Told of every refusal.
     refused: Box<dyn Fn() + Send + Sync>,
@@ -42,7 +42,7 @@ struct Pool {
 
 /// How much is held and waited for, and by whom.
 #[derive(Debug, Default)]
-struct Held {
+struct ShareLedger {
     all: usize,
     waiting: usize,
     tenants: HashMap<TenantId, OfTenant>,
@@ -240,13 +240,13 @@ impl Holder {
 }
 
 impl Pool {
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, ShareLedger> {
         // No holder can panic between two changes that belong together.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl ShareLedger {
     /// Takes a part of `total` for a holder, or says how much it holds.
     fn take(&mut self, total: usize, holder: &Holder, amount: usize) -> Result<(), usize> {
         let Holder { tenant, credential } = holder;

@@ -84,7 +84,7 @@ pub struct TaskMessage {
 
 /// What was said to a task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct TaskInput {
     /// The client's id for it; the request's for one that was no message.
     pub message_id: String,
     /// What it said.
@@ -155,7 +155,7 @@ pub struct Task {
     /// What it waits for, for a program.
     pub asks: Option<Value>,
     /// What was said to it, oldest first.
-    pub said: Vec<Said>,
+    pub said: Vec<TaskInput>,
     /// What a request was answered with, once it is done.
     pub answer: Option<AgentResponse>,
     /// What the change came to that a request asked for, once it has ended.

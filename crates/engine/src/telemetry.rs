@@ -8,11 +8,11 @@ pub use charter_effects::TELEMETRY;
 use tracing::{Span, field};
 
 use crate::EngineError;
-use crate::requests::{Asked, Classified};
+use crate::requests::{ActiveRequest, Classification};
 use crate::runs::StepEnd;
 
 /// The answer to a request: routing, and all that is done for it.
-pub(crate) fn answer(asked: &Asked) -> Span {
+pub(crate) fn answer(asked: &ActiveRequest) -> Span {
     tracing::info_span!(
         target: TELEMETRY,
         "answer_request",
@@ -26,7 +26,7 @@ pub(crate) fn answer(asked: &Asked) -> Span {
 }
 
 /// Where the request went, in the span that is entered.
-pub(crate) fn routed(classified: &Classified) {
+pub(crate) fn routed(classified: &Classification) {
     let span = Span::current();
     if span.is_disabled() {
         return;

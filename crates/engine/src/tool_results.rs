@@ -43,7 +43,7 @@ impl ResultKey {
 
 /// A result, and what is counted for it.
 #[derive(Debug, Clone)]
-struct Kept {
+struct CachedResult {
     at: Timestamp,
     output: Arc<Value>,
     weight: u64,
@@ -53,8 +53,8 @@ struct Kept {
 #[derive(Debug, Clone, Copy)]
 struct Weights;
 
-impl Weighter<ResultKey, Kept> for Weights {
-    fn weight(&self, _key: &ResultKey, kept: &Kept) -> u64 {
+impl Weighter<ResultKey, CachedResult> for Weights {
+    fn weight(&self, _key: &ResultKey, kept: &CachedResult) -> u64 {
         kept.weight
     }
 }
@@ -62,7 +62,7 @@ impl Weighter<ResultKey, Kept> for Weights {
 /// The cache.
 #[derive(Debug)]
 pub(crate) struct ToolResults {
-    results: Cache<ResultKey, Kept, Weights>,
+    results: Cache<ResultKey, CachedResult, Weights>,
     /// What the smallest result counts: no more of them are kept than may.
     least: u64,
 }
@@ -85,7 +85,7 @@ impl ToolResults {
 
     /// A result of the same call that is not older than `ttl`.
     pub(crate) fn get(&self, key: &ResultKey, ttl: Duration, now: Timestamp) -> Option<Value> {
-        let Kept { at, output, .. } = self.results.get(key)?;
+        let CachedResult { at, output, .. } = self.results.get(key)?;
         let age = now.as_micros().saturating_sub(at.as_micros());
         let ttl = i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX);
         (age < ttl).then(|| Value::clone(&output))
@@ -102,7 +102,7 @@ impl ToolResults {
         if memory > RESULT_MEMORY || self.least > MEMORY {
             return;
         }
-        let kept = Kept {
+        let kept = CachedResult {
             at: now,
             output: Arc::new(output.clone()),
             weight: u64::try_from(memory).unwrap_or(u64::MAX).max(self.least),

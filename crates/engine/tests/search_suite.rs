@@ -9,7 +9,9 @@ use std::sync::RwLock;
 use charter_contract::scope::Scope;
 use charter_search::embed::{EmbeddingModel, Quantisation, Vector};
 use charter_search::{EmbeddedQuery, RouteSettings, SlotIndex, SlotLayer, discover};
-use charter_store::skill_index::{IndexChange, IndexedSkill, NearSkill, NearestSkills, Sight};
+use charter_store::skill_index::{
+    IndexChange, IndexedSkill, NearSkill, NearestSkills, SkillVisibility,
+};
 use charter_testkit::search_suite::{DIMS, Failed, Searched};
 use fixedbitset::FixedBitSet;
 
@@ -45,15 +47,15 @@ impl Layer {
         }
     }
 
-    fn visible(&self, sight: &Sight, is_folder: Option<bool>) -> FixedBitSet {
+    fn visible(&self, sight: &SkillVisibility, is_folder: Option<bool>) -> FixedBitSet {
         let slots = self.entries.iter().enumerate();
         let visible = slots.filter(|(_, entry)| {
             let Some(entry) = entry else { return false };
             let seen = match sight {
-                Sight::Nothing => false,
-                Sight::All => true,
-                Sight::Only(ids) => ids.contains(&entry.id),
-                Sight::AllBut(ids) => !ids.contains(&entry.id),
+                SkillVisibility::Nothing => false,
+                SkillVisibility::All => true,
+                SkillVisibility::Only(ids) => ids.contains(&entry.id),
+                SkillVisibility::AllBut(ids) => !ids.contains(&entry.id),
             };
             // What has no vector is found by words, of which the suite has none.
             seen && entry.vector.is_some() && is_folder.is_none_or(|is| is == entry.is_folder)

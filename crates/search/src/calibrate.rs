@@ -104,7 +104,7 @@ pub fn calibrate(
         .map_or((base.fusion, &in_force), |(fusion, observed)| {
             (*fusion, observed)
         });
-    let mut found = Found {
+    let mut found = FittedSettings {
         settings: RouteSettings { fusion, ..*base },
         broken: Vec::new(),
     };
@@ -125,7 +125,7 @@ pub fn calibrate(
 }
 
 /// Settings, and the bounds that they break.
-struct Found {
+struct FittedSettings {
     settings: RouteSettings,
     broken: Vec<BrokenBound>,
 }
@@ -154,7 +154,7 @@ fn fit_verdicts(
     scored: Scored,
     base: &RouteSettings,
     weighed: &RouteSettings,
-) -> Found {
+) -> FittedSettings {
     let mut settings = *weighed;
     let start = *scored.model(&mut settings);
     let before: Vec<Vec<bool>> = in_force
@@ -168,12 +168,12 @@ fn fit_verdicts(
     let broken = thresholds::broken(&sets, &settings.thresholds);
     let kept = thresholds::broken(&bounded(in_force, &start, &before), &base.thresholds);
     if excess(&kept) < excess(&broken) {
-        return Found {
+        return FittedSettings {
             settings: *base,
             broken: kept,
         };
     }
-    Found { settings, broken }
+    FittedSettings { settings, broken }
 }
 
 fn bounded<'a>(

@@ -9,7 +9,7 @@ mod read;
 mod trial;
 
 pub use intent::{
-    Begun, IntentFigures, IntentReport, LabelledSentence, SentenceMissed, SentenceOutcome,
+    IntentFigures, IntentReport, LabelledSentence, SentenceMissed, SentenceOutcome, StartedEffect,
 };
 pub use metrics::{EvalReport, Figures, SeveralFigures, TrustFigures, VerdictFigures};
 pub use read::{EvalEntry, EvalSet, LabelledQuery, MAX_LINE_BYTES, ReadError};

@@ -11,7 +11,7 @@ use crate::dense::{DenseQuery, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{LexicalBuilder, LexicalIndex};
 use crate::query::{bare_name, hyphenated_name};
-use crate::rank::Named;
+use crate::rank::NameMatch;
 use crate::spelling::Spellings;
 use crate::text::{RouteText, VectorRole};
 
@@ -225,19 +225,20 @@ impl RouteIndex {
 
     /// The entries that have this name or id (one of [`RouteQuery`](crate::RouteQuery)'s names), and those whose name one edit
     /// makes of it, where it is long enough to tell.
-    pub(crate) fn named(&self, name: &str) -> Vec<(usize, Named)> {
-        let of = |name: &str, named: Named| {
+    pub(crate) fn named(&self, name: &str) -> Vec<(usize, NameMatch)> {
+        let of = |name: &str, named: NameMatch| {
             let entries = self.names.get(name).into_iter().flatten();
             entries
                 .map(move |entry| (*entry as usize, named))
                 .collect::<Vec<_>>()
         };
-        let exact = of(name, Named::Exactly);
+        let exact = of(name, NameMatch::Exactly);
         if !exact.is_empty() || name.chars().count() < LEAST_NEAR_NAME {
             return exact;
         }
         let near = self.near_names.near(name).into_iter();
-        near.flat_map(|name| of(name, Named::WithAnError)).collect()
+        near.flat_map(|name| of(name, NameMatch::WithAnError))
+            .collect()
     }
 
     /// The model of its vectors.
@@ -545,7 +546,7 @@ mod tests {
             "findopenports",
         ] {
             let found = index.named(name);
-            let [(at, Named::Exactly)] = found.as_slice() else {
+            let [(at, NameMatch::Exactly)] = found.as_slice() else {
                 panic!("{name}: {found:?}");
             };
             assert_eq!(index.id(*at), Some("skill security.detect_public_ingress"));

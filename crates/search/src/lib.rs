@@ -38,12 +38,12 @@ pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex};
 pub use layers::{Allowed, Layer, Layers, Scope};
 pub use likeness::{Likeness, Statement, likeness};
 pub use passages::{
-    Passage, PassageHit, PassageIndex, PassagePlace, WordScores, mixed_cosine, search_passages,
+    Passage, PassageHit, PassageIndex, PassagePosition, WordScores, mixed_cosine, search_passages,
 };
 pub use query::{
     EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
 };
-pub use rank::{Candidate, Found, FoundClause, MAX_TOP_K, Named, find, search};
+pub use rank::{Candidate, ClauseResult, MAX_TOP_K, NameMatch, RankedResult, find, search};
 pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
 pub use slots::{SlotHit, SlotIndex, SlotLayer, discover, rank_nearest};
 pub use spelling::Correction;

@@ -48,7 +48,7 @@ pub struct PassageIndex {
 
 /// Where a passage stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PassagePlace {
+pub struct PassagePosition {
     /// Which of the indexes searched.
     pub index: usize,
     /// Which passage of it.
@@ -59,7 +59,7 @@ pub struct PassagePlace {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PassageHit {
     /// Which one.
-    pub place: PassagePlace,
+    pub place: PassagePosition,
     /// Chance that it has to do with the query, 0 to 1, by what it and the query hold and nothing else.
     pub score: f32,
     /// What it is ranked by, 0 to 1 within this search.
@@ -185,7 +185,7 @@ pub fn search_passages(
 
 /// A passage with what it is ranked by.
 struct Ranked {
-    place: PassagePlace,
+    place: PassagePosition,
     fused: f32,
     lexical: f32,
     cosine: Option<f32>,
@@ -237,11 +237,11 @@ impl WordScores {
 
     /// The `most` passages that words bring up, best first; equal ones in order of index and place.
     #[must_use]
-    pub fn best(&self, most: usize) -> Vec<PassagePlace> {
+    pub fn best(&self, most: usize) -> Vec<PassagePosition> {
         let with_words = || self.places().filter(|place| self.at(*place) > 0.0);
         let least = kth_largest(with_words().map(|place| self.at(place)), most);
         let least = least.unwrap_or(f32::NEG_INFINITY);
-        let mut best: Vec<PassagePlace> = with_words()
+        let mut best: Vec<PassagePosition> = with_words()
             .filter(|place| self.at(*place) >= least)
             .collect();
         best.sort_by(|a, b| self.at(*b).total_cmp(&self.at(*a)));
@@ -256,7 +256,7 @@ impl WordScores {
     /// [`QueryError::NoCandidates`] if `top_k` is 0.
     pub fn rank(
         &self,
-        compared: &BTreeMap<PassagePlace, Option<f32>>,
+        compared: &BTreeMap<PassagePosition, Option<f32>>,
         fusion: &Fusion,
         top_k: usize,
     ) -> Result<Vec<PassageHit>, QueryError> {
@@ -297,21 +297,21 @@ impl WordScores {
     }
 
     /// The share of the query's words that a passage has.
-    fn share(&self, place: PassagePlace) -> f32 {
+    fn share(&self, place: PassagePosition) -> f32 {
         let index = self.indexes.get(place.index);
         index.map_or(0.0, |index| {
             lexical::share(&index.lexical, place.passage, &self.terms)
         })
     }
 
-    fn places(&self) -> impl Iterator<Item = PassagePlace> {
+    fn places(&self) -> impl Iterator<Item = PassagePosition> {
         let indexes = self.scores.iter().enumerate();
         indexes.flat_map(|(index, scores)| {
-            (0..scores.len()).map(move |passage| PassagePlace { index, passage })
+            (0..scores.len()).map(move |passage| PassagePosition { index, passage })
         })
     }
 
-    fn at(&self, place: PassagePlace) -> f32 {
+    fn at(&self, place: PassagePosition) -> f32 {
         let of_index = self.scores.get(place.index);
         let score = of_index.and_then(|scores| scores.get(place.passage));
         score.copied().unwrap_or(0.0)
@@ -473,7 +473,7 @@ mod tests {
         let query = asked("keys", [0.8, 0.6, 0.0]);
         let exact = search_passages(&indexes, &query, &fusion, 5).unwrap();
         let words = WordScores::of(&indexes, &query, &fusion);
-        let of = |index, passage| PassagePlace { index, passage };
+        let of = |index, passage| PassagePosition { index, passage };
         let compared = [(of(0, 0), 0.96), (of(0, 1), 0.0), (of(1, 0), 0.8)];
         let compared: BTreeMap<_, _> = compared
             .into_iter()

@@ -34,7 +34,8 @@ const NAMED_LEAD: f32 = 0.2;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Named {
+#[schemars(rename = "Named")]
+pub enum NameMatch {
     /// By its id or name; case and separators are ignored.
     Exactly,
     /// With one typing error.
@@ -62,21 +63,21 @@ pub struct Candidate {
     pub cosine: Option<f32>,
     /// Whether the query names it; what is named comes first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub named: Option<Named>,
+    pub named: Option<NameMatch>,
 }
 
 /// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct RankedResult {
     /// The hits, best first. If the query asks for several things, likely hits of each clause follow the best of all.
     pub candidates: Vec<Candidate>,
     /// The clauses of the query with their own hits, if it asks for several things.
-    pub clauses: Vec<FoundClause>,
+    pub clauses: Vec<ClauseResult>,
 }
 
 /// One clause of a query that asks for several things.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoundClause {
+pub struct ClauseResult {
     /// Its words.
     pub text: String,
     /// The hits, best first.
@@ -110,7 +111,7 @@ pub fn find(
     allowed: Allowed<'_>,
     settings: &RouteSettings,
     top_k: usize,
-) -> Result<Found, QueryError> {
+) -> Result<RankedResult, QueryError> {
     if top_k == 0 {
         return Err(QueryError::NoCandidates);
     }
@@ -119,7 +120,7 @@ pub fn find(
 }
 
 /// The number of a layer and of an entry in it.
-pub(crate) type Place = (usize, usize);
+pub(crate) type EntryPosition = (usize, usize);
 
 /// Every part of every entry's score, by layer and entry.
 pub(crate) struct EntryScores {
@@ -131,7 +132,7 @@ pub(crate) struct EntryScores {
     /// What everyday topics add to the cosine that the score is made of. It moves no entry.
     everyday: f32,
     /// Entries that the query names, in order of fused score.
-    named: Vec<(Place, Named)>,
+    named: Vec<(EntryPosition, NameMatch)>,
     /// The same for each clause, if the query asks for several things.
     clauses: Vec<EntryScores>,
 }
@@ -191,18 +192,18 @@ impl EntryScores {
     }
 
     /// The entries that a query names, best first.
-    fn named_by(&self, layers: &Layers, query: &EmbeddedQuery) -> Vec<(Place, Named)> {
-        let mut named: Vec<(Place, Named)> = Vec::new();
+    fn named_by(&self, layers: &Layers, query: &EmbeddedQuery) -> Vec<(EntryPosition, NameMatch)> {
+        let mut named: Vec<(EntryPosition, NameMatch)> = Vec::new();
         for (at, layer) in layers.as_slice().iter().enumerate() {
             let entries = query.names.iter().flat_map(|name| layer.index.named(name));
             let seen = entries.filter(|(entry, _)| self.visible[at][*entry]);
             named.extend(seen.map(|(entry, named)| ((at, entry), named)));
         }
         // A name without an error is no other one with an error.
-        if named.iter().any(|(_, named)| *named == Named::Exactly) {
-            named.retain(|(_, named)| *named == Named::Exactly);
+        if named.iter().any(|(_, named)| *named == NameMatch::Exactly) {
+            named.retain(|(_, named)| *named == NameMatch::Exactly);
         }
-        let fused = |(layer, entry): Place| self.fused[layer][entry];
+        let fused = |(layer, entry): EntryPosition| self.fused[layer][entry];
         named.sort_unstable_by(|(a, _), (b, _)| {
             let by_id = || id(layers, *a).cmp(id(layers, *b));
             fused(*b).total_cmp(&fused(*a)).then_with(by_id)
@@ -217,7 +218,7 @@ impl EntryScores {
         layers: &Layers,
         settings: &RouteSettings,
         count: usize,
-    ) -> Vec<Place> {
+    ) -> Vec<EntryPosition> {
         let ranked = self.ranked(layers, &self.fused, count);
         if self.named.is_empty() && self.clauses.is_empty() {
             return ranked;
@@ -227,7 +228,7 @@ impl EntryScores {
         let best = ranked.first().copied();
         let named = self.named.iter().map(|(place, _)| *place);
         let first = named.chain(best).chain(asked);
-        let mut head: Vec<Place> = Vec::with_capacity(count.min(MAX_TOP_K));
+        let mut head: Vec<EntryPosition> = Vec::with_capacity(count.min(MAX_TOP_K));
         for place in first.chain(ranked) {
             if head.len() < count && !head.contains(&place) {
                 head.push(place);
@@ -237,7 +238,7 @@ impl EntryScores {
     }
 
     /// The best entry, where its score is nearer to the narrow threshold than to the floor.
-    fn likely_best(&self, layers: &Layers, settings: &RouteSettings) -> Option<Place> {
+    fn likely_best(&self, layers: &Layers, settings: &RouteSettings) -> Option<EntryPosition> {
         let best = self.ranked(layers, &self.fused, 1);
         let candidates = self.candidates(layers, &best, settings);
         let is_likely = candidates.first()?.score
@@ -252,16 +253,16 @@ impl EntryScores {
         query: &EmbeddedQuery,
         settings: &RouteSettings,
         top_k: usize,
-    ) -> Found {
+    ) -> RankedResult {
         let candidates = |scores: &EntryScores| {
             let ranked = scores.head(layers, settings, top_k.min(MAX_TOP_K));
             scores.candidates(layers, &ranked, settings)
         };
         let clauses = query.clauses.iter().zip(&self.clauses);
-        Found {
+        RankedResult {
             candidates: candidates(self),
             clauses: clauses
-                .map(|(clause, scores)| FoundClause {
+                .map(|(clause, scores)| ClauseResult {
                     text: clause.text.clone(),
                     candidates: candidates(scores),
                 })
@@ -316,7 +317,12 @@ impl EntryScores {
     }
 
     /// Up to `count` hits by `values`, highest first, equal ones in order of id, then of layer.
-    pub(crate) fn ranked(&self, layers: &Layers, values: &[Vec<f32>], count: usize) -> Vec<Place> {
+    pub(crate) fn ranked(
+        &self,
+        layers: &Layers,
+        values: &[Vec<f32>],
+        count: usize,
+    ) -> Vec<EntryPosition> {
         let hits = || {
             self.visible
                 .iter()
@@ -327,12 +333,12 @@ impl EntryScores {
                         .filter(|place| self.is_hit(*place))
                 })
         };
-        let value = |(layer, entry): Place| values[layer][entry];
+        let value = |(layer, entry): EntryPosition| values[layer][entry];
         let least = match count {
             usize::MAX => None,
             count => kth_largest(hits().map(value), count),
         };
-        let mut found: Vec<Place> = match least {
+        let mut found: Vec<EntryPosition> = match least {
             None => hits().collect(),
             Some(least) => hits().filter(|place| value(*place) >= least).collect(),
         };
@@ -344,7 +350,7 @@ impl EntryScores {
         found
     }
 
-    fn is_hit(&self, (layer, entry): Place) -> bool {
+    fn is_hit(&self, (layer, entry): EntryPosition) -> bool {
         self.cosines.is_some() || self.lexical.scores[layer][entry] > 0.0
     }
 
@@ -352,7 +358,7 @@ impl EntryScores {
     pub(crate) fn candidates(
         &self,
         layers: &Layers,
-        ranked: &[Place],
+        ranked: &[EntryPosition],
         settings: &RouteSettings,
     ) -> Vec<Candidate> {
         let Some(features) = self.features(ranked) else {
@@ -389,7 +395,7 @@ impl EntryScores {
     }
 
     /// What the score model is asked about, from the best of the ranking; `None` without hits.
-    pub(crate) fn features(&self, ranked: &[Place]) -> Option<ScoreFeatures> {
+    pub(crate) fn features(&self, ranked: &[EntryPosition]) -> Option<ScoreFeatures> {
         let (layer, entry) = *ranked
             .iter()
             .find(|place| self.name(place).is_none())
@@ -402,7 +408,7 @@ impl EntryScores {
     }
 
     /// The ranking value of an entry; named entries lead.
-    pub(crate) fn fused_at(&self, place: Place) -> f32 {
+    pub(crate) fn fused_at(&self, place: EntryPosition) -> f32 {
         let (layer, entry) = place;
         let fused = self.fused[layer][entry];
         match self.name(&place) {
@@ -413,14 +419,14 @@ impl EntryScores {
     }
 
     /// The highest fused score that is no name's.
-    pub(crate) fn best(&self, ranked: &[Place]) -> f32 {
+    pub(crate) fn best(&self, ranked: &[EntryPosition]) -> f32 {
         let unnamed = ranked.iter().filter(|place| self.name(place).is_none());
         let fused = unnamed.map(|place| self.fused_at(*place));
         fused.reduce(f32::max).unwrap_or(1.0)
     }
 
     /// How the query names an entry, if it does.
-    fn name(&self, place: &Place) -> Option<Named> {
+    fn name(&self, place: &EntryPosition) -> Option<NameMatch> {
         let named = self.named.iter().find(|(named, _)| named == place);
         named.map(|(_, named)| *named)
     }
@@ -428,7 +434,7 @@ impl EntryScores {
 
 /// The first of each list, then the second of each, and so on.
 /// The id at a place.
-pub(crate) fn id(layers: &Layers, (layer, entry): Place) -> &str {
+pub(crate) fn id(layers: &Layers, (layer, entry): EntryPosition) -> &str {
     &layers.as_slice()[layer].index.ids()[entry]
 }
 

@@ -289,10 +289,10 @@ mod tests {
     }
 
     /// Knows the words of a list.
-    struct Knows(&'static [&'static str]);
+    struct WordListLookup(&'static [&'static str]);
 
     #[async_trait]
-    impl Embedder for Knows {
+    impl Embedder for WordListLookup {
         fn model(&self) -> &EmbeddingModel {
             unreachable!("nothing is embedded")
         }
@@ -337,7 +337,7 @@ mod tests {
     }
 
     fn corrected(text: &str, allowed: Allowed<'_>) -> Vec<(String, String)> {
-        let words = Knows(&["which", "are", "public", "encrypted", "please", "bracket"]);
+        let words = WordListLookup(&["which", "are", "public", "encrypted", "please", "bracket"]);
         let query = RouteQuery::parse(text).unwrap();
         let query = query.corrected(&layers(), allowed, &words);
         let pair = |one: &Correction| (one.typed.clone(), one.taken_for.clone());

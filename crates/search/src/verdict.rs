@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::layers::Scope;
-use crate::rank::{Candidate, Found};
+use crate::rank::{Candidate, RankedResult};
 use crate::settings::Thresholds;
 
 /// What a routing decision comes to.
@@ -67,7 +67,11 @@ pub fn decide(
 
 /// [`decide`] over what a search found. Where each of several things that are asked for has an entry of its own that
 /// reaches the narrow threshold, no single one answers: broad, with each of these entries.
-pub fn decide_found(found: Found, thresholds: &Thresholds, model: Option<String>) -> Verdict {
+pub fn decide_found(
+    found: RankedResult,
+    thresholds: &Thresholds,
+    model: Option<String>,
+) -> Verdict {
     let mut several: Vec<Candidate> = Vec::new();
     for clause in found.clauses {
         let best = clause.candidates.into_iter().next();
@@ -184,7 +188,7 @@ fn weigh(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rank::FoundClause;
+    use crate::rank::ClauseResult;
 
     fn hit(id: &str, scope: Scope, score: f32, fused: f32) -> Candidate {
         Candidate {
@@ -310,22 +314,22 @@ mod tests {
     /// A request for two things is not answered with one of them.
     #[test]
     fn several_things_that_are_clear_are_broad_and_one_of_them_alone_is_not() {
-        let clause = |text: &str, id: &str, score: f32| FoundClause {
+        let clause = |text: &str, id: &str, score: f32| ClauseResult {
             text: text.to_owned(),
             candidates: vec![hit(id, Scope::Global, score, 1.0)],
         };
-        let found = |other: f32, clauses: Vec<FoundClause>| {
+        let found = |other: f32, clauses: Vec<ClauseResult>| {
             let candidates = vec![
                 hit("a", Scope::Global, 0.9, 1.0),
                 hit("b", Scope::Global, other, 0.2),
             ];
-            let found = Found {
+            let found = RankedResult {
                 candidates,
                 clauses,
             };
             decide_found(found, &EDGES, None)
         };
-        let of = |clauses: Vec<FoundClause>| {
+        let of = |clauses: Vec<ClauseResult>| {
             let verdict = found(0.3, clauses);
             (verdict.kind, verdict.reason)
         };

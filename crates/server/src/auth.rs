@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{Extensions, HeaderMap, Uri};
 use charter_contract::error_code::ErrorCode;
-use charter_engine::{Caller, CredentialId, Engine, EngineError, KeyText, KeysKept, Providers};
+use charter_engine::{Caller, CredentialId, Engine, EngineError, KeyPresence, KeyText, Providers};
 use sha2::{Digest, Sha256};
 
 use crate::telemetry;
@@ -50,19 +50,19 @@ impl Access {
     pub fn new(
         address: SocketAddr,
         keys: Vec<ApiKey>,
-        kept: KeysKept,
+        kept: KeyPresence,
         providers: &Providers,
     ) -> Result<Self, AccessError> {
         let open = !address.ip().is_loopback();
         let lets_in = !keys.is_empty() || !providers.is_empty();
         match kept {
-            KeysKept::None | KeysKept::Ended if open && !lets_in => {
+            KeyPresence::None | KeyPresence::Ended if open && !lets_in => {
                 return Err(AccessError(address));
             }
-            KeysKept::None if !lets_in => {
+            KeyPresence::None if !lets_in => {
                 return Self::local_only().ok_or(AccessError(address));
             }
-            KeysKept::None | KeysKept::Ended | KeysKept::Live => {}
+            KeyPresence::None | KeyPresence::Ended | KeyPresence::Live => {}
         }
         let keys = keys.into_iter().map(|key| {
             let credential = CredentialId::Configured(key.sha256);
@@ -262,15 +262,15 @@ mod tests {
         let open: SocketAddr = "0.0.0.0:1".parse().unwrap();
         let local: SocketAddr = "127.0.0.1:1".parse().unwrap();
         for (address, keys, kept, keyed) in [
-            (open, vec![], KeysKept::None, None),
-            (open, vec![], KeysKept::Ended, None),
-            (open, vec![], KeysKept::Live, Some(true)),
-            (open, vec![key()], KeysKept::None, Some(true)),
-            (open, vec![key()], KeysKept::Ended, Some(true)),
-            (local, vec![], KeysKept::None, Some(false)),
-            (local, vec![], KeysKept::Ended, Some(true)),
-            (local, vec![], KeysKept::Live, Some(true)),
-            (local, vec![key()], KeysKept::None, Some(true)),
+            (open, vec![], KeyPresence::None, None),
+            (open, vec![], KeyPresence::Ended, None),
+            (open, vec![], KeyPresence::Live, Some(true)),
+            (open, vec![key()], KeyPresence::None, Some(true)),
+            (open, vec![key()], KeyPresence::Ended, Some(true)),
+            (local, vec![], KeyPresence::None, Some(false)),
+            (local, vec![], KeyPresence::Ended, Some(true)),
+            (local, vec![], KeyPresence::Live, Some(true)),
+            (local, vec![key()], KeyPresence::None, Some(true)),
         ] {
             let access = Access::new(address, keys, kept, &Providers::default());
             let keyed = keyed.ok_or(AccessError(address));
@@ -313,7 +313,8 @@ mod tests {
     #[test]
     fn a_foreign_name_does_not_reach_the_local_user() {
         let address = "127.0.0.1:1".parse().unwrap();
-        let access = Access::new(address, vec![], KeysKept::None, &Providers::default()).unwrap();
+        let access =
+            Access::new(address, vec![], KeyPresence::None, &Providers::default()).unwrap();
         let host = |host: &str| HeaderMap::from_iter([(HOST, host.parse().unwrap())]);
         for name in ["localhost:7407", "127.0.0.1", "[::1]:7407"] {
             assert!(access.anonymous(&host(name)).unwrap().is_some(), "{name}");

@@ -47,7 +47,7 @@ impl IntoResponse for ApiError {
         let body = self.state.engine.agent_error(&self.request, &self.error);
         let mut response = (status, Json(body)).into_response();
         if lacks_rights(&self.error) {
-            response.extensions_mut().insert(LacksRights);
+            response.extensions_mut().insert(InsufficientScope);
         }
         if let Some(seconds) = wait(&self.error) {
             let headers = response.headers_mut();
@@ -72,7 +72,7 @@ fn allowed(error: &EngineError) -> Option<HeaderValue> {
 
 /// Marks the answer to a caller whose credential is good and does not open what was asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LacksRights;
+pub(crate) struct InsufficientScope;
 
 /// Whether a credential lets its holder do too little: it names what is missing.
 fn lacks_rights(error: &EngineError) -> bool {

@@ -9,7 +9,7 @@ use charter_contract::ids::IdError;
 use charter_contract::json::{Profile, TooMuch, extent};
 use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, parse, parse_typed};
-use charter_engine::{Caller, EngineError, OrderKey, Share, Shares};
+use charter_engine::{Caller, EngineError, IdempotencyKey, Share, Shares};
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,14 +19,14 @@ use utoipa::IntoParams;
 
 use crate::auth::Identity;
 use crate::error::ApiError;
-use crate::limits::Place;
+use crate::limits::RequestSlot;
 use crate::state::AppState;
 use crate::transfer::TooSlow;
 
 /// The authenticated caller, who may do what the route does.
-pub(crate) struct By(pub(crate) Caller);
+pub(crate) struct Authenticated(pub(crate) Caller);
 
-impl FromRequestParts<AppState> for By {
+impl FromRequestParts<AppState> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
@@ -35,7 +35,7 @@ impl FromRequestParts<AppState> for By {
             let path = parts.extensions.get::<MatchedPath>();
             let path = path.map_or("", MatchedPath::as_str);
             let admitted = state.operations.admit(&parts.method, path, &caller);
-            admitted.map(|()| By(caller))
+            admitted.map(|()| Authenticated(caller))
         });
         admitted.map_err(|error| ApiError::new(state, error))
     }
@@ -62,13 +62,13 @@ const ORDER_KEY: &str = "idempotency-key";
 /// The name that an order came with.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
-pub(crate) struct Once {
+pub(crate) struct IdempotencyHeader {
     /// A name of the client's for this order: the same order again, with the same name, finds what it started.
     #[param(rename = "Idempotency-Key", value_type = String, required = false, pattern = r"^[!-~]{1,256}$")]
-    pub(crate) key: Option<OrderKey>,
+    pub(crate) key: Option<IdempotencyKey>,
 }
 
-impl FromRequestParts<AppState> for Once {
+impl FromRequestParts<AppState> for IdempotencyHeader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
@@ -79,7 +79,7 @@ impl FromRequestParts<AppState> for Once {
             } else {
                 b""
             };
-            OrderKey::parse(&String::from_utf8_lossy(only))
+            IdempotencyKey::parse(&String::from_utf8_lossy(only))
         });
         let key = key
             .transpose()
@@ -109,9 +109,9 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
 }
 
 /// A body of this interface's own, not a contract's; an empty one counts as `{}`.
-pub(crate) struct Sent<T>(pub(crate) T);
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for Sent<T> {
+impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
@@ -126,7 +126,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for Sent<
             &body.bytes
         };
         parse_typed(bytes, profile)
-            .map(Sent)
+            .map(JsonBody)
             .map_err(|violations| ApiError::new(state, EngineError::unfit("the body", &violations)))
     }
 }
@@ -212,7 +212,7 @@ impl ReadBody {
         if extent.memory > LIGHT_BODY {
             let memory = extent.memory.saturating_mul(COPIES);
             let share = memory_of(head, &state.memory.documents, memory, state).await?;
-            if let (Some(place), Some(share)) = (head.extensions.get::<Place>(), share) {
+            if let (Some(place), Some(share)) = (head.extensions.get::<RequestSlot>(), share) {
                 place.keep(share);
             }
         }
@@ -233,7 +233,7 @@ async fn memory_of(
     bytes: usize,
     state: &AppState,
 ) -> Result<Option<Share>, ApiError> {
-    let Some(place) = head.extensions.get::<Place>() else {
+    let Some(place) = head.extensions.get::<RequestSlot>() else {
         return Ok(None);
     };
     // Half of the time that the request has: the other half is for its answer.
@@ -255,14 +255,14 @@ fn unread(error: axum::Error) -> EngineError {
 }
 
 /// Query parameters.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequestParts<AppState> for Asked<T> {
+impl<T: DeserializeOwned> FromRequestParts<AppState> for QueryParams<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         Query::try_from_uri(&parts.uri)
-            .map(|Query(query)| Asked(query))
+            .map(|Query(query)| QueryParams(query))
             .map_err(|rejection| {
                 let message = format!(
                     "the query parameters cannot be read: {}",

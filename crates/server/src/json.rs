@@ -82,12 +82,12 @@ mod tests {
     }
 
     /// A long answer that waits for another task once its text was found to be long.
-    struct Waiting {
+    struct DeferredAnswer {
         times_written: Cell<usize>,
         other_task: Receiver<()>,
     }
 
-    impl Serialize for Waiting {
+    impl Serialize for DeferredAnswer {
         fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
             if self.times_written.replace(1) == 1 {
                 let waited = self.other_task.recv_timeout(Duration::from_secs(60));
@@ -102,7 +102,7 @@ mod tests {
         let (continues, other_task) = channel();
         let times_written = Cell::new(0);
         let writing = tokio::spawn(async move {
-            written(Waiting {
+            written(DeferredAnswer {
                 times_written,
                 other_task,
             })

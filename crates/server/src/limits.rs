@@ -17,7 +17,7 @@ use crate::auth::Identity;
 use crate::error::ApiError;
 use crate::protected_resource::ChallengeContext;
 use crate::state::AppState;
-use crate::telemetry::Told;
+use crate::telemetry::TracedRequest;
 use crate::transfer::{HeldBody, TimedBody};
 
 /// The server's bounds.
@@ -52,28 +52,28 @@ impl Default for Limits {
 
 /// The place of a request, for handlers that give it back before they answer, and the memory of what it sent.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct RequestSlot {
     caller: Arc<Caller>,
-    held: Arc<Mutex<Held>>,
+    held: Arc<Mutex<HeldSlot>>,
 }
 
-struct Held {
+struct HeldSlot {
     place: Option<Share>,
     document: Option<Share>,
 }
 
-impl Place {
+impl RequestSlot {
     fn new(caller: Caller, share: Share) -> Self {
         Self {
             caller: Arc::new(caller),
-            held: Arc::new(Mutex::new(Held {
+            held: Arc::new(Mutex::new(HeldSlot {
                 place: Some(share),
                 document: None,
             })),
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, HeldSlot> {
         // Every change is one step.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,7 +110,7 @@ pub(crate) async fn observe(
     request: Request,
     next: Next,
 ) -> Response {
-    let told = Told::of(&request);
+    let told = TracedRequest::of(&request);
     let span = told.span();
     if let Some(join) = state.join_trace {
         join(&span, request.headers());
@@ -144,7 +144,7 @@ pub(crate) async fn admit(
     request.extensions_mut().insert(Identity::new(found));
     let response = match caller.zip(share) {
         Some((caller, share)) => {
-            let place = Place::new(caller, share);
+            let place = RequestSlot::new(caller, share);
             answered_to_caller(&state, place, request, next).await
         }
         None => answered_to_anyone(&state, request, next).await,
@@ -155,7 +155,7 @@ pub(crate) async fn admit(
 /// The answer to a caller, who has its place until the answer is sent.
 async fn answered_to_caller(
     state: &AppState,
-    place: Place,
+    place: RequestSlot,
     mut request: Request,
     next: Next,
 ) -> Response {

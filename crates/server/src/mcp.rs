@@ -84,7 +84,7 @@ through you where your client can ask; `status` says where something stands.";
 
 /// Whose requests a connection carries.
 #[derive(Debug, Clone)]
-enum Who {
+enum ConnectionIdentity {
     /// Each has its caller, whom the HTTP layer found by the credential.
     EachRequests,
     /// One process, one caller.
@@ -104,7 +104,7 @@ struct Shared {
 #[derive(Clone)]
 pub(crate) struct Mcp {
     shared: Arc<Shared>,
-    who: Who,
+    who: ConnectionIdentity,
 }
 
 impl Shared {
@@ -131,8 +131,8 @@ impl Mcp {
     /// The caller of a request.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
         match &self.who {
-            Who::Always(caller) => Ok(caller.clone()),
-            Who::EachRequests => {
+            ConnectionIdentity::Always(caller) => Ok(caller.clone()),
+            ConnectionIdentity::EachRequests => {
                 let parts = context.extensions.get::<Parts>();
                 let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
                 caller.cloned().ok_or_else(|| {

@@ -18,13 +18,13 @@ use prometheus_client::registry::Registry;
 pub(crate) use exposition::Exposition;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     method: String,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Refused {
+struct RefusalLabels {
     places: String,
 }
 
@@ -32,8 +32,8 @@ struct Refused {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    answered: Family<Answered, Counter>,
-    refused: Family<Refused, Counter>,
+    answered: Family<RequestLabels, Counter>,
+    refused: Family<RefusalLabels, Counter>,
     seconds: Histogram,
     documents: Gauge,
     revision: Gauge<u64, AtomicU64>,
@@ -43,9 +43,9 @@ pub(crate) struct Metrics {
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("charter");
-        let answered = Family::<Answered, Counter>::default();
+        let answered = Family::<RequestLabels, Counter>::default();
         registry.register("http_requests", "HTTP requests answered", answered.clone());
-        let refused = Family::<Refused, Counter>::default();
+        let refused = Family::<RefusalLabels, Counter>::default();
         registry.register(
             "overloaded",
             "Requests, streams, sessions and calls refused with overloaded",
@@ -87,7 +87,7 @@ impl Metrics {
     }
 
     pub(crate) fn observe(&self, method: &Method, status: StatusCode, elapsed: Duration) {
-        let labels = Answered {
+        let labels = RequestLabels {
             method: method.as_str().to_owned(),
             status: status.as_u16(),
         };
@@ -97,7 +97,7 @@ impl Metrics {
 
     /// The counter of those who found no place among `places`.
     pub(crate) fn refused(&self, places: &str) -> Counter {
-        let labels = Refused {
+        let labels = RefusalLabels {
             places: places.to_owned(),
         };
         self.refused.get_or_create_owned(&labels)

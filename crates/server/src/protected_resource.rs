@@ -12,7 +12,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use crate::auth::is_this_machine;
-use crate::error::LacksRights;
+use crate::error::InsufficientScope;
 use crate::json::Json;
 use crate::mcp;
 use crate::routes;
@@ -115,7 +115,7 @@ impl ChallengeContext {
     /// Adds a challenge to an answer that refuses a caller for its credential or its rights.
     pub(crate) fn challenge(&self, state: &AppState, mut response: Response) -> Response {
         let has_providers = !state.engine.providers().is_empty();
-        let lacks_rights = response.extensions().get::<LacksRights>().is_some();
+        let lacks_rights = response.extensions().get::<InsufficientScope>().is_some();
         let error = match response.status() {
             StatusCode::UNAUTHORIZED => self.has_credential.then_some("invalid_token"),
             StatusCode::FORBIDDEN if has_providers && lacks_rights => Some("insufficient_scope"),

@@ -24,7 +24,7 @@ use crate::state::AppState;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A place among the streams that may be open at once.
-pub(crate) struct StreamPlace {
+pub(crate) struct StreamSlot {
     caller: Caller,
     _held: Share,
 }
@@ -34,9 +34,9 @@ impl AppState {
     ///
     /// # Errors
     /// `overloaded` when as many are open as may be.
-    pub(crate) fn stream_place(&self, caller: &Caller) -> Result<StreamPlace, EngineError> {
+    pub(crate) fn stream_place(&self, caller: &Caller) -> Result<StreamSlot, EngineError> {
         let share = self.streams.take(caller)?;
-        Ok(StreamPlace {
+        Ok(StreamSlot {
             caller: caller.clone(),
             _held: share,
         })
@@ -48,10 +48,10 @@ impl AppState {
 pub(crate) fn sent(
     state: &AppState,
     headers: &HeaderMap,
-    place: StreamPlace,
+    place: StreamSlot,
     events: impl Stream<Item = (Event, String)> + Send + 'static,
 ) -> Response {
-    let events = Held {
+    let events = HeldEvent {
         events: Box::pin(with_memory(state.clone(), place.caller.clone(), events)),
         memory: None,
     };
@@ -100,12 +100,12 @@ fn refused(error: &EngineError) {
 }
 
 /// Events, and the memory of the last one until the next is asked for: its client has taken it then.
-struct Held<S> {
+struct HeldEvent<S> {
     events: Pin<Box<S>>,
     memory: Option<Share>,
 }
 
-impl<S: Stream<Item = (Event, Option<Share>)>> Stream for Held<S> {
+impl<S: Stream<Item = (Event, Option<Share>)>> Stream for HeldEvent<S> {
     type Item = Event;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
@@ -120,7 +120,7 @@ impl<S: Stream<Item = (Event, Option<Share>)>> Stream for Held<S> {
 }
 
 /// Resolves when the credential has ended. The place is given up with it.
-pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: StreamPlace) {
+pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: StreamSlot) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if has_ended(&state, &credential).await {

@@ -13,12 +13,12 @@ use tracing::{Level, Span, field};
 pub type JoinTrace = fn(&Span, &HeaderMap);
 
 /// One request, as telemetry names it.
-pub(crate) struct Told {
+pub(crate) struct TracedRequest {
     pub(crate) method: Method,
     route: Option<MatchedPath>,
 }
 
-impl Told {
+impl TracedRequest {
     pub(crate) fn of(request: &Request) -> Self {
         Self {
             method: request.method().clone(),

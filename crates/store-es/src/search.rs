@@ -2,7 +2,7 @@
 
 use charter_contract::ids::{SkillId, TenantId};
 use charter_contract::scope::Scope;
-use charter_store::skill_index::{NearSkill, NearestSkills, Sight, SkillIndexError};
+use charter_store::skill_index::{NearSkill, NearestSkills, SkillIndexError, SkillVisibility};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,16 +35,16 @@ pub(crate) fn body(product: Product, question: &NearestSkills) -> Option<Value> 
     Some(body)
 }
 
-fn layer(scope: &str, sight: &Sight) -> Option<Value> {
+fn layer(scope: &str, sight: &SkillVisibility) -> Option<Value> {
     let scope = json!({"term": {"scope": scope}});
     Some(match sight {
-        Sight::Nothing => return None,
-        Sight::All => scope,
-        Sight::Only(ids) if ids.is_empty() => return None,
-        Sight::Only(ids) => {
+        SkillVisibility::Nothing => return None,
+        SkillVisibility::All => scope,
+        SkillVisibility::Only(ids) if ids.is_empty() => return None,
+        SkillVisibility::Only(ids) => {
             json!({"bool": {"filter": [scope, {"terms": {"skill_id": ids}}]}})
         }
-        Sight::AllBut(ids) => {
+        SkillVisibility::AllBut(ids) => {
             json!({"bool": {"filter": [scope], "must_not": [{"terms": {"skill_id": ids}}]}})
         }
     })
@@ -55,7 +55,7 @@ pub(crate) const READ: &str = "timed_out,_shards.failed,hits.hits._score,hits.hi
 
 /// What a node answers to a search, as far as it is asked for.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Answered {
+pub(crate) struct SearchResponse {
     timed_out: bool,
     #[serde(rename = "_shards")]
     shards: Shards,
@@ -90,10 +90,10 @@ struct Fields {
 /// What a search found, nearest first.
 pub(crate) fn hits(
     node: &Node,
-    answer: Answered,
+    answer: SearchResponse,
     most: usize,
 ) -> Result<Vec<NearSkill>, SkillIndexError> {
-    let Answered {
+    let SearchResponse {
         timed_out,
         shards: Shards { failed },
         hits: Hits { hits },

@@ -15,8 +15,8 @@ use charter_contract::ids::{SkillId, TenantId};
 use charter_contract::scope::Scope;
 use charter_store::agent_skills::{SkillsModel, SkillsRevision};
 use charter_store::skill_index::{
-    IndexChange, IndexName, IndexPosition, IndexedSkill, NearSkill, NearestSkills, Sight,
-    SkillIndex, SkillIndexError,
+    IndexChange, IndexName, IndexPosition, IndexedSkill, NearSkill, NearestSkills, SkillIndex,
+    SkillIndexError, SkillVisibility,
 };
 use charter_store_es::{Credentials, EsOptions, EsSkillIndex};
 use charter_testkit::search_server::{Gate, SearchServer};
@@ -113,8 +113,8 @@ fn put(name: &str, vector: [f32; 4]) -> IndexChange {
 async fn found(index: &EsSkillIndex) -> Result<Vec<String>, SkillIndexError> {
     let question = NearestSkills {
         tenant: TenantId::parse("acme").unwrap(),
-        own: Sight::All,
-        global: Sight::All,
+        own: SkillVisibility::All,
+        global: SkillVisibility::All,
         is_folder: None,
         vector: vec![1.0, 0.0, 0.0, 0.0],
         most: 10,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use charter_contract::scope::Scope;
 use charter_store::catalogue::Catalogue;
-use charter_store::journal::{After, Append, Journal};
+use charter_store::journal::{Append, Journal, NextPhase};
 use charter_store::lease::Fence;
 use charter_store::vector::{StoredVector, TextHash, Vectors};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -52,7 +52,7 @@ async fn append(store: Arc<SqliteStore>, n: u128, until: Instant) -> u64 {
             expected: version,
             fence: Fence(0),
             events,
-            then: After::Runs,
+            then: NextPhase::Runs,
             status: "working".to_owned(),
             approvals: vec![],
             artifacts: vec![],

@@ -218,13 +218,13 @@ pub(crate) fn page<T>(
 
 /// Rows of a listing whose entries may be large: one at least, and no more than `PAGE_BYTES` beyond it.
 #[derive(Debug)]
-pub(crate) struct Listed<T> {
+pub(crate) struct BoundedRows<T> {
     pub(crate) rows: Vec<T>,
     bytes: usize,
     is_cut: bool,
 }
 
-impl<T> Default for Listed<T> {
+impl<T> Default for BoundedRows<T> {
     fn default() -> Self {
         Self {
             rows: Vec::new(),
@@ -234,7 +234,7 @@ impl<T> Default for Listed<T> {
     }
 }
 
-impl<T> Listed<T> {
+impl<T> BoundedRows<T> {
     /// Whether the next row, of so many bytes, still belongs to the page; with the first that does not it ends.
     pub(crate) fn takes(&mut self, bytes: usize) -> bool {
         if !self.rows.is_empty() {
@@ -272,7 +272,7 @@ mod tests {
             id: row.to_string(),
         };
         let read = |sizes: &[usize]| {
-            let mut listed = Listed::default();
+            let mut listed = BoundedRows::default();
             for (row, size) in sizes.iter().enumerate() {
                 if !listed.takes(*size) {
                     break;

@@ -46,7 +46,7 @@ pub use examine::{Examination, VectorExtension, examine};
 pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
 pub use tenant::export_tenant;
 
-use connection::{Place, Reach, in_transaction};
+use connection::{DatabaseAddress, RowScope, in_transaction};
 use evidence::Gathering;
 use notices::Announcer;
 use schema::Pgvector;
@@ -67,7 +67,7 @@ pub struct PostgresStore {
     /// What listings are read from while it is near enough.
     standby: Option<Standby>,
     gathering: Gathering,
-    place: Place,
+    place: DatabaseAddress,
     announcer: Announcer,
     /// Whether the server searches vectors.
     pgvector: bool,
@@ -91,7 +91,7 @@ impl PostgresStore {
     /// newer Charter wrote it.
     pub async fn connect(options: &PostgresOptions) -> Result<Self, StoreError> {
         let config = options.parse()?;
-        let place = Place::of(&config);
+        let place = DatabaseAddress::of(&config);
         let tls = tls::connector(options)?;
         let pgvector = schema::migrate(&options.unbounded(&config), &tls, &place).await?;
         let announcer = Announcer::start(options.bounded(&config), tls.clone());
@@ -102,7 +102,7 @@ impl PostgresStore {
             Some(standby) => {
                 let options = options.of_standby(standby);
                 let config = options.parse()?;
-                let place = Place::of(&config);
+                let place = DatabaseAddress::of(&config);
                 let reads = self::pool(&options, &config, &tls, &place, connections)?;
                 Some(Standby::follow(pool.clone(), reads, standby.may_lag))
             }
@@ -141,16 +141,16 @@ impl PostgresStore {
     }
 
     /// A connection for one statement, or for a transaction, which sees and writes the rows within reach.
-    async fn client(&self, reach: Reach<'_>) -> Result<Object, StoreError> {
+    async fn client(&self, reach: RowScope<'_>) -> Result<Object, StoreError> {
         self.client_of(&self.pool, reach).await
     }
 
     /// A connection that nothing waits for but what has to be in time.
     async fn client_in_time(&self) -> Result<Object, StoreError> {
-        self.client_of(&self.in_time, Reach::Everyone).await
+        self.client_of(&self.in_time, RowScope::Everyone).await
     }
 
-    async fn client_of(&self, pool: &Pool, reach: Reach<'_>) -> Result<Object, StoreError> {
+    async fn client_of(&self, pool: &Pool, reach: RowScope<'_>) -> Result<Object, StoreError> {
         let client = pool.get().await;
         let client = client.map_err(|error| failure::of_pool(&self.place, error))?;
         reach.bound(&client);
@@ -163,7 +163,7 @@ impl PostgresStore {
         let most = crate::column::limit(SWEEP_BATCH);
         let mut swept = 0;
         loop {
-            let deleted = in_transaction!(self, Reach::Everyone, tx => execute(DOING, &tx, sql, params![before, most]))?;
+            let deleted = in_transaction!(self, RowScope::Everyone, tx => execute(DOING, &tx, sql, params![before, most]))?;
             swept += deleted;
             if deleted < SWEEP_BATCH as u64 {
                 return Ok(swept);
@@ -176,7 +176,7 @@ fn pool(
     options: &PostgresOptions,
     config: &Config,
     tls: &MakeRustlsConnect,
-    place: &Place,
+    place: &DatabaseAddress,
     connections: usize,
 ) -> Result<Pool, StoreError> {
     let manager = ManagerConfig {

@@ -43,7 +43,7 @@ pub use tenant::export_tenant;
 
 use crate::lock::DirectoryLock;
 use failure::during;
-use readers::Readers;
+use readers::ReaderPool;
 use writer::Writer;
 
 /// The database's name within the data directory.
@@ -79,7 +79,7 @@ impl Default for SqliteOptions {
 #[derive(Debug)]
 pub struct SqliteStore {
     // Dropped in this order: the write thread closes the database last and then gives up the lock.
-    readers: Readers,
+    readers: ReaderPool,
     writer: Arc<Writer>,
     lock: Arc<DirectoryLock>,
 }
@@ -99,7 +99,7 @@ impl SqliteStore {
         evidence_log::log_what_is_unlogged(&mut connection)?;
         // The directory's lock says that whoever held a lease is gone.
         lease::release_all(&connection)?;
-        let readers = Readers::open(&path, options.readers.max(1))?;
+        let readers = ReaderPool::open(&path, options.readers.max(1))?;
         let writer = Arc::new(Writer::start(connection, Arc::clone(&lock))?);
         Ok(Self {
             readers,

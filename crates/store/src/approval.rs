@@ -84,7 +84,7 @@ pub struct ListedApproval {
 
 /// A step from one state to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalMove {
+pub struct ApprovalTransition {
     /// Which approval.
     pub approval_id: ApprovalId,
     /// Where the caller believes it to stand.
@@ -101,7 +101,7 @@ pub enum ApprovalChange {
     /// Somebody is asked.
     Ask(ApprovalRecord),
     /// One of the run's approvals is used, or lapses.
-    Move(ApprovalMove),
+    Move(ApprovalTransition),
 }
 
 /// Which approvals to list. Absent fields do not restrict.
@@ -146,7 +146,7 @@ pub trait Approvals {
     async fn decide_approval(
         &self,
         tenant: &TenantId,
-        decision: ApprovalMove,
+        decision: ApprovalTransition,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError>;
 }

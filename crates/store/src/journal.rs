@@ -31,7 +31,7 @@ pub enum RunPhase {
 
 /// What becomes of a run after an append.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum After {
+pub enum NextPhase {
     /// It goes on: a worker may claim it.
     Runs,
     /// It waits for something outside.
@@ -40,7 +40,7 @@ pub enum After {
     Ends,
 }
 
-impl After {
+impl NextPhase {
     /// The phase that this is.
     #[must_use]
     pub fn phase(&self) -> RunPhase {
@@ -146,7 +146,7 @@ pub struct Append {
     /// At least one event.
     pub events: Vec<NewEvent>,
     /// What becomes of the run after these events.
-    pub then: After,
+    pub then: NextPhase,
     /// The same in the run machine's words.
     pub status: String,
     /// What becomes of the run's approvals, all or none with the events.
@@ -163,7 +163,7 @@ pub struct Append {
 
 /// A run to create with a worker that holds it from the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldRun {
+pub struct NewLeasedRun {
     /// The run; its version is the number of events.
     pub run: RunRecord,
     /// Its first events.
@@ -186,7 +186,7 @@ pub struct HeldRun {
 
 /// Where runs stand that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum RunStatusFilter {
     /// They have not ended.
     Open,
     /// They have.
@@ -201,7 +201,7 @@ pub struct RunFilter {
     /// This user's.
     pub user_id: Option<UserId>,
     /// That stand there.
-    pub standing: Option<Standing>,
+    pub standing: Option<RunStatusFilter>,
     /// Whose titles begin with one of these: what started them. None for all.
     pub begins: Vec<String>,
     /// Whose titles have this in them, in whatever case.
@@ -277,7 +277,7 @@ pub trait Journal {
     /// # Errors
     /// As for [`Journal::create_run`]; also [`StoreError::Refused`] while somebody holds a lease on
     /// the run's id, or for an approval that is moved and not asked for.
-    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError>;
+    async fn create_held_run(&self, new: NewLeasedRun) -> Result<Lease, StoreError>;
 
     /// Appends events with their messages, in one transaction; returns the new version. Appends of
     /// several runs may share one commit; each is durable when its call returns.

@@ -67,7 +67,7 @@ impl KeyRecord {
 
 /// Which keys there are, in all tenants together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum KeysKept {
+pub enum KeyPresence {
     /// None, and never was one.
     #[default]
     None,
@@ -148,5 +148,5 @@ pub trait Keys {
     async fn key_tenants(&self) -> Result<Vec<TenantId>, StoreError>;
 
     /// Which keys there are at `now`.
-    async fn keys_kept(&self, now: Timestamp) -> Result<KeysKept, StoreError>;
+    async fn keys_kept(&self, now: Timestamp) -> Result<KeyPresence, StoreError>;
 }

@@ -17,7 +17,7 @@ use charter_contract::mission::{
 use charter_contract::time::Timestamp;
 use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
-use charter_domain::mission::admit::Admitted;
+use charter_domain::mission::admit::AdmittedArtifact;
 
 use crate::StoreError;
 use crate::page::{Page, PageRequest};
@@ -120,8 +120,8 @@ impl ArtifactRecord {
 }
 
 /// What was admitted may be written, in the present form.
-impl From<&Admitted> for ArtifactRecord {
-    fn from(admitted: &Admitted) -> Self {
+impl From<&AdmittedArtifact> for ArtifactRecord {
+    fn from(admitted: &AdmittedArtifact) -> Self {
         let version = MissionSchemaVersion::default();
         let payload = admitted.payload().to_owned();
         Self::of(

@@ -39,7 +39,7 @@ pub struct RequestRecord {
 
 /// A process that answers requests, and until when others leave them to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
+pub struct RequestLease {
     /// Who: one process, one incarnation.
     pub holder: String,
     /// When others may take what it holds. A hold is live until then, exclusive.
@@ -53,7 +53,11 @@ pub trait Requests {
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`], whatever the stored one says.
-    async fn open_request(&self, request: &RequestRecord, hold: &Hold) -> Result<(), StoreError>;
+    async fn open_request(
+        &self,
+        request: &RequestRecord,
+        hold: &RequestLease,
+    ) -> Result<(), StoreError>;
 
     /// Takes an open request that nobody else holds at `now`, or extends the own hold; whether that went.
     async fn hold_request(
@@ -61,11 +65,11 @@ pub trait Requests {
         tenant: &TenantId,
         request: &RequestId,
         now: Timestamp,
-        hold: &Hold,
+        hold: &RequestLease,
     ) -> Result<bool, StoreError>;
 
     /// Extends the holds on all open requests of a holder; returns how many.
-    async fn renew_requests(&self, hold: &Hold) -> Result<u64, StoreError>;
+    async fn renew_requests(&self, hold: &RequestLease) -> Result<u64, StoreError>;
 
     /// Gives an open request back; one that somebody else holds stays theirs. Nobody takes it up before
     /// `again_at`, other than by its id.
@@ -148,7 +152,7 @@ pub trait Requests {
     async fn take_requests(
         &self,
         now: Timestamp,
-        hold: &Hold,
+        hold: &RequestLease,
         limit: usize,
     ) -> Result<Vec<RequestRecord>, StoreError>;
 

@@ -90,7 +90,7 @@ pub struct FailedEntry {
 
 /// Which skills of a layer may be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
+pub enum SkillVisibility {
     /// None.
     Nothing,
     /// All.
@@ -108,9 +108,9 @@ pub struct NearestSkills {
     /// Whose own layer.
     pub tenant: TenantId,
     /// Among the tenant's own skills.
-    pub own: Sight,
+    pub own: SkillVisibility,
     /// Among everybody's.
-    pub global: Sight,
+    pub global: SkillVisibility,
     /// Only folders, or only leaves.
     pub is_folder: Option<bool>,
     /// Of the index's model and of length 1.

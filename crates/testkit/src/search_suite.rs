@@ -15,7 +15,9 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use charter_contract::ids::{SkillId, TenantId};
 use charter_contract::scope::Scope;
-use charter_store::skill_index::{IndexChange, IndexedSkill, NearSkill, NearestSkills, Sight};
+use charter_store::skill_index::{
+    IndexChange, IndexedSkill, NearSkill, NearestSkills, SkillVisibility,
+};
 
 use crate::store_suite::Outcome;
 
@@ -110,8 +112,8 @@ fn put(skill: IndexedSkill) -> IndexChange {
 fn question(vector: Vec<f32>, most: usize) -> Result<NearestSkills, Failed> {
     Ok(NearestSkills {
         tenant: tenant("acme")?,
-        own: Sight::All,
-        global: Sight::All,
+        own: SkillVisibility::All,
+        global: SkillVisibility::All,
         is_folder: None,
         vector,
         most,
@@ -130,10 +132,10 @@ impl Population {
             Scope::Tenant(_) => return false,
         };
         let seen = match sight {
-            Sight::Nothing => false,
-            Sight::All => true,
-            Sight::Only(ids) => ids.contains(&skill.id),
-            Sight::AllBut(ids) => !ids.contains(&skill.id),
+            SkillVisibility::Nothing => false,
+            SkillVisibility::All => true,
+            SkillVisibility::Only(ids) => ids.contains(&skill.id),
+            SkillVisibility::AllBut(ids) => !ids.contains(&skill.id),
         };
         seen && question
             .is_folder
@@ -292,19 +294,23 @@ pub async fn b001_6_what_is_denied_takes_no_place(engine: &dyn Searched) -> Outc
     engine.change(changes).await?;
     let granted = ["granted0", "granted1", "granted2"].map(id);
     let granted = granted.into_iter().collect::<Result<Vec<_>, _>>()?;
-    let sees = |own: Sight| -> Result<NearestSkills, Failed> {
+    let sees = |own: SkillVisibility| -> Result<NearestSkills, Failed> {
         Ok(NearestSkills {
             own,
             ..question(at(0.0), 3)?
         })
     };
-    let found = engine.nearest(&sees(Sight::Only(granted))?).await?;
+    let found = engine
+        .nearest(&sees(SkillVisibility::Only(granted))?)
+        .await?;
     assert_eq!(ids(&found), ["granted0", "granted1", "granted2"]);
     let denied = (0..298).map(|number| id(&format!("near{number}")));
     let denied = denied.collect::<Result<Vec<_>, _>>()?;
-    let found = engine.nearest(&sees(Sight::AllBut(denied))?).await?;
+    let found = engine
+        .nearest(&sees(SkillVisibility::AllBut(denied))?)
+        .await?;
     assert_eq!(ids(&found), ["near298", "near299", "granted0"]);
-    for nothing in [Sight::Nothing, Sight::Only(Vec::new())] {
+    for nothing in [SkillVisibility::Nothing, SkillVisibility::Only(Vec::new())] {
         assert_eq!(engine.nearest(&sees(nothing)?).await?, []);
     }
     Ok(())
@@ -413,7 +419,7 @@ pub async fn names_and_texts_of_any_script_are_kept(engine: &dyn Searched) -> Ou
     };
     let found = engine.nearest(&asked).await?;
     assert_eq!(ids(&found), ["sql.Skill_1", "sql.skill_1", "sql-skill_1"]);
-    let own = Sight::Only(vec![id("sql.skill_1")?]);
+    let own = SkillVisibility::Only(vec![id("sql.skill_1")?]);
     let found = engine.nearest(&NearestSkills { own, ..asked }).await?;
     assert_eq!(ids(&found), ["sql.skill_1"]);
     Ok(())
@@ -487,8 +493,8 @@ pub async fn recall_at_ten_is_that_of_an_exact_search(engine: &dyn Searched) -> 
             questions.push(match every {
                 1 => whole,
                 _ => NearestSkills {
-                    own: Sight::Only(seen.clone()),
-                    global: Sight::Only(seen.clone()),
+                    own: SkillVisibility::Only(seen.clone()),
+                    global: SkillVisibility::Only(seen.clone()),
                     ..whole
                 },
             });

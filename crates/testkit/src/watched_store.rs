@@ -20,7 +20,7 @@ use charter_store::agent_skills::{
     AgentSkills, SkillFileEntry, SkillVector, SkillsLoaded, SkillsModel, SkillsRevision,
     SkillsWrite,
 };
-use charter_store::approval::{ApprovalFilter, ApprovalMove, Approvals, ListedApproval};
+use charter_store::approval::{ApprovalFilter, ApprovalTransition, Approvals, ListedApproval};
 use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::catalogue::{
     Catalogue, CatalogueRevision, DocumentKey, DocumentVersion, PackageVersion, Registration,
@@ -29,9 +29,10 @@ use charter_store::catalogue::{
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{
-    Append, Claim, ClaimedRun, HeldRun, Journal, JournalEvent, NewEvent, RunFilter, RunRecord, Wait,
+    Append, Claim, ClaimedRun, Journal, JournalEvent, NewEvent, NewLeasedRun, RunFilter, RunRecord,
+    Wait,
 };
-use charter_store::key::{KeyHash, KeyRecord, Keys, KeysKept, Revocation};
+use charter_store::key::{KeyHash, KeyPresence, KeyRecord, Keys, Revocation};
 use charter_store::lease::{Fence, Lease, Leases};
 use charter_store::lens::{
     LensChunk, LensGeneration, LensRecord, LensText, Lenses, NearPart, NearestPassages,
@@ -48,7 +49,7 @@ use charter_store::mission::{
 use charter_store::notices::Notices;
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
-use charter_store::request::{Hold, RequestRecord, Requests};
+use charter_store::request::{RequestLease, RequestRecord, Requests};
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
 use charter_store::tenant::{Erased, RowCounts, Tenants};
@@ -150,7 +151,7 @@ impl Journal for WatchedStore {
         done
     }
 
-    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
+    async fn create_held_run(&self, new: NewLeasedRun) -> Result<Lease, StoreError> {
         let told = new.events.clone();
         let write = Write::Events {
             method: "create_held_run",
@@ -247,7 +248,7 @@ reads {
     fn key_of_hash(hash: &KeyHash) -> Option<KeyRecord>;
     fn keys(tenant: &TenantId, page: &PageRequest) -> Page<KeyRecord>;
     fn key_tenants() -> Vec<TenantId>;
-    fn keys_kept(now: Timestamp) -> KeysKept;
+    fn keys_kept(now: Timestamp) -> KeyPresence;
 }
 writes {
     fn create_key(key: &KeyRecord, messages: Vec<NewMessage>) -> ();
@@ -290,7 +291,7 @@ reads {
         -> Page<ListedApproval>;
 }
 writes {
-    fn decide_approval(tenant: &TenantId, decision: ApprovalMove, messages: Vec<NewMessage>) -> ();
+    fn decide_approval(tenant: &TenantId, decision: ApprovalTransition, messages: Vec<NewMessage>) -> ();
 } }
 
 watched! { Catalogue
@@ -407,16 +408,16 @@ writes {
 
 watched! { Requests
 reads {
-    fn take_requests(now: Timestamp, hold: &Hold, limit: usize) -> Vec<RequestRecord>;
-    fn renew_requests(hold: &Hold) -> u64;
+    fn take_requests(now: Timestamp, hold: &RequestLease, limit: usize) -> Vec<RequestRecord>;
+    fn renew_requests(hold: &RequestLease) -> u64;
     fn request(tenant: &TenantId, request: &RequestId) -> Option<RequestRecord>;
     fn requests_of(tenant: &TenantId, user: Option<&UserId>, page: &PageRequest) -> Page<RequestRecord>;
     fn request_of_run(tenant: &TenantId, run: &RunId) -> Option<RequestRecord>;
     fn requests_of_ended_runs(limit: usize) -> Vec<RequestRecord>;
 }
 writes {
-    fn open_request(request: &RequestRecord, hold: &Hold) -> ();
-    fn hold_request(tenant: &TenantId, request: &RequestId, now: Timestamp, hold: &Hold) -> bool;
+    fn open_request(request: &RequestRecord, hold: &RequestLease) -> ();
+    fn hold_request(tenant: &TenantId, request: &RequestId, now: Timestamp, hold: &RequestLease) -> bool;
     fn release_request(tenant: &TenantId, request: &RequestId, holder: &str, again_at: Timestamp) -> ();
     fn record_verdict(tenant: &TenantId, request: &RequestId, verdict: &str, at: Timestamp) -> ();
     fn close_request(tenant: &TenantId, request: &RequestId, answer: &str, run: Option<&RunId>,

@@ -3,7 +3,7 @@
 //!
 //! The check knows the names of readers and no types. Tests, examples and the test kit read what they wrote themselves.
 
-use super::listed::Listed;
+use super::listed::AllowList;
 use super::rust_code::blanked;
 use super::sources::product_lines;
 use crate::finding::Finding;
@@ -43,7 +43,7 @@ fn compare<'f>(
     files: impl Iterator<Item = &'f TextFile>,
     allowed: &[(&str, &str)],
 ) -> Vec<Finding> {
-    let rule = Listed {
+    let rule = AllowList {
         lines: readers,
         instead: "read JSON with `charter_contract::json`, which measures it first",
         keeps: "reads no JSON of its own",

@@ -7,7 +7,7 @@ use crate::workspace::TextFile;
 const TEST_KIT: &str = "crates/testkit/";
 
 /// A rule with a list of the files that may break it.
-pub(super) struct Listed {
+pub(super) struct AllowList {
     /// The lines of a file that break the rule.
     pub(super) lines: fn(&TextFile) -> Vec<usize>,
     /// The advice in a finding.
@@ -18,7 +18,7 @@ pub(super) struct Listed {
     pub(super) list: &'static str,
 }
 
-impl Listed {
+impl AllowList {
     /// Lines that break the rule in files that are not on the list, and files on the list that keep it.
     pub(super) fn compare<'f>(
         &self,

@@ -145,9 +145,9 @@ pub(crate) fn check_markers(file: &TextFile) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Gravity;
+    use crate::finding::FindingSeverity;
 
-    fn sized(lines: usize, tests: usize) -> Option<(usize, Gravity)> {
+    fn sized(lines: usize, tests: usize) -> Option<(usize, FindingSeverity)> {
         let mut text = "//! x\n".repeat(lines);
         text.push_str("#[cfg(test)]\nmod tests {\n");
         text.push_str(&"x\n".repeat(tests));
@@ -158,8 +158,8 @@ mod tests {
     #[test]
     fn a_long_file_is_found_and_its_tests_do_not_count() {
         assert_eq!(sized(400, 900), None);
-        assert_eq!(sized(401, 0), Some((401, Gravity::Warning)));
-        assert_eq!(sized(701, 0), Some((701, Gravity::Error)));
+        assert_eq!(sized(401, 0), Some((401, FindingSeverity::Warning)));
+        assert_eq!(sized(701, 0), Some((701, FindingSeverity::Error)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! The check knows the names of functions and no types. Tests and the test kit read what they wrote themselves.
 
-use super::listed::Listed;
+use super::listed::AllowList;
 use super::rust_code::blanked;
 use super::sources::product_lines;
 use crate::finding::Finding;
@@ -183,7 +183,7 @@ fn compare<'f>(
     files: impl Iterator<Item = &'f TextFile>,
     allowed: &[(&str, &str)],
 ) -> Vec<Finding> {
-    let rule = Listed {
+    let rule = AllowList {
         lines: readers,
         instead: "decode foreign bytes with `charter_contract::charset`, which knows byte order marks",
         keeps: "makes no text of bytes",

@@ -25,7 +25,7 @@ const MAX_NAME: usize = 32;
 
 /// For whom MCP servers are waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WaitingFor {
+pub(crate) enum McpConsumer {
     /// A process that goes on: what comes later comes to it.
     Server,
     /// One command, to which nothing comes later.
@@ -34,7 +34,7 @@ pub(crate) enum WaitingFor {
     Doctor,
 }
 
-impl WaitingFor {
+impl McpConsumer {
     /// At most how long. A server is connected to a second time where its first answer shows how.
     fn at_most(self, config: &Config) -> Duration {
         let servers = config.mcp.servers.iter();
@@ -52,7 +52,7 @@ impl WaitingFor {
 pub(crate) async fn connect(
     config: &Config,
     sandbox: &Arc<Sandbox>,
-    waiting: WaitingFor,
+    waiting: McpConsumer,
 ) -> anyhow::Result<Option<McpServers>> {
     if config.mcp.servers.is_empty() {
         return Ok(None);

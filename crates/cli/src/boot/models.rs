@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use charter_contract::ids::Label;
 use charter_effects::{
-    Delivery, ModelApi, ModelOptions, ModelProviders, ModelTarget, Models, NoModels, Patience,
-    ProviderOptions, Repairs, StructuredOutput, Temperature, TenantModels, TokenLimit,
+    Delivery, ModelApi, ModelOptions, ModelProviders, ModelTarget, Models, NoModels,
+    ProviderOptions, Repairs, RetryPolicy, StructuredOutput, Temperature, TenantModels, TokenLimit,
 };
 
 use super::remote::{plain_http, secret};
@@ -39,9 +39,9 @@ pub(crate) fn models(config: &Config) -> anyhow::Result<Arc<dyn Models>> {
         routes: targets(&models.routes).context("models")?,
         tenants: tenants.collect::<anyhow::Result<_>>()?,
         repairs: Repairs(models.repairs),
-        patience: Patience {
+        patience: RetryPolicy {
             retries: models.retries,
-            ..Patience::default()
+            ..RetryPolicy::default()
         },
         trace: telemetry::trace_context(config),
     };

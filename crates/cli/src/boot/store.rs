@@ -16,7 +16,7 @@ use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
 use crate::config::Config;
 use crate::evidence_key;
-use crate::failure::Reported;
+use crate::failure::ReportedFailure;
 use crate::messages;
 
 /// How far the clocks of replicas and database may be apart: leases end by the clock of whoever looks.
@@ -167,9 +167,11 @@ pub(crate) fn postgres(config: &Config) -> Option<PostgresOptions> {
 fn reported(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::Locked { .. } => {
-            Reported::new(ErrorCode::DataDirectoryLocked, error.to_string()).into()
+            ReportedFailure::new(ErrorCode::DataDirectoryLocked, error.to_string()).into()
         }
-        StoreError::Full { .. } => Reported::new(ErrorCode::StorageFull, error.to_string()).into(),
+        StoreError::Full { .. } => {
+            ReportedFailure::new(ErrorCode::StorageFull, error.to_string()).into()
+        }
         other => anyhow::Error::new(other).context("opening the store"),
     }
 }

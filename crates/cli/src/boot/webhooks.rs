@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use charter_contract::ids::Label;
 use charter_effects::webhook::{HttpWebhooks, SystemOfRecord, WebhookOptions};
-use charter_effects::{HostPattern, Patience};
+use charter_effects::{HostPattern, RetryPolicy};
 
 use super::remote::{plain_http, secret};
 use crate::config::{Config, SystemConfig};
@@ -22,9 +22,9 @@ pub(crate) fn webhooks(config: &Config) -> anyhow::Result<HttpWebhooks> {
     let options = WebhookOptions {
         systems: systems(&webhooks.systems, "webhooks.systems")?,
         tenants: tenants.collect::<anyhow::Result<_>>()?,
-        patience: Patience {
+        patience: RetryPolicy {
             retries: webhooks.retries,
-            ..Patience::default()
+            ..RetryPolicy::default()
         },
     };
     HttpWebhooks::new(options).context("setting up `webhooks`")

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::skills::Skills;
 use super::{Command, runs};
-use crate::failure::Reported;
+use crate::failure::ReportedFailure;
 
 /// The detail of a failure that names what was looked for.
 const WHAT: &str = "what";
@@ -84,7 +84,7 @@ impl Advice {
 
     /// Gives a failure the hint that helps, where one is known.
     pub(super) fn give(self, mut error: anyhow::Error) -> anyhow::Error {
-        if let Some(reported) = error.downcast_mut::<Reported>()
+        if let Some(reported) = error.downcast_mut::<ReportedFailure>()
             && let Some(hint) = self.hint(reported)
         {
             reported.hint = Some(hint);
@@ -92,7 +92,7 @@ impl Advice {
         error
     }
 
-    fn hint(self, reported: &Reported) -> Option<String> {
+    fn hint(self, reported: &ReportedFailure) -> Option<String> {
         let code: ErrorCode = reported.code.parse().ok()?;
         let hint = match code {
             ErrorCode::NotFound if reported.details.get(KINDS).is_some() => {
@@ -138,7 +138,7 @@ impl Advice {
 }
 
 /// The ids that a failure lists, as a part of a sentence.
-fn known(failure: &Reported) -> Option<String> {
+fn known(failure: &ReportedFailure) -> Option<String> {
     let known = failure.details.get(KNOWN)?.as_array()?;
     let named: Vec<String> = known
         .iter()
@@ -169,13 +169,13 @@ mod tests {
     fn hint(line: &str, code: ErrorCode, details: Value) -> Option<String> {
         let words = line.split(' ');
         let cli = Cli::try_parse_from(words).unwrap();
-        let failure = Reported {
+        let failure = ReportedFailure {
             details,
-            ..Reported::new(code, "it failed")
+            ..ReportedFailure::new(code, "it failed")
         };
         let general = failure.hint.clone();
         let advised = Advice::of(&cli.command).give(failure.into());
-        let advised = advised.downcast_ref::<Reported>().unwrap();
+        let advised = advised.downcast_ref::<ReportedFailure>().unwrap();
         advised.hint.clone().filter(|_| advised.hint != general)
     }
 

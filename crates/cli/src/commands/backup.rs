@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::boot;
 use crate::config::Config;
 use crate::evidence_key;
-use crate::failure::{EXIT_OK, Reported};
+use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
@@ -105,7 +105,7 @@ pub(crate) async fn restore(
         let running = boot::start_unloaded(config).await?;
         let paused = running.engine.pause_all_runs(&by).await;
         running.stop().await?;
-        report["paused_runs"] = json!(paused.map_err(Reported::from)?);
+        report["paused_runs"] = json!(paused.map_err(ReportedFailure::from)?);
     }
     output::print(format, &report, output::fields)?;
     Ok(EXIT_OK)

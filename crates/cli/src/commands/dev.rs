@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::{package, serve};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{self, EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::failure::{self, EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format, OutputClosed};
 use crate::telemetry::Telemetry;
 
@@ -137,7 +137,7 @@ async fn load(dir: &Path, client: &Client, format: Format) -> anyhow::Result<boo
     let registered = client.post("/v1/packages?draft=true", Some(&bundle)).await;
     let (sound, mut report) = match registered {
         Ok(registered) => (true, registered),
-        Err(error) => match error.downcast::<Reported>() {
+        Err(error) => match error.downcast::<ReportedFailure>() {
             Ok(reported) if reported.details["problems"].is_array() => (false, reported.details),
             Ok(reported) => return Err(reported.into()),
             Err(error) => return Err(error),

@@ -16,7 +16,7 @@ use crate::evidence_key;
 use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 use crate::telemetry::Collector;
-use four_eyes::Keys;
+use four_eyes::StoredKeys;
 
 /// One thing looked at.
 struct Check {
@@ -90,13 +90,13 @@ impl Row {
 
 /// Checks of where everything is stored, a database on a server or the data directory, and its keys where it
 /// could be opened.
-async fn stored(config: &Config) -> (Vec<Check>, Keys) {
+async fn stored(config: &Config) -> (Vec<Check>, StoredKeys) {
     let Some(options) = boot::postgres(config) else {
         let (store, keys) = store(config).await;
         return (vec![layout(config), store], keys);
     };
     // A database is looked at without bringing its layout up to date.
-    (database_checks(&options).await, Keys::NotRead)
+    (database_checks(&options).await, StoredKeys::NotRead)
 }
 
 async fn database_checks(options: &PostgresOptions) -> Vec<Check> {
@@ -191,11 +191,11 @@ fn layout(config: &Config) -> Check {
     }
 }
 
-async fn store(config: &Config) -> (Check, Keys) {
+async fn store(config: &Config) -> (Check, StoredKeys) {
     if !evidence_key::was_used(config) {
         let found =
             Ok("nothing is stored yet; the first command that needs a store makes it".to_owned());
-        let keys = Keys::Read {
+        let keys = StoredKeys::Read {
             live: Vec::new(),
             made: false,
         };
@@ -207,7 +207,7 @@ async fn store(config: &Config) -> (Check, Keys) {
             keys,
         );
     }
-    let mut keys = Keys::NotRead;
+    let mut keys = StoredKeys::NotRead;
     let found = match OpenStore::open(config).await {
         Err(error) => match crate::client::Client::holder(&error) {
             Some(address) => Ok(format!("served by {address}")),
@@ -215,7 +215,7 @@ async fn store(config: &Config) -> (Check, Keys) {
         },
         Ok(store) => match store.check_integrity().await {
             Ok(findings) if findings.is_empty() => {
-                keys = Keys::of(&store.shared()).await;
+                keys = StoredKeys::of(&store.shared()).await;
                 Ok("opens, and is intact".to_owned())
             }
             Ok(findings) => Err(findings.join("; ")),

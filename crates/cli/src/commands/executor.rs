@@ -24,7 +24,7 @@ use self::handlers::Handlers;
 use crate::boot;
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{EXIT_OK, Reported};
+use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::messages;
 
 /// How long the server keeps a question open when it has no call, in milliseconds.
@@ -128,7 +128,7 @@ async fn take_calls(
 
 /// Whether the server will give the same answer next time.
 fn is_final(error: &anyhow::Error) -> bool {
-    let refused = error.downcast_ref::<Reported>();
+    let refused = error.downcast_ref::<ReportedFailure>();
     let known = refused.and_then(|refused| refused.code.parse().ok());
     known.is_some_and(|code: charter_contract::error_code::ErrorCode| !code.retryable())
 }

@@ -21,7 +21,7 @@ pub(crate) const ARGUMENT: &str = "__extract";
 
 /// What the file is.
 #[derive(Deserialize)]
-struct Told {
+struct SourceDescription {
     media_type: MediaType,
     charset: Option<String>,
 }
@@ -48,7 +48,7 @@ fn extracted(file: &Path) -> anyhow::Result<Extracted> {
     std::io::stdin()
         .read_to_string(&mut told)
         .context("reading what the source is")?;
-    let told: Told = decode_stored(&told).context("reading what the source is")?;
+    let told: SourceDescription = decode_stored(&told).context("reading what the source is")?;
     let bytes = std::fs::read(file).context("reading the source")?;
     Ok(extract(&bytes, told.media_type, told.charset.as_deref())?)
 }

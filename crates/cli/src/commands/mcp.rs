@@ -23,10 +23,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::serve::stop_signal;
-use crate::boot::{OpenStore, Services, WaitingFor};
+use crate::boot::{McpConsumer, OpenStore, Services};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{EXIT_OK, Reported};
+use crate::failure::{EXIT_OK, ReportedFailure};
 use host::EngineHost;
 use relay::{ClientConnection, RelayEnd, SendFailure};
 
@@ -120,7 +120,7 @@ async fn await_holder(
 /// Finds the holder of the data directory. Without one, this process becomes the holder.
 async fn find_holder(config: &Config) -> anyhow::Result<DataHolder> {
     let until = Instant::now() + PATIENCE;
-    let services = Services::read(config, WaitingFor::Server)?;
+    let services = Services::read(config, McpConsumer::Server)?;
     let locked = loop {
         let locked = match OpenStore::open(config).await {
             Ok(store) => {
@@ -148,7 +148,7 @@ async fn find_holder(config: &Config) -> anyhow::Result<DataHolder> {
 }
 
 fn is_locked(error: &anyhow::Error) -> bool {
-    let reported = error.downcast_ref::<Reported>();
+    let reported = error.downcast_ref::<ReportedFailure>();
     reported.is_some_and(|reported| reported.code == ErrorCode::DataDirectoryLocked.as_str())
 }
 

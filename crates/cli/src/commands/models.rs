@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::boot;
 use crate::config::Config;
-use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 
 /// Most tokens of the answer to a test; models that think first need some.
@@ -97,7 +97,7 @@ async fn ask(test: &Test, models: &dyn Models, format: Format) -> anyhow::Result
     };
     if routes.is_empty() {
         let message = "there is no route to test: no models are configured";
-        return Err(Reported::new(ErrorCode::ModelRouteUnknown, message).into());
+        return Err(ReportedFailure::new(ErrorCode::ModelRouteUnknown, message).into());
     }
     let mut outcomes = Vec::new();
     let mut failed = false;

@@ -9,14 +9,14 @@ use charter_contract::bounds::{PACKAGE_FILES, PACKAGE_SENT_BYTES};
 use charter_contract::charset::{self, Form};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::package_file::{content_length, content_of, is_binary};
-use charter_engine::{Gravity, Problem};
+use charter_engine::{Problem, ProblemSeverity};
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{encoded, query};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
@@ -148,7 +148,7 @@ async fn validate(dir: &Path, client: &Client, format: Format) -> anyhow::Result
     let problems: Vec<Problem> = serde_json::from_value(report["problems"].clone())?;
     let failed = problems
         .iter()
-        .any(|problem| problem.gravity == Gravity::Error);
+        .any(|problem| problem.gravity == ProblemSeverity::Error);
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
@@ -249,7 +249,7 @@ fn collect(
                  (PACKAGE_SENT_BYTES, PACKAGE_FILES)",
                 root.display()
             );
-            return Err(Reported::new(ErrorCode::TooLarge, message).into());
+            return Err(ReportedFailure::new(ErrorCode::TooLarge, message).into());
         }
         let content =
             std::fs::read(&path).with_context(|| format!("reading {}", path.display()))?;
@@ -285,7 +285,7 @@ fn text_of(path: &Path, content: Vec<u8>) -> anyhow::Result<String> {
         return Ok(page.text.into_owned());
     }
     let message = format!("{}:{}: {malformed}", path.display(), malformed.line);
-    Err(Reported::new(ErrorCode::InvalidUtf8, message).into())
+    Err(ReportedFailure::new(ErrorCode::InvalidUtf8, message).into())
 }
 
 fn report_table(report: &Value) -> String {

@@ -12,9 +12,9 @@ use charter_contract::package::PackageBundle;
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Origin, View};
-use charter_domain::package::{self, Against, MANIFEST, Package, Sourced};
-use charter_domain::policy::{self, Trial};
-use charter_engine::{Gravity, Problem};
+use charter_domain::package::{self, Against, MANIFEST, Package, WithLocation};
+use charter_domain::policy::{self, PolicyTestResult};
+use charter_engine::{Problem, ProblemSeverity};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -72,28 +72,28 @@ fn test(paths: &[PathBuf], with: &[PathBuf], format: Format) -> anyhow::Result<u
         .iter()
         .map(|dir| sound(dir))
         .collect::<Result<_, _>>()?;
-    let tested: Vec<Tested> = paths
+    let tested: Vec<PolicyTestRun> = paths
         .iter()
-        .map(|path| Tested::of(path, &others))
+        .map(|path| PolicyTestRun::of(path, &others))
         .collect::<Result<_, _>>()?;
-    let shown: Vec<Value> = tested.iter().map(Tested::to_value).collect();
+    let shown: Vec<Value> = tested.iter().map(PolicyTestRun::to_value).collect();
     output::print(format, &Value::Array(shown), |_| {
-        let texts: Vec<String> = tested.iter().map(Tested::to_text).collect();
+        let texts: Vec<String> = tested.iter().map(PolicyTestRun::to_text).collect();
         texts.join("\n")
     })?;
-    let all_hold = tested.iter().all(Tested::holds);
+    let all_hold = tested.iter().all(PolicyTestRun::holds);
     Ok(if all_hold { EXIT_OK } else { EXIT_NEGATIVE })
 }
 
 /// What became of one path.
-struct Tested {
+struct PolicyTestRun {
     path: String,
     policies: usize,
     problems: Vec<Problem>,
-    trials: Vec<Trial>,
+    trials: Vec<PolicyTestResult>,
 }
 
-impl Tested {
+impl PolicyTestRun {
     fn of(path: &Path, others: &[Package]) -> anyhow::Result<Self> {
         let (root, inner) = package_of(path)?;
         let reading = package::read(read(&root)?, &Cancellation::default());
@@ -135,7 +135,7 @@ impl Tested {
         let sound = self
             .problems
             .iter()
-            .all(|problem| problem.gravity != Gravity::Error);
+            .all(|problem| problem.gravity != ProblemSeverity::Error);
         sound && self.trials.iter().all(|trial| trial.failure.is_none())
     }
 
@@ -211,13 +211,13 @@ fn sound(dir: &Path) -> anyhow::Result<Package> {
     }
 }
 
-fn policies(package: &Package) -> impl Iterator<Item = (&Sourced<Document>, &Policy)> {
+fn policies(package: &Package) -> impl Iterator<Item = (&WithLocation<Document>, &Policy)> {
     let documents = package.documents.iter();
     documents.filter_map(|document| Some((document, document.value.as_policy()?)))
 }
 
 /// Whether a policy, or the file of its Cedar text, stands at or under a path.
-fn is_within(document: &Sourced<Document>, policy: &Policy, inner: &Path) -> bool {
+fn is_within(document: &WithLocation<Document>, policy: &Policy, inner: &Path) -> bool {
     let text = policy.file.as_ref().map(AsRef::as_ref);
     let files = [Some(&*document.place.file), text];
     files

@@ -9,7 +9,7 @@ use charter_contract::validate::nearest;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use crate::failure::{EXIT_OK, Reported};
+use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 
 /// List and show the contracts' schemas.
@@ -58,7 +58,7 @@ pub(super) fn named(name: &str) -> anyhow::Result<&'static SchemaEntry> {
         let names = schemas::all().map(|entry| entry.name.as_str());
         let meant = nearest(name, names).map(|meant| format!("; {meant}"));
         let message = format!("there is no schema `{name}`{}", meant.unwrap_or_default());
-        let absent = Reported::new(ErrorCode::NotFound, message);
+        let absent = ReportedFailure::new(ErrorCode::NotFound, message);
         absent
             .with_hint("`charter schema list` shows what there is.")
             .into()

@@ -6,11 +6,11 @@ use charter_contract::error_code::ErrorCode;
 use super::Command;
 use super::evidence::Evidence;
 use super::missions::Mission;
-use crate::failure::Reported;
+use crate::failure::ReportedFailure;
 
 /// The place that a command works on in place of a server.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum LocalTarget {
     /// The store of the data directory, or the database.
     Store,
     /// The files that it is given or writes.
@@ -30,44 +30,44 @@ pub(super) fn refuse(command: &Command) -> anyhow::Result<()> {
         return Ok(());
     };
     let (works_on, hint) = match place {
-        Place::Store => (
+        LocalTarget::Store => (
             "the store of the data directory, or the database",
             "Leave out --server. To work on the data of a server, name its --data-dir or --store.",
         ),
-        Place::Files => ("files of this machine", "Leave out --server."),
-        Place::Configuration => (
+        LocalTarget::Files => ("files of this machine", "Leave out --server."),
+        LocalTarget::Configuration => (
             "the configuration of this machine",
             "Leave out --server. To see what a server uses, run it where that server is.",
         ),
-        Place::Program => ("this program alone", "Leave out --server."),
+        LocalTarget::Program => ("this program alone", "Leave out --server."),
     };
     let message = format!("`charter {words}` uses no server: it works on {works_on}");
-    Err(Reported::new(ErrorCode::InvalidRequest, message)
+    Err(ReportedFailure::new(ErrorCode::InvalidRequest, message)
         .with_hint(hint)
         .into())
 }
 
 /// The words of a command that uses no server, and the place that it works on.
-fn serverless(command: &Command) -> Option<(&'static str, Place)> {
+fn serverless(command: &Command) -> Option<(&'static str, LocalTarget)> {
     Some(match command {
-        Command::Serve(_) => ("serve", Place::Store),
-        Command::Route(command) => (command.serverless()?, Place::Store),
-        Command::Reindex => ("reindex", Place::Store),
-        Command::Migrate(_) => ("migrate", Place::Store),
-        Command::Backup(_) => ("backup", Place::Store),
-        Command::Restore(_) => ("restore", Place::Store),
-        Command::Tenant(_) => ("tenant", Place::Store),
-        Command::Init(_) => ("init", Place::Files),
-        Command::Policy(_) => ("policy", Place::Files),
-        Command::Validate(_) => ("validate", Place::Files),
-        Command::Evidence(Evidence::Verify(_)) => ("evidence verify", Place::Files),
-        Command::Mission(Mission::Verify(_)) => ("mission verify", Place::Files),
-        Command::Model(_) => ("model", Place::Configuration),
-        Command::Models(_) => ("models", Place::Configuration),
-        Command::Doctor => ("doctor", Place::Configuration),
-        Command::Schema(_) => ("schema", Place::Program),
-        Command::Completions(_) => ("completions", Place::Program),
-        Command::Man(_) => ("man", Place::Program),
+        Command::Serve(_) => ("serve", LocalTarget::Store),
+        Command::Route(command) => (command.serverless()?, LocalTarget::Store),
+        Command::Reindex => ("reindex", LocalTarget::Store),
+        Command::Migrate(_) => ("migrate", LocalTarget::Store),
+        Command::Backup(_) => ("backup", LocalTarget::Store),
+        Command::Restore(_) => ("restore", LocalTarget::Store),
+        Command::Tenant(_) => ("tenant", LocalTarget::Store),
+        Command::Init(_) => ("init", LocalTarget::Files),
+        Command::Policy(_) => ("policy", LocalTarget::Files),
+        Command::Validate(_) => ("validate", LocalTarget::Files),
+        Command::Evidence(Evidence::Verify(_)) => ("evidence verify", LocalTarget::Files),
+        Command::Mission(Mission::Verify(_)) => ("mission verify", LocalTarget::Files),
+        Command::Model(_) => ("model", LocalTarget::Configuration),
+        Command::Models(_) => ("models", LocalTarget::Configuration),
+        Command::Doctor => ("doctor", LocalTarget::Configuration),
+        Command::Schema(_) => ("schema", LocalTarget::Program),
+        Command::Completions(_) => ("completions", LocalTarget::Program),
+        Command::Man(_) => ("man", LocalTarget::Program),
         Command::Executor(_)
         | Command::Mcp
         | Command::Ask(_)
@@ -104,7 +104,7 @@ mod tests {
     fn refused(line: &str) -> Option<(String, String)> {
         let words = ["charter", "--server", "http://127.0.0.1:1"].into_iter();
         let cli = Cli::try_parse_from(words.chain(line.split(' '))).unwrap();
-        let refused: Reported = refuse(&cli.command).err()?.downcast().unwrap();
+        let refused: ReportedFailure = refuse(&cli.command).err()?.downcast().unwrap();
         Some((refused.message, refused.hint.unwrap()))
     }
 

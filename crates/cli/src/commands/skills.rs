@@ -14,7 +14,7 @@ use super::package::Scope;
 use super::{encoded, query};
 use crate::client::Client;
 use crate::config::Config;
-use crate::failure::{EXIT_NEGATIVE, EXIT_OK, Reported};
+use crate::failure::{EXIT_NEGATIVE, EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
@@ -61,7 +61,7 @@ pub(crate) enum Skills {
         top_k: usize,
         /// Only folders, or only leaves.
         #[arg(long, value_enum)]
-        only: Option<Only>,
+        only: Option<SkillKindFilter>,
     },
     /// Show a skill, its instruction, or one of its files.
     Show {
@@ -92,14 +92,14 @@ pub(crate) enum Skills {
 
 /// Which skills are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Only {
+pub(crate) enum SkillKindFilter {
     /// Those that point at others.
     Folders,
     /// Those that do not.
     Leaves,
 }
 
-impl Only {
+impl SkillKindFilter {
     fn as_str(self) -> &'static str {
         match self {
             Self::Folders => "folders",
@@ -205,14 +205,14 @@ fn with_those_found(mut problems: Vec<Problem>, answer: &Value) -> Vec<Problem> 
 
 /// A refusal with everything that was found, and a hint that fits directories of skills.
 fn refusal(problems: Vec<Problem>, error: anyhow::Error, dir: &Path) -> anyhow::Error {
-    match error.downcast::<Reported>() {
+    match error.downcast::<ReportedFailure>() {
         Ok(reported) if reported.details["problems"].is_array() => {
             let problems = with_those_found(problems, &reported.details);
             let hint = format!(
                 "Correct what is listed; `charter skills import {} --dry-run` looks again and writes nothing.",
                 dir.display()
             );
-            let refused = Reported {
+            let refused = ReportedFailure {
                 details: json!({"problems": problems}),
                 hint: Some(hint),
                 ..reported

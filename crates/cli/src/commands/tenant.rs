@@ -104,7 +104,7 @@ async fn erase(command: Erase, config: &Config, format: Format) -> anyhow::Resul
 }
 
 /// What was erased, or would be.
-enum Done {
+enum ErasureReport {
     Would(RowCounts),
     Did(Erased),
 }
@@ -114,23 +114,23 @@ async fn carry_out<S: Tenants + ?Sized>(
     tenant: &TenantId,
     confirmed: bool,
     at: Timestamp,
-) -> anyhow::Result<Done> {
+) -> anyhow::Result<ErasureReport> {
     Ok(match confirmed {
-        true => Done::Did(store.erase_tenant(tenant, at).await?),
-        false => Done::Would(store.rows_of_tenant(tenant).await?),
+        true => ErasureReport::Did(store.erase_tenant(tenant, at).await?),
+        false => ErasureReport::Would(store.rows_of_tenant(tenant).await?),
     })
 }
 
-fn tell(done: &Done, format: Format) -> anyhow::Result<u8> {
+fn tell(done: &ErasureReport, format: Format) -> anyhow::Result<u8> {
     let (report, went_well) = match done {
-        Done::Would(rows) => {
+        ErasureReport::Would(rows) => {
             let report = json!({
                 "would_erase": rows, "erased": Value::Null,
                 "hint": "nothing was erased: repeat it with --confirm and the tenant's name",
             });
             (report, rows.is_empty())
         }
-        Done::Did(erased) => {
+        ErasureReport::Did(erased) => {
             let mut report = json!({
                 "tenant": erased.tenant_id, "at": erased.at, "erased": erased.erased,
                 "kept": erased.kept, "log_size": erased.log.size, "log_root": erased.log.root,

@@ -7,7 +7,7 @@ use charter_contract::schema::SchemaName;
 use charter_contract::validate::{guess, inspect};
 use charter_contract::violation::{Report, Violation};
 use charter_domain::source::{self, Located};
-use charter_engine::{Gravity, Problem};
+use charter_engine::{Problem, ProblemSeverity};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -37,24 +37,28 @@ pub(crate) fn run(command: &Validate, format: Format) -> anyhow::Result<u8> {
         None => None,
         Some(name) => Some(schema::named(name)?.name),
     };
-    let checked: Vec<Checked> = command
+    let checked: Vec<FileValidation> = command
         .files
         .iter()
         .map(|file| check(file, wanted))
         .collect();
-    let shown: Vec<Value> = checked.iter().map(Checked::to_value).collect();
+    let shown: Vec<Value> = checked.iter().map(FileValidation::to_value).collect();
     output::print(format, &Value::Array(shown), |_| {
         checked
             .iter()
-            .map(Checked::to_text)
+            .map(FileValidation::to_text)
             .collect::<Vec<_>>()
             .join("\n")
     })?;
-    Ok(checked.iter().map(Checked::code).max().unwrap_or(EXIT_OK))
+    Ok(checked
+        .iter()
+        .map(FileValidation::code)
+        .max()
+        .unwrap_or(EXIT_OK))
 }
 
 /// What became of one file.
-struct Checked {
+struct FileValidation {
     file: String,
     outcome: Outcome,
 }
@@ -67,13 +71,13 @@ enum Outcome {
     },
 }
 
-fn check(file: &Path, wanted: Option<SchemaName>) -> Checked {
+fn check(file: &Path, wanted: Option<SchemaName>) -> FileValidation {
     let name = file.display().to_string();
     let outcome = match read(file) {
         Ok(text) => inspect_text(&name, &text, wanted),
         Err(error) => Outcome::Unreadable(format!("{error:#}")),
     };
-    Checked {
+    FileValidation {
         file: name,
         outcome,
     }
@@ -94,7 +98,7 @@ fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
                     file,
                     text,
                     error.position,
-                    Gravity::Error,
+                    ProblemSeverity::Error,
                     error.reason.keyword(),
                     error.message,
                 )
@@ -112,7 +116,7 @@ fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
             file,
             text,
             start,
-            Gravity::Error,
+            ProblemSeverity::Error,
             "unknown_contract",
             message,
         );
@@ -127,10 +131,10 @@ fn inspect_text(file: &str, text: &str, wanted: Option<SchemaName>) -> Outcome {
     } = inspect(name, &located.value);
     let errors = violations
         .into_iter()
-        .map(|violation| (Gravity::Error, violation));
+        .map(|violation| (ProblemSeverity::Error, violation));
     let warnings = warnings
         .into_iter()
-        .map(|violation| (Gravity::Warning, violation));
+        .map(|violation| (ProblemSeverity::Warning, violation));
     let problems = errors
         .chain(warnings)
         .map(|(gravity, violation)| problem(file, text, &located, gravity, violation));
@@ -144,7 +148,7 @@ fn problem(
     file: &str,
     text: &str,
     located: &Located,
-    gravity: Gravity,
+    gravity: ProblemSeverity,
     violation: Violation,
 ) -> Problem {
     let position = located.position(&violation.pointer);
@@ -166,7 +170,7 @@ fn placed(
     file: &str,
     text: &str,
     at: source::Position,
-    gravity: Gravity,
+    gravity: ProblemSeverity,
     keyword: &str,
     message: String,
 ) -> Problem {
@@ -188,12 +192,12 @@ fn placed(
     }
 }
 
-impl Checked {
+impl FileValidation {
     fn code(&self) -> u8 {
         match &self.outcome {
             Outcome::Unreadable(_) => EXIT_ERROR,
             Outcome::Read { problems, .. }
-                if problems.iter().any(|p| p.gravity == Gravity::Error) =>
+                if problems.iter().any(|p| p.gravity == ProblemSeverity::Error) =>
             {
                 EXIT_NEGATIVE
             }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use charter_contract::ids::{Label, TenantId};
-use charter_effects::{Patience, ProviderOptions, Repairs};
+use charter_effects::{ProviderOptions, Repairs, RetryPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ impl Default for ModelsConfig {
             routes: BTreeMap::new(),
             tenants: BTreeMap::new(),
             repairs: Repairs::default().0,
-            retries: Patience::RETRIES,
+            retries: RetryPolicy::RETRIES,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What this process does among those over the same store, as an operator writes it.
 
-use charter_engine::Duty;
+use charter_engine::ProcessRole;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub(crate) enum ReplicaRole {
     Worker,
 }
 
-impl From<ReplicaRole> for Duty {
+impl From<ReplicaRole> for ProcessRole {
     fn from(role: ReplicaRole) -> Self {
         match role {
             ReplicaRole::All => Self::All,

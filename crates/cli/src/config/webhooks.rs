@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use charter_contract::ids::{Label, TenantId};
-use charter_effects::Patience;
+use charter_effects::RetryPolicy;
 use charter_effects::webhook::SystemOfRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Default for WebhooksConfig {
         Self {
             systems: BTreeMap::new(),
             tenants: BTreeMap::new(),
-            retries: Patience::RETRIES,
+            retries: RetryPolicy::RETRIES,
         }
     }
 }

@@ -13,7 +13,7 @@ use opentelemetry_sdk::metrics::{
 };
 
 use super::collector::{Collector, SEND_TIMEOUT};
-use super::spans::Ledger;
+use super::spans::SpanCounts;
 
 /// A histogram as the conventions have it.
 struct Histogram {
@@ -68,7 +68,7 @@ pub(super) fn provider(
     collector: &Collector,
     resource: Resource,
     interval: Duration,
-    ledger: &Arc<Ledger>,
+    ledger: &Arc<SpanCounts>,
 ) -> anyhow::Result<SdkMeterProvider> {
     let exporter = MetricExporter::builder()
         .with_http()

@@ -23,14 +23,14 @@ const MAX_BATCH: usize = 512;
 
 /// What became of spans.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct SpanCounts {
     /// Spans that ended and were to be sent.
     ended: AtomicU64,
     /// Spans that the collector took.
     delivered: AtomicU64,
 }
 
-impl Ledger {
+impl SpanCounts {
     pub(super) fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ pub(super) fn provider(
     resource: Resource,
     sample_ratio: f64,
     interval: Duration,
-    ledger: &Arc<Ledger>,
+    ledger: &Arc<SpanCounts>,
 ) -> anyhow::Result<SdkTracerProvider> {
     let exporter = OtlpSpans::builder()
         .with_http()
@@ -90,7 +90,7 @@ pub(super) fn tracer(provider: &SdkTracerProvider) -> SdkTracer {
 #[derive(Debug)]
 struct CountedQueue {
     batches: BatchSpanProcessor,
-    ledger: Arc<Ledger>,
+    ledger: Arc<SpanCounts>,
 }
 
 impl SpanProcessor for CountedQueue {
@@ -122,7 +122,7 @@ impl SpanProcessor for CountedQueue {
 #[derive(Debug)]
 struct CountedExporter {
     exporter: OtlpSpans,
-    ledger: Arc<Ledger>,
+    ledger: Arc<SpanCounts>,
 }
 
 impl SpanExporter for CountedExporter {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
-use charter_store::journal::{After, Append, Claim, Journal, NewEvent, Wait};
+use charter_store::journal::{Append, Claim, Journal, NewEvent, NextPhase, Wait};
 use charter_store::lease::Leases;
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_testkit::postgres_server::{Database, PostgresServer};
@@ -56,7 +56,7 @@ fn served(api: &Api, skill: &str) {
 }
 
 /// Two replicas, one of which has begun to answer a request and waits for the service.
-struct Asked {
+struct PendingRequest {
     homes: [Home; 2],
     one: Server,
     other: Server,
@@ -66,14 +66,14 @@ struct Asked {
     call: Call,
 }
 
-fn asked_of_one() -> Asked {
+fn asked_of_one() -> PendingRequest {
     let [(a, one), (b, other)] = replicas(["all", "all"]);
     let service = Service::start();
     register(&service, &one, &other);
     let asked = request_of(SKILL, json!({}));
     let connection = one.key("ann").send_and_hold(&asked);
     let call = service.next();
-    Asked {
+    PendingRequest {
         homes: [a, b],
         one,
         other,
@@ -202,7 +202,7 @@ fn a_worker_drives_what_an_api_replica_was_asked() {
 /// Another replica takes up what a killed one left, under the same idempotency key.
 #[test]
 fn a_killed_replicas_run_is_taken_up_by_another() {
-    let Asked {
+    let PendingRequest {
         homes: _homes,
         one,
         other,
@@ -233,7 +233,7 @@ fn a_killed_replicas_run_is_taken_up_by_another() {
 /// A replica that stops lets the step under way end; another one does the next.
 #[test]
 fn a_draining_replica_gives_its_runs_back_between_two_steps() {
-    let Asked {
+    let PendingRequest {
         homes: _homes,
         one,
         other,
@@ -262,7 +262,7 @@ fn a_draining_replica_gives_its_runs_back_between_two_steps() {
 /// One request, sent to two replicas at once, is answered once.
 #[test]
 fn a_request_is_answered_by_one_replica() {
-    let Asked {
+    let PendingRequest {
         homes: _homes,
         one: _one,
         other,
@@ -285,7 +285,7 @@ fn a_request_is_answered_by_one_replica() {
 /// What a person orders at one replica is obeyed by the one that drives the run.
 #[test]
 fn an_order_reaches_the_replica_that_drives_the_run() {
-    let Asked {
+    let PendingRequest {
         homes: _homes,
         one: _one,
         other,
@@ -362,7 +362,7 @@ async fn carried_on_by_a_newer_version(database: &Database, run: &RunId) {
         expected: last.sequence,
         fence: held.unwrap().unwrap().fence,
         events,
-        then: After::Runs,
+        then: NextPhase::Runs,
         status: "working".to_owned(),
         approvals: vec![],
         artifacts: vec![],

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::placeholders::Known;
+use super::placeholders::PlaceholderScope;
 use super::vocabulary::Status;
 use crate::dependency::{Node, Wording, check_graph};
 use crate::foreign_schema::ForeignSchema;
@@ -33,13 +33,13 @@ object_only!(
 );
 
 /// What objectives of an outline may refer to.
-const GOAL: Known = Known {
+const GOAL: PlaceholderScope = PlaceholderScope {
     values: &["goal"],
     objects: &[],
 };
 
 /// What the parameters of write-backs may refer to.
-const PROPOSAL: Known = Known {
+const PROPOSAL: PlaceholderScope = PlaceholderScope {
     values: &["target_entity_id"],
     objects: &["payload"],
 };

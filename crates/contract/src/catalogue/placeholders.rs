@@ -8,14 +8,14 @@ use crate::violation::{Report, pointer_segment};
 
 /// What the placeholders of a text may name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct PlaceholderScope {
     /// Names of values: `${goal}`.
     pub(super) values: &'static [&'static str],
     /// Names of objects, of which one part is named: `${payload.stage}`.
     pub(super) objects: &'static [&'static str],
 }
 
-impl Known {
+impl PlaceholderScope {
     /// Reports the placeholders of a text that name something else, or are not closed.
     pub(super) fn check(self, text: &str, pointer: &str, report: &mut Report) {
         let parts = match segments(text) {

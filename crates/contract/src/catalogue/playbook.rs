@@ -235,14 +235,14 @@ string_enum! {
 }
 
 /// What the parts of a playbook may name.
-struct Known<'p> {
+struct PlaybookNames<'p> {
     parameters: BTreeSet<&'p str>,
     /// Where each step is listed first.
     places: BTreeMap<&'p str, usize>,
     scripts: BTreeSet<&'p str>,
 }
 
-impl<'p> Known<'p> {
+impl<'p> PlaybookNames<'p> {
     fn of(playbook: &'p Playbook) -> Self {
         let mut places = BTreeMap::new();
         for (at, step) in playbook.steps.iter().enumerate() {
@@ -286,7 +286,7 @@ impl Playbook {
         }
     }
 
-    fn check_scripts(&self, known: &Known<'_>, report: &mut Report) {
+    fn check_scripts(&self, known: &PlaybookNames<'_>, report: &mut Report) {
         for (at, script) in self.scripts.iter().enumerate() {
             let here = format!("/scripts/{at}");
             known.check_step_exists(&script.step_id, &format!("{here}/step_id"), report);
@@ -304,7 +304,7 @@ impl Playbook {
         }
     }
 
-    fn check_rollback(&self, known: &Known<'_>, report: &mut Report) {
+    fn check_rollback(&self, known: &PlaybookNames<'_>, report: &mut Report) {
         for (at, rollback) in self.rollback_steps.iter().enumerate() {
             let here = format!("/rollback_steps/{at}");
             known.check_step_exists(&rollback.reverses, &format!("{here}/reverses"), report);
@@ -338,7 +338,7 @@ impl Playbook {
     }
 
     /// B000-18: a destructive playbook says what it destroys.
-    fn check_safety(&self, known: &Known<'_>, report: &mut Report) {
+    fn check_safety(&self, known: &PlaybookNames<'_>, report: &mut Report) {
         for (at, step) in self.safety.requires_human_review_for.iter().enumerate() {
             let pointer = format!("/safety/requires_human_review_for/{at}");
             known.check_step_exists(step, &pointer, report);
@@ -416,7 +416,7 @@ impl Contract for Playbook {
             let message = "context builders are deprecated; the field is ignored".to_owned();
             report.warn("/context/declared_context_builders", "deprecated", message);
         }
-        let known = Known::of(self);
+        let known = PlaybookNames::of(self);
         self.check_steps(report);
         self.check_scripts(&known, report);
         self.check_rollback(&known, report);

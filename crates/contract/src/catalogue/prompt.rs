@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::placeholders::Known;
+use super::placeholders::PlaceholderScope;
 use super::vocabulary::Status;
 use crate::foreign_schema::ForeignSchema;
 use crate::ids::{DomainId, Label, PromptId, TenantId};
@@ -28,7 +28,7 @@ pub const MAX_EXAMPLES: usize = 100;
 /// type and goal, and what the task is to achieve and how it is known to be done.
 pub const PROMPT_VARIABLES: [&str; 4] = ["mission_type", "goal", "objective", "success_criteria"];
 
-const VARIABLES: Known = Known {
+const VARIABLES: PlaceholderScope = PlaceholderScope {
     values: &PROMPT_VARIABLES,
     objects: &[],
 };

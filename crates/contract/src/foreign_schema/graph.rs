@@ -31,9 +31,9 @@ impl Total {
         let count = structure.subschemas.len();
         let mut graph = Graph {
             subschemas: &structure.subschemas,
-            here: vec![Known::No; count],
-            compiled: vec![Known::No; count],
-            marked: vec![Known::No; count],
+            here: vec![VisitState::No; count],
+            compiled: vec![VisitState::No; count],
+            marked: vec![VisitState::No; count],
         };
         let mut total = Self {
             parts: 0,
@@ -70,7 +70,7 @@ impl Total {
 
 /// Whether something was worked out.
 #[derive(Debug, Clone, Copy)]
-enum Known<T> {
+enum VisitState<T> {
     No,
     /// It is being worked out; whatever asks for it now goes round in a circle.
     Soon,
@@ -79,19 +79,19 @@ enum Known<T> {
 
 struct Graph<'g> {
     subschemas: &'g [Subschema],
-    here: Vec<Known<Here>>,
+    here: Vec<VisitState<Here>>,
     /// Parts that each compiles to.
-    compiled: Vec<Known<usize>>,
+    compiled: Vec<VisitState<usize>>,
     /// Parts that `unevaluatedProperties` of one that applies to the same value makes of each.
-    marked: Vec<Known<usize>>,
+    marked: Vec<VisitState<usize>>,
 }
 
 impl Graph<'_> {
     fn here(&mut self, at: usize, level: usize) -> Result<Here, SchemaFault> {
         let subschema = &self.subschemas[at];
         match self.here[at] {
-            Known::Yes(here) => return Ok(here),
-            Known::Soon => {
+            VisitState::Yes(here) => return Ok(here),
+            VisitState::Soon => {
                 let what = "applies to the same value as itself: refer to it from below, such as from \
                             `items` or `properties`";
                 return Err(SchemaFault::unsupported(
@@ -99,10 +99,10 @@ impl Graph<'_> {
                     what.to_owned(),
                 ));
             }
-            Known::No => {}
+            VisitState::No => {}
         }
         CHAIN.check(level, &subschema.pointer)?;
-        self.here[at] = Known::Soon;
+        self.here[at] = VisitState::Soon;
         let mut all = Here {
             chain: 1,
             expansion: 1,
@@ -116,14 +116,14 @@ impl Graph<'_> {
         }
         CHAIN.check(all.chain, &subschema.pointer)?;
         EXPANSION.check(all.expansion, &subschema.pointer)?;
-        self.here[at] = Known::Yes(all);
+        self.here[at] = VisitState::Yes(all);
         Ok(all)
     }
 
     /// The validator compiles a subschema with all in it. What a reference leads to is compiled once for all references.
     fn compiled(&mut self, at: usize) -> Result<usize, SchemaFault> {
         let subschema = &self.subschemas[at];
-        if let Known::Yes(parts) = self.compiled[at] {
+        if let VisitState::Yes(parts) = self.compiled[at] {
             return Ok(parts);
         }
         begin(&mut self.compiled[at], subschema)?;
@@ -138,14 +138,14 @@ impl Graph<'_> {
             parts = parts.saturating_add(marked);
         }
         PARTS.check(parts, &subschema.pointer)?;
-        self.compiled[at] = Known::Yes(parts);
+        self.compiled[at] = VisitState::Yes(parts);
         Ok(parts)
     }
 
     /// `unevaluatedProperties` compiles all that applies to the same value once more, and follows every reference anew.
     fn marked(&mut self, at: usize) -> Result<usize, SchemaFault> {
         let subschema = &self.subschemas[at];
-        if let Known::Yes(parts) = self.marked[at] {
+        if let VisitState::Yes(parts) = self.marked[at] {
             return Ok(parts);
         }
         begin(&mut self.marked[at], subschema)?;
@@ -159,16 +159,16 @@ impl Graph<'_> {
             parts = parts.saturating_add(self.marked(next)?);
         }
         PARTS.check(parts, &subschema.pointer)?;
-        self.marked[at] = Known::Yes(parts);
+        self.marked[at] = VisitState::Yes(parts);
         Ok(parts)
     }
 }
 
-fn begin(known: &mut Known<usize>, subschema: &Subschema) -> Result<(), SchemaFault> {
-    if matches!(known, Known::Soon) {
+fn begin(known: &mut VisitState<usize>, subschema: &Subschema) -> Result<(), SchemaFault> {
+    if matches!(known, VisitState::Soon) {
         return Err(PARTS.exceeded(&subschema.pointer));
     }
-    *known = Known::Soon;
+    *known = VisitState::Soon;
     Ok(())
 }
 

@@ -15,7 +15,7 @@ pub struct Meter {
     profile: Profile,
     bytes: usize,
     extent: Extent,
-    place: Place,
+    place: LexerState,
     depth: usize,
     /// Digits of the current number so far.
     digits: u32,
@@ -26,7 +26,7 @@ pub struct Meter {
 
 /// Where in a text the next byte is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LexerState {
     /// Between tokens, or within a number or a word.
     Outside,
     /// Behind a `[`: what comes next is its first item, or its end.
@@ -52,7 +52,7 @@ impl Meter {
             profile,
             bytes: 0,
             extent: Extent::PLAIN,
-            place: Place::Outside,
+            place: LexerState::Outside,
             depth: 0,
             digits: 0,
             long_numbers: false,
@@ -75,13 +75,13 @@ impl Meter {
         let mut rest = piece;
         while let Some((first, behind)) = rest.split_first() {
             rest = match self.place {
-                Place::Text => self.text(rest),
-                Place::Escape => {
+                LexerState::Text => self.text(rest),
+                LexerState::Escape => {
                     self.extent.memory += 1;
-                    self.place = Place::Text;
+                    self.place = LexerState::Text;
                     behind
                 }
-                Place::Outside | Place::Opened => {
+                LexerState::Outside | LexerState::Opened => {
                     self.token(*first)?;
                     behind
                 }
@@ -104,11 +104,11 @@ impl Meter {
         match behind.split_first() {
             None => behind,
             Some((b'"', behind)) => {
-                self.place = Place::Outside;
+                self.place = LexerState::Outside;
                 behind
             }
             Some((_, behind)) => {
-                self.place = Place::Escape;
+                self.place = LexerState::Escape;
                 behind
             }
         }
@@ -125,20 +125,20 @@ impl Meter {
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(());
         }
-        if self.place == Place::Opened {
-            self.place = Place::Outside;
+        if self.place == LexerState::Opened {
+            self.place = LexerState::Outside;
             if byte != b']' {
                 self.item();
             }
         }
         match byte {
             b'"' => {
-                self.place = Place::Text;
+                self.place = LexerState::Text;
                 self.extent.memory += TEXT;
             }
             b'[' => {
                 self.enter(Container::List(0))?;
-                self.place = Place::Opened;
+                self.place = LexerState::Opened;
             }
             b'{' => self.enter(Container::Object(0))?,
             b']' | b'}' => self.depth = self.depth.saturating_sub(1),

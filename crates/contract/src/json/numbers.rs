@@ -74,7 +74,7 @@ fn end_of_text(text: &[u8], start: usize) -> usize {
 }
 
 /// The position in a list or an object.
-enum Place<'t> {
+enum PathSegment<'t> {
     Item(usize),
     /// A field, by its name with its escapes.
     Field(&'t [u8]),
@@ -82,7 +82,7 @@ enum Place<'t> {
 
 /// The JSON pointer to the value at an offset.
 fn pointer_to(text: &[u8], target: usize) -> String {
-    let mut open: Vec<Place<'_>> = Vec::new();
+    let mut open: Vec<PathSegment<'_>> = Vec::new();
     let mut naming = false;
     let mut at = 0;
     while at < target
@@ -96,12 +96,12 @@ fn pointer_to(text: &[u8], target: usize) -> String {
             b'"' if naming => {
                 let inside = text.get(at + 1..end.saturating_sub(1));
                 if let Some(place) = open.last_mut() {
-                    *place = Place::Field(inside.unwrap_or_default());
+                    *place = PathSegment::Field(inside.unwrap_or_default());
                 }
             }
-            b'[' => open.push(Place::Item(0)),
+            b'[' => open.push(PathSegment::Item(0)),
             b'{' => {
-                open.push(Place::Field(b""));
+                open.push(PathSegment::Field(b""));
                 naming = true;
             }
             b']' | b'}' => {
@@ -110,8 +110,8 @@ fn pointer_to(text: &[u8], target: usize) -> String {
             }
             b':' => naming = false,
             b',' => match open.last_mut() {
-                Some(Place::Item(index)) => *index += 1,
-                Some(Place::Field(_)) => naming = true,
+                Some(PathSegment::Item(index)) => *index += 1,
+                Some(PathSegment::Field(_)) => naming = true,
                 None => {}
             },
             _ => {}
@@ -120,8 +120,8 @@ fn pointer_to(text: &[u8], target: usize) -> String {
     }
     open.iter()
         .fold(String::new(), |pointer, place| match place {
-            Place::Item(index) => format!("{pointer}/{index}"),
-            Place::Field(name) => format!("{pointer}/{}", pointer_segment(&unescaped(name))),
+            PathSegment::Item(index) => format!("{pointer}/{index}"),
+            PathSegment::Field(name) => format!("{pointer}/{}", pointer_segment(&unescaped(name))),
         })
 }
 

@@ -8,7 +8,7 @@ pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -
     if given.len() > MAX_COMPARED {
         return None;
     }
-    let given = Given::of(given);
+    let given = PreparedName::of(given);
     candidates
         .into_iter()
         .filter(|candidate| !candidate.starts_with('_') && candidate.len() <= MAX_COMPARED)
@@ -18,14 +18,14 @@ pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -
 }
 
 /// A name, prepared for being compared with many.
-struct Given {
+struct PreparedName {
     lowered: String,
     squeezed: String,
     /// Most edits that a candidate may be away.
     allowed: usize,
 }
 
-impl Given {
+impl PreparedName {
     fn of(given: &str) -> Self {
         let lowered = given.to_lowercase();
         Self {

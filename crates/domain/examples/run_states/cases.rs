@@ -7,9 +7,9 @@ use std::error::Error;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{Label, RunId, StepId, ToolId, UserId};
 use charter_domain::graph::{
-    Action, AfterFailure, Arguments, Edge, GraphParts, On, Retry, Step, StepGraph,
+    Action, AfterFailure, Arguments, Edge, EdgeCondition, GraphParts, Retry, Step, StepGraph,
 };
-use charter_domain::run::{Opening, RunEvent, Started};
+use charter_domain::run::{RunEvent, RunPrerequisites, RunStart};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -37,31 +37,31 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
         (asking(true, false)?, false, parts(vec![read("read")?])),
         (asking(false, true)?, false, parts(vec![read("read")?])),
         // Two writes, the first of which stands when it cannot be reversed.
-        (Opening::default(), false, two_writes()?),
+        (RunPrerequisites::default(), false, two_writes()?),
         // Steps at the same time, which a failure ends each in its way.
         (
-            Opening::default(),
+            RunPrerequisites::default(),
             false,
             parts(vec![write("reversed")?, read("needed")?]),
         ),
         (
-            Opening::default(),
+            RunPrerequisites::default(),
             false,
             parts(vec![read("needed")?, useful(read("useful")?)]),
         ),
         // A step that claims a success, and one that a failure calls for.
         (
-            Opening::default(),
+            RunPrerequisites::default(),
             false,
             parts(vec![
                 useful(read("read")?),
-                after("then", "read", On::Success)?,
-                after("handler", "read", On::Failure)?,
+                after("then", "read", EdgeCondition::Success)?,
+                after("handler", "read", EdgeCondition::Failure)?,
             ]),
         ),
         // What the machine decides itself: a condition without an answer, and a conclusion.
         (
-            Opening::default(),
+            RunPrerequisites::default(),
             false,
             parts(vec![
                 only_if(useful(read("unknown")?), "parameters.absent == 1"),
@@ -73,13 +73,17 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
                 )?,
             ]),
         ),
-        (Opening::default(), false, with_evidence()?),
-        (Opening::default(), false, with_fallback()?),
+        (RunPrerequisites::default(), false, with_evidence()?),
+        (RunPrerequisites::default(), false, with_fallback()?),
         // A dry run, whose write cannot say what it would do.
-        (Opening::default(), true, parts(vec![write("write")?])),
+        (
+            RunPrerequisites::default(),
+            true,
+            parts(vec![write("write")?]),
+        ),
     ];
     let started = graphs.into_iter().map(|(opening, dry_run, parts)| {
-        Ok(RunEvent::Started(Box::new(Started {
+        Ok(RunEvent::Started(Box::new(RunStart {
             run_id: RunId::from_uuid(Uuid::from_u128(1)),
             by: UserId::parse("somebody")?,
             owner: None,
@@ -97,12 +101,12 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
 }
 
 /// What has to be given or agreed to first.
-fn asking(confirm: bool, parameter: bool) -> Made<Opening> {
+fn asking(confirm: bool, parameter: bool) -> Made<RunPrerequisites> {
     let missing = parameter.then(|| Label::parse(PARAMETER));
-    Ok(Opening {
+    Ok(RunPrerequisites {
         confirm,
         missing: missing.into_iter().collect::<Result<_, _>>()?,
-        ..Opening::default()
+        ..RunPrerequisites::default()
     })
 }
 
@@ -122,7 +126,7 @@ fn with_reversal(write: Step) -> Made<GraphParts> {
 fn two_writes() -> Made<GraphParts> {
     let first = write("write")?;
     let undo = reversal("undo", &first)?;
-    let next = after("next", "write", On::Success)?;
+    let next = after("next", "write", EdgeCondition::Success)?;
     Ok(parts(vec![first, undo, next]))
 }
 
@@ -176,7 +180,7 @@ fn reversal(name: &str, of: &Step) -> Made<Step> {
 }
 
 /// A write that claims something of an earlier step.
-fn after(name: &str, from: &str, on: On) -> Made<Step> {
+fn after(name: &str, from: &str, on: EdgeCondition) -> Made<Step> {
     let from = StepId::parse(from)?;
     let mut step = write(name)?;
     step.entry.edges.push(Edge { from, on });

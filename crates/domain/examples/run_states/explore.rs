@@ -7,9 +7,9 @@ use std::error::Error;
 use charter_contract::ids::{ApprovalId, Label, StepId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
-use charter_domain::gate::{Decision, Rule, RuleKind};
+use charter_domain::gate::{Decision, RuleKind, RuleResult};
 use charter_domain::run::{
-    Beginning, Command, ErrorKind, ResultSource, Run, RunEvent, RunOrder, StepFailure, StepState,
+    Command, ErrorKind, ResultSource, Run, RunEvent, RunOrder, StepFailure, StepStart, StepState,
     Tokens,
 };
 use serde_json::{Map, Value, json};
@@ -209,7 +209,7 @@ fn commands(run: &Run) -> Explored<Vec<Command>> {
 
 /// A beginning under each answer of the gate.
 fn beginnings(run: &Run, step: &StepId, state: &StepState) -> Explored<Vec<Command>> {
-    let rule = |kind| vec![Rule::new(kind, "a rule", "")];
+    let rule = |kind| vec![RuleResult::new(kind, "a rule", "")];
     // What was begun and did not end was interrupted, and is asked about as that.
     let asks = match state {
         StepState::Running { .. } => RuleKind::Interrupted,
@@ -230,7 +230,7 @@ fn beginnings(run: &Run, step: &StepId, state: &StepState) -> Explored<Vec<Comma
         },
     ];
     let begin = |decision| {
-        Ok(Command::Begin(Box::new(Beginning {
+        Ok(Command::Begin(Box::new(StepStart {
             call: ExactCall {
                 run_id: run.id().clone(),
                 step: step.clone(),

@@ -29,23 +29,23 @@ fn pending(four_eyes: bool) -> Approval {
         tenant_id: TenantId::parse("acme").unwrap(),
         digest: call.digest(),
         call,
-        rules: vec![Rule::new(RuleKind::Safety, "p", "supervised")],
+        rules: vec![RuleResult::new(RuleKind::Safety, "p", "supervised")],
         requested_by: user("asker"),
         asked_by: BTreeSet::new(),
         requested_at: at(0),
         expires_at: at(60),
         four_eyes,
-        state: State::Pending,
+        state: ApprovalStatus::Pending,
     }
 }
 
-fn says(approval: &Approval, approve: bool, by: &str) -> Verdict {
+fn says(approval: &Approval, approve: bool, by: &str) -> ApprovalVerdict {
     let answer = if approve {
-        Answer::Approve
+        ApprovalAnswer::Approve
     } else {
-        Answer::Reject
+        ApprovalAnswer::Reject
     };
-    Verdict {
+    ApprovalVerdict {
         answer,
         by: Person::known(user(by)),
         digest: approval.digest.clone(),
@@ -65,7 +65,7 @@ fn ruling_28_an_approval_is_decided_once() {
         let done = decided(pending(false), approve);
         let again = done.decide(says(&done, !approve, "third"), at(2));
         let word = if approve { "approved" } else { "rejected" };
-        assert_eq!(again, Err(Refusal::Decided(word)));
+        assert_eq!(again, Err(DecisionRefusal::Decided(word)));
     }
 }
 
@@ -73,18 +73,21 @@ fn ruling_28_an_approval_is_decided_once() {
 fn ruling_28_an_approval_is_used_once_and_only_when_agreed_to() {
     let approved = decided(pending(false), true);
     let used = approved.consume(&approved.digest, at(2)).unwrap();
-    assert!(matches!(&used, State::Consumed(by) if by.decided.by == user("other")));
+    assert!(matches!(&used, ApprovalStatus::Consumed(by) if by.decided.by == user("other")));
     let used = Approval {
         state: used,
         ..approved
     };
     assert_eq!(
         used.consume(&used.digest, at(3)),
-        Err(Refusal::Decided("consumed"))
+        Err(DecisionRefusal::Decided("consumed"))
     );
     for other in [pending(false), decided(pending(false), false)] {
         let refused = other.consume(&other.digest, at(2));
-        assert!(matches!(refused, Err(Refusal::Decided(_))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(DecisionRefusal::Decided(_))),
+            "{refused:?}"
+        );
     }
 }
 
@@ -93,13 +96,13 @@ fn ruling_28_an_approval_is_good_until_it_expires() {
     let late = pending(false);
     assert_eq!(
         late.decide(says(&late, true, "other"), at(60)),
-        Err(Refusal::Expired(at(60)))
+        Err(DecisionRefusal::Expired(at(60)))
     );
     assert!(late.decide(says(&late, true, "other"), at(59)).is_ok());
     let approved = decided(pending(false), true);
     assert_eq!(
         approved.consume(&approved.digest, at(60)),
-        Err(Refusal::Expired(at(60)))
+        Err(DecisionRefusal::Expired(at(60)))
     );
     assert!(approved.consume(&approved.digest, at(59)).is_ok());
 }
@@ -107,20 +110,20 @@ fn ruling_28_an_approval_is_good_until_it_expires() {
 #[test]
 fn ruling_28_an_approval_is_bound_to_the_exact_call() {
     let approval = pending(false);
-    let seen = Verdict {
+    let seen = ApprovalVerdict {
         digest: Digest::claimed("sha256:other"),
         ..says(&approval, true, "other")
     };
     let refused = approval.decide(seen, at(1));
     assert!(
-        matches!(refused, Err(Refusal::Changed { .. })),
+        matches!(refused, Err(DecisionRefusal::Changed { .. })),
         "{refused:?}"
     );
     let approved = decided(approval, true);
     let other = call(&json!({"group": "sg-2"})).digest();
     let refused = approved.consume(&other, at(2));
     assert!(
-        matches!(refused, Err(Refusal::Changed { .. })),
+        matches!(refused, Err(DecisionRefusal::Changed { .. })),
         "{refused:?}"
     );
 }
@@ -129,7 +132,7 @@ fn ruling_28_an_approval_is_bound_to_the_exact_call() {
 fn ruling_28_nobody_approves_what_they_asked_for_where_four_eyes_are_wanted() {
     let four = pending(true);
     let own = four.decide(says(&four, true, "asker"), at(1));
-    assert_eq!(own, Err(Refusal::OwnRequest(user("asker"))));
+    assert_eq!(own, Err(DecisionRefusal::OwnRequest(user("asker"))));
     assert!(
         four.decide(says(&four, false, "asker"), at(1)).is_ok(),
         "withdrawn"
@@ -165,13 +168,13 @@ fn ruling_33_nobody_approves_what_they_may_have_asked_for() {
         let four = asked(true);
         assert_eq!(four.may_agree(&person), agrees, "{person:?}");
         assert!(asked(false).may_agree(&person));
-        let said = |approve| Verdict {
+        let said = |approve| ApprovalVerdict {
             by: person.clone(),
             ..says(&four, approve, by)
         };
         let decided = four.decide(said(true), at(1));
         match decided {
-            Ok(State::Approved(agreed)) => {
+            Ok(ApprovalStatus::Approved(agreed)) => {
                 assert!(agrees, "{person:?}");
                 assert_eq!(
                     (agreed.decided.by, agreed.decided.makers),
@@ -180,7 +183,7 @@ fn ruling_33_nobody_approves_what_they_may_have_asked_for() {
             }
             refused => {
                 assert!(!agrees, "{person:?}");
-                assert_eq!(refused, Err(Refusal::OwnRequest(user(by))));
+                assert_eq!(refused, Err(DecisionRefusal::OwnRequest(user(by))));
             }
         }
         assert!(four.decide(said(false), at(1)).is_ok(), "withdrawn");
@@ -225,16 +228,16 @@ fn ruling_28_a_digest_is_the_sha_256_of_the_canonical_json() {
 
 /// A question about repeating what was begun.
 fn about_a_repeat() -> Approval {
-    let rule = Rule::new(RuleKind::Interrupted, "t", "it may have happened");
+    let rule = RuleResult::new(RuleKind::Interrupted, "t", "it may have happened");
     let mut asked = pending(true);
     asked.rules.push(rule);
     asked
 }
 
-fn happened(approval: &Approval, by: &str) -> Verdict {
+fn happened(approval: &Approval, by: &str) -> ApprovalVerdict {
     let output = json!({"revoked": 1});
-    Verdict {
-        answer: Answer::Happened(Happened { output }),
+    ApprovalVerdict {
+        answer: ApprovalAnswer::Happened(ReportedResult { output }),
         ..says(approval, true, by)
     }
 }
@@ -244,32 +247,35 @@ fn happened(approval: &Approval, by: &str) -> Verdict {
 fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
     let other = pending(true);
     let refused = other.decide(happened(&other, "other"), at(1));
-    assert_eq!(refused, Err(Refusal::NotBegun));
+    assert_eq!(refused, Err(DecisionRefusal::NotBegun));
     let asked = about_a_repeat();
     let own = asked.decide(happened(&asked, "asker"), at(1));
-    assert_eq!(own, Err(Refusal::OwnRequest(user("asker"))));
+    assert_eq!(own, Err(DecisionRefusal::OwnRequest(user("asker"))));
     let late = asked.decide(happened(&asked, "other"), at(60));
-    assert_eq!(late, Err(Refusal::Expired(at(60))));
-    let unseen = Verdict {
+    assert_eq!(late, Err(DecisionRefusal::Expired(at(60))));
+    let unseen = ApprovalVerdict {
         digest: Digest::claimed("sha256:other"),
         ..happened(&asked, "other")
     };
     let unseen = asked.decide(unseen, at(1));
-    assert!(matches!(unseen, Err(Refusal::Changed { .. })), "{unseen:?}");
+    assert!(
+        matches!(unseen, Err(DecisionRefusal::Changed { .. })),
+        "{unseen:?}"
+    );
     let state = asked.decide(happened(&asked, "other"), at(1)).unwrap();
     let told = Approval { state, ..asked };
     let again = told.decide(happened(&told, "third"), at(2));
-    assert_eq!(again, Err(Refusal::Decided("approved")));
+    assert_eq!(again, Err(DecisionRefusal::Decided("approved")));
     // As it is stored and shown.
     let text = serde_json::to_string(&told).unwrap();
     let read: Approval = serde_json::from_str(&text).unwrap();
     assert_eq!(read, told);
     let used = told.consume(&told.digest, at(2)).unwrap();
-    let State::Consumed(agreed) = &used else {
+    let ApprovalStatus::Consumed(agreed) = &used else {
         panic!("{used:?}");
     };
     let output = json!({"revoked": 1});
-    assert_eq!(agreed.happened, Some(Happened { output }));
+    assert_eq!(agreed.happened, Some(ReportedResult { output }));
     assert_eq!(agreed.decided.by, user("other"));
 }
 
@@ -277,7 +283,7 @@ fn b000_18_that_it_happened_answers_only_the_question_of_a_repeat() {
 #[test]
 fn an_agreement_without_a_report_reads_as_before() {
     let text = json!({"state": "consumed", "by": "other", "at": at(1), "reason": "fine"});
-    let state: State = serde_json::from_value(text.clone()).unwrap();
-    assert!(matches!(&state, State::Consumed(agreed) if agreed.happened.is_none()));
+    let state: ApprovalStatus = serde_json::from_value(text.clone()).unwrap();
+    assert!(matches!(&state, ApprovalStatus::Consumed(agreed) if agreed.happened.is_none()));
     assert_eq!(json!(state), text);
 }

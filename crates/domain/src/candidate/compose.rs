@@ -14,7 +14,7 @@ use charter_contract::text::Text;
 use serde_json::{Map, Value};
 
 use super::plan::{Plan, PlannedStep, is_needed};
-use super::{Brief, NoFit, Wanted, plain, shortened};
+use super::{Brief, CandidateKind, NoFit, plain, shortened};
 
 /// Most tools that a skill is made to call for their own sake; those that feed them come on top.
 const MAX_GOALS: usize = 3;
@@ -35,14 +35,14 @@ pub fn compose(brief: &Brief) -> Result<Document, NoFit> {
     }
     let names = |tools: &[&Tool]| tools.iter().map(|tool| tool.tool_id.clone()).collect();
     match (brief.wanted, writers.first()) {
-        (Wanted::Read, _) if readers.is_empty() => Err(NoFit::OnlyWrites(names(&writers))),
-        (Wanted::Read, _) => {
+        (CandidateKind::Read, _) if readers.is_empty() => Err(NoFit::OnlyWrites(names(&writers))),
+        (CandidateKind::Read, _) => {
             let goals = &readers[..readers.len().min(MAX_GOALS)];
             let plan = Plan::reaching(goals, &readers)?;
             skill(brief, &plan, repeated(brief, &plan)?).map(Document::Skill)
         }
-        (Wanted::Change, None) => Err(NoFit::OnlyReads(names(&readers))),
-        (Wanted::Change, Some(writer)) => {
+        (CandidateKind::Change, None) => Err(NoFit::OnlyReads(names(&readers))),
+        (CandidateKind::Change, Some(writer)) => {
             let plan = Plan::reaching(&[*writer], &readers)?;
             playbook(brief, &plan, repeated(brief, &plan)?).map(Document::Playbook)
         }
@@ -50,7 +50,7 @@ pub fn compose(brief: &Brief) -> Result<Document, NoFit> {
 }
 
 /// What a candidate says of itself.
-pub(super) struct Told {
+pub(super) struct CandidateText {
     pub(super) name: Text,
     pub(super) description: Text,
     /// What it answers: the request that it was made for comes first.
@@ -58,17 +58,17 @@ pub(super) struct Told {
 }
 
 /// The request's words, and what the tools do.
-fn repeated(brief: &Brief, plan: &Plan<'_>) -> Result<Told, NoFit> {
+fn repeated(brief: &Brief, plan: &Plan<'_>) -> Result<CandidateText, NoFit> {
     let does: Vec<String> = plan.steps.iter().map(|step| about(step.tool)).collect();
     let said = Text::parse(&brief.words.shown())?;
-    Ok(Told {
+    Ok(CandidateText {
         name: said.clone(),
         description: Text::parse(&shortened(&does.join(" ")))?,
         requests: vec![said],
     })
 }
 
-pub(super) fn skill(brief: &Brief, plan: &Plan<'_>, told: Told) -> Result<Skill, NoFit> {
+pub(super) fn skill(brief: &Brief, plan: &Plan<'_>, told: CandidateText) -> Result<Skill, NoFit> {
     let steps = plan.steps.iter().map(|step| SkillStep {
         step_id: step.id.clone(),
         step_type: StepType::Readonly,
@@ -114,7 +114,11 @@ pub(super) fn skill(brief: &Brief, plan: &Plan<'_>, told: Told) -> Result<Skill,
     })
 }
 
-pub(super) fn playbook(brief: &Brief, plan: &Plan<'_>, told: Told) -> Result<Playbook, NoFit> {
+pub(super) fn playbook(
+    brief: &Brief,
+    plan: &Plan<'_>,
+    told: CandidateText,
+) -> Result<Playbook, NoFit> {
     let rollback_steps = rollbacks(brief, plan)?;
     let is_reversed = |step: &PlannedStep<'_>| {
         let mut rollbacks = rollback_steps.iter();

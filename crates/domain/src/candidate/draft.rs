@@ -9,9 +9,9 @@ use charter_contract::text::Text;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::compose::{Told, is_called_fully, playbook, skill};
+use super::compose::{CandidateText, is_called_fully, playbook, skill};
 use super::plan::{Plan, PlannedStep};
-use super::{Brief, MAX_TOOLS, Wanted, plain, shortened};
+use super::{Brief, CandidateKind, MAX_TOOLS, plain, shortened};
 use crate::reference::{Reference, references};
 
 /// Most further requests that a draft may say it answers.
@@ -86,7 +86,7 @@ pub fn drafted(brief: &Brief, draft: &CandidateDraft) -> Result<Document, Vec<St
         }
     }
     let writes = |step: &PlannedStep<'_>| step.tool.tool_class == ToolClass::Write;
-    if brief.wanted == Wanted::Change && wrong.is_empty() && !plan.steps.iter().any(writes) {
+    if brief.wanted == CandidateKind::Change && wrong.is_empty() && !plan.steps.iter().any(writes) {
         wrong.push("a change is wanted, and every tool that it calls only reads".to_owned());
     }
     for parameter in &plan.parameters {
@@ -103,8 +103,8 @@ pub fn drafted(brief: &Brief, draft: &CandidateDraft) -> Result<Document, Vec<St
     let said = |error: charter_contract::ids::IdError| vec![error.to_string()];
     let told = told(brief, draft)?;
     match brief.wanted {
-        Wanted::Read => skill(brief, &plan, told).map(Document::Skill),
-        Wanted::Change => playbook(brief, &plan, told).map(Document::Playbook),
+        CandidateKind::Read => skill(brief, &plan, told).map(Document::Skill),
+        CandidateKind::Change => playbook(brief, &plan, told).map(Document::Playbook),
     }
     .map_err(|no_fit| match no_fit {
         super::NoFit::Name(error) => said(error),
@@ -148,7 +148,7 @@ fn planned<'b>(
         return Err("there are two of it".to_owned());
     }
     let tool = tool(brief, &step.tool)?;
-    if brief.wanted == Wanted::Read && tool.tool_class != ToolClass::Readonly {
+    if brief.wanted == CandidateKind::Read && tool.tool_class != ToolClass::Readonly {
         return Err(format!(
             "`{}` changes something, and only reading is wanted",
             step.tool
@@ -200,7 +200,7 @@ fn refers(plan: &Plan<'_>, name: &Label) -> bool {
 }
 
 /// Its own words, with nothing in them that any language here gives a meaning to.
-fn told(brief: &Brief, draft: &CandidateDraft) -> Result<Told, Vec<String>> {
+fn told(brief: &Brief, draft: &CandidateDraft) -> Result<CandidateText, Vec<String>> {
     let text = |what: &str, given: &str| {
         let plain = shortened(&plain(given));
         Text::parse(&plain).map_err(|error| vec![format!("{what}: {error}")])
@@ -212,7 +212,7 @@ fn told(brief: &Brief, draft: &CandidateDraft) -> Result<Told, Vec<String>> {
             requests.push(request);
         }
     }
-    Ok(Told {
+    Ok(CandidateText {
         name: text("name", &draft.name)?,
         description: text("description", &draft.description)?,
         requests,

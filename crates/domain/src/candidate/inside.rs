@@ -8,15 +8,15 @@ use charter_contract::catalogue::vocabulary::{GeneratedBy, Status, StepType};
 use charter_contract::ids::{AgentId, Label, ToolId};
 use serde_json::Value;
 
-use super::{Brief, MAX_BYTES, MAX_TOOLS, Wanted};
+use super::{Brief, CandidateKind, MAX_BYTES, MAX_TOOLS};
 
 /// Every way in which a document is not the candidate that was asked for; empty for one that is.
 #[must_use]
 pub fn breaches(brief: &Brief, document: &Document) -> Vec<String> {
     let mut found = match (brief.wanted, document) {
-        (Wanted::Read, Document::Skill(skill)) => skill_breaches(brief, skill),
-        (Wanted::Change, Document::Playbook(playbook)) => playbook_breaches(brief, playbook),
-        (Wanted::Read | Wanted::Change, other) => {
+        (CandidateKind::Read, Document::Skill(skill)) => skill_breaches(brief, skill),
+        (CandidateKind::Change, Document::Playbook(playbook)) => playbook_breaches(brief, playbook),
+        (CandidateKind::Read | CandidateKind::Change, other) => {
             return vec![format!("a {} is not what was asked for", other.kind())];
         }
     };

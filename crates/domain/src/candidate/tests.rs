@@ -132,7 +132,7 @@ fn boundary_in(view: &View) -> Boundary {
     Boundary::of(agent.document(), view, Role::Operator)
 }
 
-fn brief_in(view: &View, wanted: Wanted, text: &str, near: &[&str]) -> Brief {
+fn brief_in(view: &View, wanted: CandidateKind, text: &str, near: &[&str]) -> Brief {
     Brief {
         words: Words::of(text).unwrap(),
         wanted,
@@ -141,7 +141,7 @@ fn brief_in(view: &View, wanted: Wanted, text: &str, near: &[&str]) -> Brief {
     }
 }
 
-fn brief(wanted: Wanted, near: &[&str]) -> Brief {
+fn brief(wanted: CandidateKind, near: &[&str]) -> Brief {
     brief_in(
         &view(Vec::new()),
         wanted,
@@ -179,7 +179,7 @@ fn b000_5_the_boundary_is_the_agents() {
 #[test]
 fn b000_5_a_skill_reads_with_the_nearest_tools_and_asks_for_what_they_need() {
     let brief = brief(
-        Wanted::Read,
+        CandidateKind::Read,
         &["vault.lock", "vault.find", "clock.now", "mail.send"],
     );
     let skill = skill(&brief);
@@ -215,7 +215,7 @@ fn b000_5_a_skill_reads_with_the_nearest_tools_and_asks_for_what_they_need() {
 
 #[test]
 fn b000_18_a_playbook_is_supervised_fed_by_contract_and_undone_as_a_registered_one_is() {
-    let brief = brief(Wanted::Change, &["vault.lock", "vault.find"]);
+    let brief = brief(CandidateKind::Change, &["vault.lock", "vault.find"]);
     let playbook = playbook(&brief);
     let body = serde_json::to_value(&playbook).unwrap();
     assert_eq!(
@@ -243,11 +243,11 @@ fn b000_18_a_playbook_is_supervised_fed_by_contract_and_undone_as_a_registered_o
 /// Without a feeder the value is asked for; without a registered reversal there is none.
 #[test]
 fn b000_18_what_no_contract_promises_is_asked_for() {
-    let alone = brief(Wanted::Change, &["vault.lock"]);
+    let alone = brief(CandidateKind::Change, &["vault.lock"]);
     let alone = playbook(&alone);
     assert_eq!(alone.steps.len(), 1);
     assert_eq!(alone.mandatory_parameters[0].name.as_ref(), "vault_id");
-    let unlock = playbook(&brief(Wanted::Change, &["vault.unlock"]));
+    let unlock = playbook(&brief(CandidateKind::Change, &["vault.unlock"]));
     assert!(!unlock.rollback_support);
     assert_eq!(unlock.rollback_steps, []);
 }
@@ -268,7 +268,7 @@ fn only_what_fits_exactly_feeds() {
         let view = view(vec![tool("vault.other", "readonly", &misfit)]);
         let brief = brief_in(
             &view,
-            Wanted::Change,
+            CandidateKind::Change,
             "lock it",
             &["vault.lock", "vault.other"],
         );
@@ -288,7 +288,12 @@ fn tools_that_feed_each_other_are_cut_somewhere() {
         tool("vault.one", "readonly", &one),
         tool("vault.two", "readonly", &two),
     ]);
-    let brief = brief_in(&view, Wanted::Read, "both", &["vault.one", "vault.two"]);
+    let brief = brief_in(
+        &view,
+        CandidateKind::Read,
+        "both",
+        &["vault.one", "vault.two"],
+    );
     let skill = skill(&brief);
     let tools: Vec<&str> = skill
         .execution_plan
@@ -305,7 +310,12 @@ fn tools_that_feed_each_other_are_cut_somewhere() {
 fn parameters_that_differ_keep_apart() {
     let size = json!({"parameters": [parameter("name", "integer")]});
     let view = view(vec![tool("vault.size", "readonly", &size)]);
-    let brief = brief_in(&view, Wanted::Read, "size", &["vault.find", "vault.size"]);
+    let brief = brief_in(
+        &view,
+        CandidateKind::Read,
+        "size",
+        &["vault.find", "vault.size"],
+    );
     let names: Vec<String> = skill(&brief)
         .parameters
         .iter()
@@ -317,22 +327,25 @@ fn parameters_that_differ_keep_apart() {
 #[test]
 fn b000_5_without_a_fitting_tool_the_reason_is_said() {
     let ids = |names: &[&str]| names.iter().map(|id| ToolId::parse(id).unwrap()).collect();
-    assert_eq!(compose(&brief(Wanted::Read, &[])), Err(NoFit::NothingNear));
     assert_eq!(
-        compose(&brief(Wanted::Change, &["mail.send"])),
+        compose(&brief(CandidateKind::Read, &[])),
         Err(NoFit::NothingNear)
     );
     assert_eq!(
-        compose(&brief(Wanted::Read, &["vault.lock"])),
+        compose(&brief(CandidateKind::Change, &["mail.send"])),
+        Err(NoFit::NothingNear)
+    );
+    assert_eq!(
+        compose(&brief(CandidateKind::Read, &["vault.lock"])),
         Err(NoFit::OnlyWrites(ids(&["vault.lock"])))
     );
     assert_eq!(
-        compose(&brief(Wanted::Change, &["vault.find"])),
+        compose(&brief(CandidateKind::Change, &["vault.find"])),
         Err(NoFit::OnlyReads(ids(&["vault.find"])))
     );
     let dotted = json!({"parameters": [parameter("a.b", "string")]});
     let view = view(vec![tool("vault.dotted", "readonly", &dotted)]);
-    let dotted = brief_in(&view, Wanted::Read, "dotted", &["vault.dotted"]);
+    let dotted = brief_in(&view, CandidateKind::Read, "dotted", &["vault.dotted"]);
     assert!(matches!(compose(&dotted), Err(NoFit::Unreferable { .. })));
 }
 
@@ -347,7 +360,7 @@ fn a_request_brings_nothing_that_is_evaluated() {
     ];
     let view = view(Vec::new());
     for text in hostile {
-        for wanted in [Wanted::Read, Wanted::Change] {
+        for wanted in [CandidateKind::Read, CandidateKind::Change] {
             let brief = brief_in(&view, wanted, text, &["vault.find", "vault.lock"]);
             let document = compose(&brief).unwrap();
             assert_eq!(breaches(&brief, &document), [""; 0], "{text}");
@@ -367,28 +380,28 @@ fn a_request_brings_nothing_that_is_evaluated() {
 fn the_same_request_has_the_same_key() {
     let key = |text: &str, wanted| CandidateKey::of(&Words::of(text).unwrap(), wanted);
     assert_eq!(
-        key("Lock  the vault", Wanted::Read),
-        key(" lock the {vault}\n", Wanted::Read)
+        key("Lock  the vault", CandidateKind::Read),
+        key(" lock the {vault}\n", CandidateKind::Read)
     );
     assert_ne!(
-        key("lock the vault", Wanted::Read),
-        key("lock the vault", Wanted::Change)
+        key("lock the vault", CandidateKind::Read),
+        key("lock the vault", CandidateKind::Change)
     );
     assert_ne!(
-        key("lock the vault", Wanted::Read),
-        key("lock a vault", Wanted::Read)
+        key("lock the vault", CandidateKind::Read),
+        key("lock a vault", CandidateKind::Read)
     );
     let long = "é".repeat(300);
     assert_ne!(
-        key(&long, Wanted::Read),
-        key(&format!("{long} more"), Wanted::Read)
+        key(&long, CandidateKind::Read),
+        key(&format!("{long} more"), CandidateKind::Read)
     );
 }
 
 /// Whoever generates, the brief is what it is measured by.
 #[test]
 fn b000_5_what_leaves_the_boundary_is_no_candidate() {
-    let brief = brief(Wanted::Change, &["vault.lock", "vault.find"]);
+    let brief = brief(CandidateKind::Change, &["vault.lock", "vault.find"]);
     let sound = playbook(&brief);
     let broken = |change: &dyn Fn(&mut Playbook)| {
         let mut playbook = sound.clone();
@@ -423,14 +436,14 @@ fn b000_5_what_leaves_the_boundary_is_no_candidate() {
         broken(&|p| p.context.supported_context_types.push(context.clone())),
         1
     );
-    let skill = Document::Skill(skill(&self::brief(Wanted::Read, &["vault.find"])));
+    let skill = Document::Skill(skill(&self::brief(CandidateKind::Read, &["vault.find"])));
     assert_eq!(breaches(&brief, &skill).len(), 1);
 }
 
 /// The agent that grounded a candidate is its owner, so that the agent's guardrails bear on it.
 #[test]
 fn b000_12_a_generated_document_belongs_to_its_agent() {
-    let brief = brief(Wanted::Change, &["vault.lock"]);
+    let brief = brief(CandidateKind::Change, &["vault.lock"]);
     let id = brief.document_id();
     let view = view(vec![compose(&brief).unwrap()]);
     let owner = view.owner_of(&id).unwrap();

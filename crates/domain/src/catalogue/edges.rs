@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use charter_contract::catalogue::graph::{GraphEdge, GraphNode, NodeType};
 
-use super::{Found, Layer, View, Won};
+use super::{Layer, ResolvedDocument, View, WinningLayer};
 
 /// Which way an edge is followed.
 #[derive(
@@ -32,7 +32,7 @@ pub enum Direction {
 impl View {
     /// The edges that touch a node on one side, in order of their ids, shadowed ones left out.
     #[must_use]
-    pub fn edges_at(&self, node: &str, direction: Direction) -> Vec<Found<GraphEdge>> {
+    pub fn edges_at(&self, node: &str, direction: Direction) -> Vec<ResolvedDocument<GraphEdge>> {
         let at = |layer: &Layer| {
             let lookup = layer.lookup();
             match direction {
@@ -43,26 +43,26 @@ impl View {
         };
         let own = at(&self.tenant).into_iter().map(|(id, entry)| {
             let won = match self.global.edges.contains_key(&id) {
-                true => Won::TenantOverGlobal,
-                false => Won::Tenant,
+                true => WinningLayer::TenantOverGlobal,
+                false => WinningLayer::Tenant,
             };
-            (id, Found { entry, won })
+            (id, ResolvedDocument { entry, won })
         });
         let shared = at(&self.global).into_iter();
         let shared = shared
             .filter(|(id, _)| !self.tenant.edges.contains_key(id))
             .map(|(id, entry)| {
-                let won = Won::Global;
-                (id, Found { entry, won })
+                let won = WinningLayer::Global;
+                (id, ResolvedDocument { entry, won })
             });
-        let mut edges: Vec<(String, Found<GraphEdge>)> = own.chain(shared).collect();
+        let mut edges: Vec<(String, ResolvedDocument<GraphEdge>)> = own.chain(shared).collect();
         edges.sort_by(|(a, _), (b, _)| a.cmp(b));
         edges.into_iter().map(|(_, found)| found).collect()
     }
 
     /// The nodes of a type, in order of their ids, shadowed ones left out.
     #[must_use]
-    pub fn nodes_of(&self, of_type: NodeType) -> Vec<Found<GraphNode>> {
+    pub fn nodes_of(&self, of_type: NodeType) -> Vec<ResolvedDocument<GraphNode>> {
         let own = self.tenant.lookup().nodes_of(of_type).iter();
         let ids: BTreeSet<&String> = own.chain(self.global.lookup().nodes_of(of_type)).collect();
         // What the tenant shadows may be of another type than what shadows it.

@@ -147,16 +147,16 @@ fn b000_1_a_tenants_mission_type_and_prompt_shadow_the_global_ones() {
     };
     assert_eq!(
         seen(&view(&tenant)),
-        Some(("own".to_owned(), Won::TenantOverGlobal))
+        Some(("own".to_owned(), WinningLayer::TenantOverGlobal))
     );
     assert_eq!(
         seen(&view(&Arc::default())),
-        Some(("shared".to_owned(), Won::Global))
+        Some(("shared".to_owned(), WinningLayer::Global))
     );
     let without = view(&tenant).with_package(&origin(Scope::Global), []);
     assert_eq!(
         seen(&without),
-        Some(("own".to_owned(), Won::Tenant)),
+        Some(("own".to_owned(), WinningLayer::Tenant)),
         "a package is taken out of its layer, whatever its kinds"
     );
     let ids = |view: &View| {

@@ -47,7 +47,7 @@ pub enum Coverage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "EvidenceLeaf")]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct ExportedLeaf {
     /// Its place in the log, from 0.
     pub index: u64,
     /// Its data: an [`super::Entry`] as JSON.

@@ -9,7 +9,7 @@ use charter_contract::ids::TenantId;
 
 use super::hash::Hash;
 use super::note::{KeyName, NoteError, Signer, VerifierKey};
-use super::proof::Head;
+use super::proof::TreeHead;
 
 /// A log's head under the log's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Checkpoint {
     /// The log's name.
     pub origin: KeyName,
     /// Size and hash.
-    pub head: Head,
+    pub head: TreeHead,
 }
 
 /// What is wrong with a checkpoint.
@@ -94,7 +94,7 @@ impl Checkpoint {
         let root = root.ok_or(refused("its hash is not base64 of 32 bytes"))?;
         Ok(Self {
             origin: KeyName::parse(origin)?,
-            head: Head {
+            head: TreeHead {
                 size: number,
                 root: Hash(root),
             },
@@ -115,7 +115,7 @@ mod tests {
         let tenant = TenantId::parse("acme").unwrap();
         let checkpoint = Checkpoint {
             origin: origin("charter.example", &tenant).unwrap(),
-            head: Head {
+            head: TreeHead {
                 size: 1_000,
                 root: Hash::empty(),
             },

@@ -81,7 +81,7 @@ impl Entry {
 
 /// A record as it is stored: two texts and the salt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sealed {
+pub struct SealedRecord {
     /// The record as it was captured, with an empty payload.
     pub record: String,
     /// The payload.
@@ -90,7 +90,7 @@ pub struct Sealed {
     pub salt: [u8; SALT_BYTES],
 }
 
-impl Sealed {
+impl SealedRecord {
     /// Seals a record under a salt that was drawn for it alone.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub fn includes(index: u64, size: u64, leaf: Hash, proof: &[Hash], root: Hash) -
 
 /// A log's size and head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct TreeHead {
     /// Leaves.
     pub size: u64,
     /// Hash of the tree.
@@ -38,7 +38,7 @@ pub struct Head {
 /// Whether `proof` shows that the log `old` is the beginning of the log `new`. A log without leaves
 /// is the beginning of any, without proof.
 #[must_use]
-pub fn extends(old: Head, new: Head, proof: &[Hash]) -> bool {
+pub fn extends(old: TreeHead, new: TreeHead, proof: &[Hash]) -> bool {
     if old.size == 0 {
         return proof.is_empty() && old.root == Hash::empty();
     }

@@ -12,7 +12,7 @@ use charter_contract::json::decode_stored;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::bundle::{Coverage, FORMAT, Header, Line};
+use super::bundle::{Coverage, ExportedLeaf, FORMAT, Header};
 use super::checkpoint::Checkpoint;
 use super::entry::{Entry, payload_digest, record_digest};
 use super::hash::Hash;
@@ -133,7 +133,7 @@ impl Verifier {
     /// Checks the next line, which has its end. `number` is its place in the file, from 1.
     pub fn line(&mut self, number: u64, text: &str) {
         self.verdict.leaves += 1;
-        let line: Line = match decode_stored(text) {
+        let line: ExportedLeaf = match decode_stored(text) {
             Ok(line) => line,
             Err(error) => {
                 return self.fault(Some(number), None, format!("this is no leaf: {error}"));
@@ -195,7 +195,7 @@ impl Verifier {
     }
 
     /// Whether the line stands where its leaf does.
-    fn place(&mut self, number: u64, line: &Line, id: Option<&EvidenceId>) {
+    fn place(&mut self, number: u64, line: &ExportedLeaf, id: Option<&EvidenceId>) {
         if line.index < self.next {
             let problem = format!(
                 "leaf {} is out of order: leaf {} or a later one belongs here",
@@ -228,7 +228,7 @@ impl Verifier {
         self.fault(line, None, problem);
     }
 
-    fn entry(&mut self, number: u64, line: &Line, entry: &Entry) {
+    fn entry(&mut self, number: u64, line: &ExportedLeaf, entry: &Entry) {
         let id = entry.evidence_id();
         match entry {
             Entry::Record {
@@ -259,7 +259,7 @@ impl Verifier {
         }
     }
 
-    fn record(&mut self, number: u64, line: &Line, id: &EvidenceId, digest: Hash) {
+    fn record(&mut self, number: u64, line: &ExportedLeaf, id: &EvidenceId, digest: Hash) {
         let problem = match &line.record {
             None => Some("the record was removed; its leaf is still there".to_owned()),
             Some(text) if record_digest(text) != digest => {
@@ -278,7 +278,13 @@ impl Verifier {
         }
     }
 
-    fn payload(&mut self, number: u64, line: &Line, id: &EvidenceId, digest: Hash) -> Payload {
+    fn payload(
+        &mut self,
+        number: u64,
+        line: &ExportedLeaf,
+        id: &EvidenceId,
+        digest: Hash,
+    ) -> Payload {
         let Some(payload) = &line.payload else {
             return match (&line.withheld, self.class_of(line)) {
                 (None, _) => Payload::Absent { line: number },
@@ -307,13 +313,13 @@ impl Verifier {
         Payload::Checked
     }
 
-    fn class_of(&self, line: &Line) -> Option<charter_contract::ids::Label> {
+    fn class_of(&self, line: &ExportedLeaf) -> Option<charter_contract::ids::Label> {
         let record: EvidenceRecord = decode_stored(line.record.as_deref()?).ok()?;
         record.redaction_class
     }
 
     /// A leaf that is not a record's brings nothing, and comes after the record's.
-    fn only_leaf(&mut self, number: u64, line: &Line, id: &EvidenceId) {
+    fn only_leaf(&mut self, number: u64, line: &ExportedLeaf, id: &EvidenceId) {
         if line.record.is_some() || line.payload.is_some() || line.withheld.is_some() {
             let problem = "a record stands where its leaf has none".to_owned();
             self.fault(Some(number), Some(id), problem);

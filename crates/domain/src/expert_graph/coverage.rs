@@ -14,7 +14,7 @@ use charter_contract::ids::{DomainId, GraphNodeId, GuardrailId, Label, ToolId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Depth, Direction, ExpertGraph, MAX_FOUND, Target, Wanted};
+use super::{Depth, Direction, ExpertGraph, MAX_FOUND, PathQuery, Target};
 use crate::catalogue::View;
 use crate::guardrail::{self, Subject};
 
@@ -32,7 +32,7 @@ pub struct Coverage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "ControlStanding")]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum ControlStatus {
     /// Every resource type that its evidence comes from.
     Covered,
     /// Some of them, or a requirement of it names no evidence.
@@ -49,7 +49,7 @@ pub struct ControlCoverage {
     /// Its title.
     pub title: Option<String>,
     /// How far it is looked after.
-    pub standing: Standing,
+    pub standing: ControlStatus,
     /// The resource types that its evidence is collected from, by id.
     pub resource_types: Vec<ResourceCoverage>,
     /// Requirements from which the graph leads to no resource type.
@@ -129,7 +129,7 @@ impl ExpertGraph<'_> {
 
     /// Where the evidence of a control, or of a requirement, is collected from.
     fn resource_types(&self, from: &GraphNodeId) -> BTreeSet<GraphNodeId> {
-        let paths = self.paths(&Wanted {
+        let paths = self.paths(&PathQuery {
             from: from.clone(),
             to: Target::Type(NodeType::ResourceType),
             direction: Direction::Out,
@@ -176,12 +176,15 @@ impl ExpertGraph<'_> {
     }
 }
 
-fn standing(resource_types: &[ResourceCoverage], without_evidence: &[GraphNodeId]) -> Standing {
+fn standing(
+    resource_types: &[ResourceCoverage],
+    without_evidence: &[GraphNodeId],
+) -> ControlStatus {
     let covered = |resource: &&ResourceCoverage| !resource.covered_by.is_empty();
     match resource_types.iter().filter(covered).count() {
-        0 => Standing::None,
-        all if all == resource_types.len() && without_evidence.is_empty() => Standing::Covered,
-        _ => Standing::Partial,
+        0 => ControlStatus::None,
+        all if all == resource_types.len() && without_evidence.is_empty() => ControlStatus::Covered,
+        _ => ControlStatus::Partial,
     }
 }
 

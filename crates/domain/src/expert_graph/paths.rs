@@ -24,7 +24,7 @@ pub enum Target {
 
 /// Which paths are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PathQuery {
     /// Where they begin.
     pub from: GraphNodeId,
     /// Where they end.
@@ -57,7 +57,7 @@ impl ExpertGraph<'_> {
     /// A path is begun only where it can still end in time: how far every node in reach is from a
     /// target is found first, so that dead ends cost nothing.
     #[must_use]
-    pub fn paths(&self, wanted: &Wanted) -> Paths {
+    pub fn paths(&self, wanted: &PathQuery) -> Paths {
         let map = self.map(wanted);
         let limit = wanted.limit.clamp(1, MAX_FOUND);
         let mut found = Vec::new();
@@ -89,7 +89,7 @@ impl ExpertGraph<'_> {
     }
 
     /// Everything within reach, and how far each node of it is from a target.
-    fn map(&self, wanted: &Wanted) -> Map {
+    fn map(&self, wanted: &PathQuery) -> Map {
         let mut links: BTreeMap<GraphNodeId, Vec<Link>> = BTreeMap::new();
         let mut level = vec![wanted.from.clone()];
         for _ in 0..wanted.depth.edges() {

@@ -74,8 +74,8 @@ fn soc2() -> Vec<Value> {
     ]
 }
 
-fn to_resources(from: &str) -> Wanted {
-    Wanted {
+fn to_resources(from: &str) -> PathQuery {
+    PathQuery {
         from: id(from),
         to: Target::Type(NodeType::ResourceType),
         direction: Direction::Out,
@@ -109,7 +109,7 @@ fn b000_17_paths_lead_from_a_control_to_its_resource_types() {
     ];
     assert_eq!(lines(&paths), wanted);
     assert!(!paths.truncated);
-    let one = Wanted {
+    let one = PathQuery {
         limit: 1,
         ..to_resources("cc6.1")
     };
@@ -118,7 +118,7 @@ fn b000_17_paths_lead_from_a_control_to_its_resource_types() {
         (lines(&first), first.truncated),
         (vec![wanted[0].to_owned()], true)
     );
-    let back = Wanted {
+    let back = PathQuery {
         from: id("aws.group"),
         to: Target::Type(NodeType::Control),
         direction: Direction::In,
@@ -138,7 +138,7 @@ fn b000_17_a_walk_ends_at_its_depth() {
     let view = view(&soc2(), &[]);
     let graph = ExpertGraph::of(&view);
     for (depth, found) in [(1, 0), (2, 0), (3, 2), (10, 2)] {
-        let wanted = Wanted {
+        let wanted = PathQuery {
             depth: Depth::try_from(depth).unwrap(),
             ..to_resources("cc6.1")
         };
@@ -177,7 +177,7 @@ fn b000_17_a_cycle_ends_every_walk() {
     let graph = ExpertGraph::of(&view);
     let around = graph.neighbours(&id("a"), &[Direction::Out], &[], Depth::MOST);
     assert_eq!(near(&around), [(1, "b"), (2, "c")]);
-    let wanted = Wanted {
+    let wanted = PathQuery {
         to: Target::Type(NodeType::Risk),
         ..to_resources("a")
     };
@@ -221,8 +221,8 @@ fn b000_17_an_edge_in_both_layers_is_one_edge() {
     let graph = ExpertGraph::of(&view);
     assert_eq!(graph.paths(&to_resources("cc6.1")).found.len(), 2);
     let near = graph.neighbours(&id("cc6.6"), &[Direction::Out], &[], Depth::ONE);
-    let layers: Vec<Won> = near.found.iter().map(|near| near.layer).collect();
-    assert_eq!(layers, [Won::TenantOverGlobal]);
+    let layers: Vec<WinningLayer> = near.found.iter().map(|near| near.layer).collect();
+    assert_eq!(layers, [WinningLayer::TenantOverGlobal]);
 }
 
 #[test]
@@ -331,7 +331,7 @@ proptest! {
             (Target::Node(id(&name(target))), vec![target]),
             (Target::Type(NodeType::Risk), (0..7).collect()),
         ] {
-            let wanted = Wanted {
+            let wanted = PathQuery {
                 from: id("r0"), to, direction: Direction::Out,
                 depth: Depth::try_from(depth).unwrap(), limit: MAX_FOUND,
             };

@@ -10,7 +10,7 @@ use cel::common::value::Val;
 use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::{Map, Number, Value};
 
-use super::reads::Taken;
+use super::reads::MemberUse;
 
 /// The values of an expression's names.
 #[derive(Debug, Clone, Default)]
@@ -135,8 +135,8 @@ impl<'v> Fact<'v> {
     }
 
     /// The part that an expression takes of it, as CEL has it.
-    pub(super) fn lent(&self, taken: &Taken) -> Box<dyn Val + 'v> {
-        let Taken::Members(names) = taken else {
+    pub(super) fn lent(&self, taken: &MemberUse) -> Box<dyn Val + 'v> {
+        let MemberUse::Members(names) = taken else {
             return self.whole();
         };
         if let Self::Fields(fields) = self {

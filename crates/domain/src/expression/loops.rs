@@ -3,12 +3,12 @@
 use cel::common::ast::{ComprehensionExpr, Expr, IdedExpr, operators};
 
 /// A loop that builds a list: the value that it appends for each item, and the condition.
-pub(super) struct Built<'e> {
+pub(super) struct ListComprehension<'e> {
     pub(super) condition: Option<&'e IdedExpr>,
     pub(super) item: &'e IdedExpr,
 }
 
-impl<'e> Built<'e> {
+impl<'e> ListComprehension<'e> {
     /// The parts of `condition ? @result + [item] : @result`, or of `@result + [item]`.
     pub(super) fn of(looped: &'e ComprehensionExpr) -> Option<Self> {
         let Expr::Call(step) = &looped.loop_step.expr else {
@@ -37,7 +37,7 @@ impl<'e> Built<'e> {
 
     /// Whether the loop appends its items unchanged, as `filter` does.
     pub(super) fn keeps(looped: &ComprehensionExpr) -> bool {
-        Built::of(looped).is_some_and(
+        ListComprehension::of(looped).is_some_and(
             |built| matches!(&built.item.expr, Expr::Ident(name) if *name == looped.iter_var),
         )
     }

@@ -45,7 +45,7 @@ impl Roots {
 
 /// How much of the value of a name an expression takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum MemberUse {
     /// All of it.
     Whole,
     /// Members of these names.
@@ -54,15 +54,15 @@ pub(super) enum Taken {
 
 /// What an expression reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reads {
+pub struct ReadSet {
     /// Ids of the steps that it names.
     pub steps: BTreeSet<String>,
     /// Names of the parameters that it needs; one that it only asks for with `has` is not needed.
     pub parameters: BTreeSet<String>,
-    taken: BTreeMap<&'static str, Taken>,
+    taken: BTreeMap<&'static str, MemberUse>,
 }
 
-impl Reads {
+impl ReadSet {
     /// What the expression reads.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Reads {
     }
 
     /// How much it takes of each name that it uses.
-    pub(super) fn taken(&self) -> impl Iterator<Item = (&'static str, &Taken)> {
+    pub(super) fn taken(&self) -> impl Iterator<Item = (&'static str, &MemberUse)> {
         self.taken.iter().map(|(name, taken)| (*name, taken))
     }
 }
@@ -91,7 +91,7 @@ impl Reads {
 /// Reads one expression from the root down.
 struct Reader<'e> {
     roots: Roots,
-    reads: Reads,
+    reads: ReadSet,
     /// Variables of the enclosing loops.
     bound: Vec<&'e str>,
 }
@@ -141,7 +141,7 @@ impl<'e> Reader<'e> {
         match self.roots {
             Roots::Steps => Err(ExpressionError::Whole(root)),
             Roots::Gate => {
-                self.reads.taken.insert(root, Taken::Whole);
+                self.reads.taken.insert(root, MemberUse::Whole);
                 Ok(())
             }
         }
@@ -212,8 +212,8 @@ impl<'e> Reader<'e> {
     }
 
     fn member(&mut self, root: &'static str, name: &str, only_asked_for: bool) {
-        let members = || Taken::Members(BTreeSet::new());
-        if let Taken::Members(names) = self.reads.taken.entry(root).or_insert_with(members) {
+        let members = || MemberUse::Members(BTreeSet::new());
+        if let MemberUse::Members(names) = self.reads.taken.entry(root).or_insert_with(members) {
             names.insert(name.to_owned());
         }
         if root == STEPS {

@@ -23,24 +23,24 @@ const COMPARED: u64 = 256;
 const TIME_ZONE: u64 = 100;
 
 /// The estimate for a call.
-pub(super) struct Made {
+pub(super) struct TextEstimate {
     pub(super) work: u64,
     pub(super) size: Size,
 }
 
 /// The estimate for a string function, from the sizes of the receiver and the arguments. `None` for other functions.
-pub(super) fn made(name: &str, sizes: &[Size], call: &CallExpr) -> Option<Made> {
+pub(super) fn made(name: &str, sizes: &[Size], call: &CallExpr) -> Option<TextEstimate> {
     let bytes = |at: usize| sizes.get(at).map_or(0, |size| size.whole.bytes);
     let text = bytes(0);
     let walked = text / LOOKED_AT + 1;
-    let of_text = |work: u64, bytes: u64| Made {
+    let of_text = |work: u64, bytes: u64| TextEstimate {
         work: work.saturating_add(bytes / LOOKED_AT),
         size: Size {
             whole: Amount { values: 1, bytes },
             ..Size::SCALAR
         },
     };
-    let scalar = |work: u64| Made {
+    let scalar = |work: u64| TextEstimate {
         work,
         size: Size::SCALAR,
     };
@@ -74,7 +74,7 @@ pub(super) fn made(name: &str, sizes: &[Size], call: &CallExpr) -> Option<Made> 
         }
         time::SHOWN => {
             let given = sizes.first().copied().unwrap_or(Size::SCALAR);
-            Made {
+            TextEstimate {
                 work: given.whole.work(),
                 size: given,
             }

@@ -11,9 +11,9 @@ use cel::common::ast::{
 use charter_contract::bounds::CEL_STEPS;
 
 use super::facts::{Amount, Fact, Facts, Size};
-use super::loops::Built;
-use super::reads::{Taken, index};
-use super::texts::{self, Made};
+use super::loops::ListComprehension;
+use super::reads::{MemberUse, index};
+use super::texts::{self, TextEstimate};
 use super::{Condition, ExpressionError, arithmetic, patterns};
 
 /// Work of compiling a byte of an expression.
@@ -111,13 +111,13 @@ impl<'e, 'v> Estimate<'e, 'v> {
     }
 
     /// Making CEL's values of what the expression takes. Texts are not copied.
-    fn lending(&mut self, fact: &Fact<'v>, taken: &Taken) -> Result<(), ExpressionError> {
+    fn lending(&mut self, fact: &Fact<'v>, taken: &MemberUse) -> Result<(), ExpressionError> {
         match taken {
-            Taken::Whole => {
+            MemberUse::Whole => {
                 let size = self.weighed(fact);
                 self.add(size.whole.values)
             }
-            Taken::Members(names) => {
+            MemberUse::Members(names) => {
                 let mut members = names.iter().filter_map(|name| fact.field(name));
                 members.try_for_each(|member| {
                     let size = self.weighed(&member);
@@ -262,7 +262,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
             }
             (name, shapes) => {
                 let sizes: Vec<Size> = shapes.iter().map(|shape| self.size(shape)).collect();
-                if let Some(Made { work, size }) = texts::made(name, &sizes, call) {
+                if let Some(TextEstimate { work, size }) = texts::made(name, &sizes, call) {
                     self.add(work)?;
                     return Ok(Shape::Made(size));
                 }
@@ -346,8 +346,8 @@ impl<'e, 'v> Estimate<'e, 'v> {
         self.bound.push((looped.iter_var.as_str(), item));
         self.bound.push((looped.accu_var.as_str(), begun));
         let before = std::mem::take(&mut self.work);
-        let built = match Built::of(looped) {
-            Some(Built { condition, item }) => {
+        let built = match ListComprehension::of(looped) {
+            Some(ListComprehension { condition, item }) => {
                 if let Some(condition) = condition {
                     self.read(condition)?;
                 }
@@ -363,7 +363,7 @@ impl<'e, 'v> Estimate<'e, 'v> {
         self.add(turn.saturating_add(2).saturating_mul(range.items))?;
         let result = match built {
             // A filtered list is at most as large as the original.
-            Some(_) if Built::keeps(looped) => Shape::Made(range),
+            Some(_) if ListComprehension::keeps(looped) => Shape::Made(range),
             Some(item) => Shape::Made(Size::of_times(item, range.items)),
             None => self.read(&looped.result)?,
         };

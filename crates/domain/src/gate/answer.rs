@@ -4,21 +4,25 @@
 use charter_contract::bounds::GUARDRAILS_PER_CALL;
 
 use super::considered::ruled;
-use super::{Considered, Decision, Rule, RuleKind, Says, Tally};
+use super::{ConsideredRule, Decision, RuleEffect, RuleKind, RuleResult, Tally};
 use crate::expression::{Budget, Facts};
-use crate::guardrail::{self, EffectClass, RequestTags, Resolved};
+use crate::guardrail::{self, ApplicableGuardrail, EffectClass, RequestTags};
 
 /// Decides whether an answer about a domain may be given: [`Decision::Allow`] or [`Decision::Deny`], with the rules that
 /// made it. An answer has no step that could wait for a person, so a guardrail that asks for one warns.
 #[must_use]
-pub fn decide_answer(guardrails: &[Resolved], tags: &RequestTags, domain: &str) -> Decision {
+pub fn decide_answer(
+    guardrails: &[ApplicableGuardrail],
+    tags: &RequestTags,
+    domain: &str,
+) -> Decision {
     let count = guardrails.len();
     if count > GUARDRAILS_PER_CALL {
         let message = format!(
             "{count} guardrails bear on answers about this domain, and the limit is {GUARDRAILS_PER_CALL} \
              (GUARDRAILS_PER_CALL): narrow their `applies_to`, or put them together."
         );
-        let rules = vec![Rule::new(RuleKind::Guardrail, domain, message)];
+        let rules = vec![RuleResult::new(RuleKind::Guardrail, domain, message)];
         return Decision::Deny { rules };
     }
     let facts: Facts<'_> = tags.facts(domain).into_iter().collect();
@@ -27,12 +31,12 @@ pub fn decide_answer(guardrails: &[Resolved], tags: &RequestTags, domain: &str) 
     for resolved in guardrail::strictest_first(guardrails) {
         let word = guardrail::word(resolved, EffectClass::Answer, &facts, budget);
         let considered = ruled(resolved, word);
-        let says = if considered.says == Says::AsksForAPerson {
-            Says::Warns
+        let says = if considered.says == RuleEffect::AsksForAPerson {
+            RuleEffect::Warns
         } else {
             considered.says
         };
-        tally.count(&Considered { says, ..considered });
+        tally.count(&ConsideredRule { says, ..considered });
     }
     tally.decision()
 }

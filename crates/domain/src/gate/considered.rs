@@ -11,16 +11,16 @@ use charter_contract::catalogue::tool::{Tool, ToolClass};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Decision, Question, Rule, RuleKind, described, facts};
+use super::{Decision, GateInput, RuleKind, RuleResult, described, facts};
 use crate::expression::Budget;
-use crate::guardrail::{self, EffectClass, Resolved, Word};
-use crate::rate_limit::{Left, TooSoon};
+use crate::guardrail::{self, ApplicableGuardrail, EffectClass, GuardrailMatch};
+use crate::rate_limit::{BucketLevel, RateLimitExceeded};
 
 /// What a rule says about an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RuleSays")]
 #[serde(rename_all = "snake_case")]
-pub enum Says {
+pub enum RuleEffect {
     /// It may not happen.
     Refuses,
     /// A person has to agree first.
@@ -35,20 +35,20 @@ pub enum Says {
 
 /// One rule, what it says about an effect, and why.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Considered<'a> {
+pub struct ConsideredRule<'a> {
     /// What kind of rule.
     pub kind: RuleKind,
     /// Which one: a guardrail's id, a tool's, a playbook's, a plan's.
     pub id: &'a str,
     /// What it says.
-    pub says: Says,
+    pub says: RuleEffect,
     /// Why it says that.
-    pub why: Why<'a>,
+    pub why: RuleReason<'a>,
 }
 
 /// Why a rule says what it says. `Display` is a sentence for people.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Why<'a> {
+pub enum RuleReason<'a> {
     /// The caller is below the tool's permission level.
     BelowLevel(&'a Tool),
     /// The caller has the tool's permission level.
@@ -62,7 +62,7 @@ pub enum Why<'a> {
     /// More guardrails bear on the call than are asked.
     TooManyGuardrails(usize),
     /// What the guardrail says.
-    Guardrail(&'a Resolved, Word<'a>),
+    Guardrail(&'a ApplicableGuardrail, GuardrailMatch<'a>),
     /// The tool asks for an approval of each call.
     EachCallApproved(&'a Tool),
     /// The tool does not.
@@ -92,31 +92,31 @@ pub enum Why<'a> {
     /// The tool has no rate limit.
     Unlimited,
     /// So many calls may happen now.
-    Left(Left),
+    Left(BucketLevel),
     /// The next call may happen in so many seconds.
     Wait(u64),
     /// A reversal is counted and never refused: half a rollback is worse than a call too many.
     ReversalGoes,
 }
 
-impl Considered<'_> {
+impl ConsideredRule<'_> {
     /// The rule, as a decision names it.
     #[must_use]
-    pub fn rule(&self) -> Rule {
-        let Why::Guardrail(guardrail, _) = &self.why else {
-            return Rule::new(self.kind, self.id, self.why.to_string());
+    pub fn rule(&self) -> RuleResult {
+        let RuleReason::Guardrail(guardrail, _) = &self.why else {
+            return RuleResult::new(self.kind, self.id, self.why.to_string());
         };
         let message = guardrail.found.document().message.as_str();
-        Rule {
+        RuleResult {
             note: self.note().cloned(),
-            ..Rule::new(self.kind, self.id, message)
+            ..RuleResult::new(self.kind, self.id, message)
         }
     }
 
     /// The decision, where this rule refuses what every other allows.
     #[must_use]
     pub fn refusal(&self) -> Option<Decision> {
-        (self.says == Says::Refuses).then(|| Decision::Deny {
+        (self.says == RuleEffect::Refuses).then(|| Decision::Deny {
             rules: vec![self.rule()],
         })
     }
@@ -124,7 +124,7 @@ impl Considered<'_> {
     /// Why an expression of a guardrail had no answer, where one had none.
     #[must_use]
     pub fn note(&self) -> Option<&String> {
-        let Why::Guardrail(_, Word::Bears { note }) = &self.why else {
+        let RuleReason::Guardrail(_, GuardrailMatch::Bears { note }) = &self.why else {
             return None;
         };
         note.as_ref()
@@ -133,7 +133,7 @@ impl Considered<'_> {
 
 /// Tells of every rule but policy and the rate limit: what may refuse first, then what asks for a
 /// person or warns.
-pub(super) fn consider<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
+pub(super) fn consider<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>)) {
     hear(level(question));
     hear(class(question));
     guardrails(question, hear);
@@ -143,10 +143,10 @@ pub(super) fn consider<'a>(question: &Question<'a>, hear: &mut impl FnMut(Consid
 }
 
 /// A call with more guardrails than are asked is refused: which of them to leave out is not for the gate to choose.
-fn guardrails<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
+fn guardrails<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>)) {
     let count = question.guardrails.len();
     if count > GUARDRAILS_PER_CALL {
-        let (says, why) = (Says::Refuses, Why::TooManyGuardrails(count));
+        let (says, why) = (RuleEffect::Refuses, RuleReason::TooManyGuardrails(count));
         hear(of_tool(RuleKind::Guardrail, question.tool, says, why));
         return;
     }
@@ -162,56 +162,71 @@ fn guardrails<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)
     }
 }
 
-fn level<'a>(question: &Question<'a>) -> Considered<'a> {
+fn level<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let tool = question.tool;
     let (says, why) = if question.permitted {
-        (Says::Permits, Why::HasLevel(tool))
+        (RuleEffect::Permits, RuleReason::HasLevel(tool))
     } else {
-        (Says::Refuses, Why::BelowLevel(tool))
+        (RuleEffect::Refuses, RuleReason::BelowLevel(tool))
     };
     of_tool(RuleKind::Permission, tool, says, why)
 }
 
-fn class<'a>(question: &Question<'a>) -> Considered<'a> {
+fn class<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let tool = question.tool;
     let (says, why) = match tool.tool_class {
-        ToolClass::Internal if question.stage => (Says::Permits, Why::ClassFits(tool)),
-        ToolClass::Internal => (Says::Refuses, Why::Internal(tool)),
-        ToolClass::Write if !question.may_write => (Says::Refuses, Why::StepOnlyReads(tool)),
-        ToolClass::Write | ToolClass::Readonly => (Says::Permits, Why::ClassFits(tool)),
+        ToolClass::Internal if question.stage => (RuleEffect::Permits, RuleReason::ClassFits(tool)),
+        ToolClass::Internal => (RuleEffect::Refuses, RuleReason::Internal(tool)),
+        ToolClass::Write if !question.may_write => {
+            (RuleEffect::Refuses, RuleReason::StepOnlyReads(tool))
+        }
+        ToolClass::Write | ToolClass::Readonly => {
+            (RuleEffect::Permits, RuleReason::ClassFits(tool))
+        }
     };
     of_tool(RuleKind::Permission, tool, says, why)
 }
 
-pub(super) fn ruled<'a>(guardrail: &'a Resolved, word: Word<'a>) -> Considered<'a> {
+pub(super) fn ruled<'a>(
+    guardrail: &'a ApplicableGuardrail,
+    word: GuardrailMatch<'a>,
+) -> ConsideredRule<'a> {
     let document = guardrail.found.document();
     let says = match (&word, document.enforcement) {
-        (Word::Excepted(_) | Word::Elsewhere(_) | Word::OnWritesOnly, _) => Says::DoesNotApply,
-        (Word::Bears { .. }, Enforcement::HardBlock) => Says::Refuses,
-        (Word::Bears { .. }, Enforcement::RequireApproval) => Says::AsksForAPerson,
-        (Word::Bears { .. }, Enforcement::SoftWarn) => Says::Warns,
+        (
+            GuardrailMatch::Excepted(_)
+            | GuardrailMatch::Elsewhere(_)
+            | GuardrailMatch::OnWritesOnly,
+            _,
+        ) => RuleEffect::DoesNotApply,
+        (GuardrailMatch::Bears { .. }, Enforcement::HardBlock) => RuleEffect::Refuses,
+        (GuardrailMatch::Bears { .. }, Enforcement::RequireApproval) => RuleEffect::AsksForAPerson,
+        (GuardrailMatch::Bears { .. }, Enforcement::SoftWarn) => RuleEffect::Warns,
     };
-    Considered {
+    ConsideredRule {
         kind: RuleKind::Guardrail,
         id: document.guardrail_id.as_ref(),
         says,
-        why: Why::Guardrail(guardrail, word),
+        why: RuleReason::Guardrail(guardrail, word),
     }
 }
 
 /// Ruling 10, beside guardrails. A dry run changes nothing, so nobody is asked for it.
-fn each_call<'a>(question: &Question<'a>) -> Considered<'a> {
+fn each_call<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let tool = question.tool;
     let (says, why) = match tool.requires_approval {
-        false => (Says::DoesNotApply, Why::NoCallApproved(tool)),
-        true if question.dry_run => (Says::DoesNotApply, Why::NothingChanges),
-        true => (Says::AsksForAPerson, Why::EachCallApproved(tool)),
+        false => (RuleEffect::DoesNotApply, RuleReason::NoCallApproved(tool)),
+        true if question.dry_run => (RuleEffect::DoesNotApply, RuleReason::NothingChanges),
+        true => (
+            RuleEffect::AsksForAPerson,
+            RuleReason::EachCallApproved(tool),
+        ),
     };
     of_tool(RuleKind::Tool, tool, says, why)
 }
 
-fn safety<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
-    let of = |id, says, why| Considered {
+fn safety<'a>(question: &GateInput<'a>, hear: &mut impl FnMut(ConsideredRule<'a>)) {
+    let of = |id, says, why| ConsideredRule {
         kind: RuleKind::Safety,
         id,
         says,
@@ -219,51 +234,55 @@ fn safety<'a>(question: &Question<'a>, hear: &mut impl FnMut(Considered<'a>)) {
     };
     if let Some((playbook, class)) = question.safety.playbook {
         let (says, why) = match class {
-            SafetyClass::Automated => (Says::DoesNotApply, Why::ApprovedInAdvance),
+            SafetyClass::Automated => (RuleEffect::DoesNotApply, RuleReason::ApprovedInAdvance),
             SafetyClass::Supervised | SafetyClass::Destructive => {
-                on_writes(question, Why::EachWriteApproved(class))
+                on_writes(question, RuleReason::EachWriteApproved(class))
             }
         };
         hear(of(playbook, says, why));
         // A person who is asked about the write reviews the step.
-        if says != Says::AsksForAPerson {
+        if says != RuleEffect::AsksForAPerson {
             let (says, why) = match question.safety.reviewed {
-                false => (Says::DoesNotApply, Why::NotReviewed),
-                true if question.dry_run => (Says::DoesNotApply, Why::NothingChanges),
-                true => (Says::AsksForAPerson, Why::Reviewed),
+                false => (RuleEffect::DoesNotApply, RuleReason::NotReviewed),
+                true if question.dry_run => (RuleEffect::DoesNotApply, RuleReason::NothingChanges),
+                true => (RuleEffect::AsksForAPerson, RuleReason::Reviewed),
             };
             hear(of(playbook, says, why));
         }
     }
     if let Some(mission) = question.safety.mission {
         let (says, why) = match question.safety.reviewed {
-            false => (Says::DoesNotApply, Why::NoProposal),
-            true => on_writes(question, Why::Proposal),
+            false => (RuleEffect::DoesNotApply, RuleReason::NoProposal),
+            true => on_writes(question, RuleReason::Proposal),
         };
         hear(of(mission, says, why));
     }
     // Nobody reviewed such a plan before: it never needs less than a supervised playbook.
     if let Some(plan) = question.safety.unregistered {
-        let (says, why) = on_writes(question, Why::Unregistered);
+        let (says, why) = on_writes(question, RuleReason::Unregistered);
         hear(of(plan, says, why));
     }
 }
 
-fn interrupted<'a>(question: &Question<'a>) -> Considered<'a> {
+fn interrupted<'a>(question: &GateInput<'a>) -> ConsideredRule<'a> {
     let (says, why) = if question.interrupted {
-        on_writes(question, Why::MayHappenTwice)
+        on_writes(question, RuleReason::MayHappenTwice)
     } else {
-        (Says::DoesNotApply, Why::NotInterrupted)
+        (RuleEffect::DoesNotApply, RuleReason::NotInterrupted)
     };
     of_tool(RuleKind::Interrupted, question.tool, says, why)
 }
 
 /// What a rule says that asks for a person before each write.
-fn on_writes<'a>(question: &Question<'a>, asks: Why<'a>) -> (Says, Why<'a>) {
+fn on_writes<'a>(question: &GateInput<'a>, asks: RuleReason<'a>) -> (RuleEffect, RuleReason<'a>) {
     match question.class() {
-        EffectClass::Read | EffectClass::Answer => (Says::DoesNotApply, Why::OnlyReads),
-        EffectClass::Write if question.dry_run => (Says::DoesNotApply, Why::NothingChanges),
-        EffectClass::Write => (Says::AsksForAPerson, asks),
+        EffectClass::Read | EffectClass::Answer => {
+            (RuleEffect::DoesNotApply, RuleReason::OnlyReads)
+        }
+        EffectClass::Write if question.dry_run => {
+            (RuleEffect::DoesNotApply, RuleReason::NothingChanges)
+        }
+        EffectClass::Write => (RuleEffect::AsksForAPerson, asks),
     }
 }
 
@@ -272,20 +291,28 @@ fn on_writes<'a>(question: &Question<'a>, asks: Why<'a>) -> (Says, Why<'a>) {
 #[must_use]
 pub fn rate_limit(
     tool: &Tool,
-    bucket: Option<Result<Left, TooSoon>>,
+    bucket: Option<Result<BucketLevel, RateLimitExceeded>>,
     reverses: bool,
-) -> Considered<'_> {
+) -> ConsideredRule<'_> {
     let (says, why) = match bucket {
-        None => (Says::DoesNotApply, Why::Unlimited),
-        Some(Ok(left)) => (Says::Permits, Why::Left(left)),
-        Some(Err(_)) if reverses => (Says::Permits, Why::ReversalGoes),
-        Some(Err(wait)) => (Says::Refuses, Why::Wait(wait.wait_ms.div_ceil(1_000))),
+        None => (RuleEffect::DoesNotApply, RuleReason::Unlimited),
+        Some(Ok(left)) => (RuleEffect::Permits, RuleReason::Left(left)),
+        Some(Err(_)) if reverses => (RuleEffect::Permits, RuleReason::ReversalGoes),
+        Some(Err(wait)) => (
+            RuleEffect::Refuses,
+            RuleReason::Wait(wait.wait_ms.div_ceil(1_000)),
+        ),
     };
     of_tool(RuleKind::RateLimit, tool, says, why)
 }
 
-fn of_tool<'a>(kind: RuleKind, tool: &'a Tool, says: Says, why: Why<'a>) -> Considered<'a> {
-    Considered {
+fn of_tool<'a>(
+    kind: RuleKind,
+    tool: &'a Tool,
+    says: RuleEffect,
+    why: RuleReason<'a>,
+) -> ConsideredRule<'a> {
+    ConsideredRule {
         kind,
         id: tool.tool_id.as_ref(),
         says,
@@ -293,7 +320,7 @@ fn of_tool<'a>(kind: RuleKind, tool: &'a Tool, says: Says, why: Why<'a>) -> Cons
     }
 }
 
-impl fmt::Display for Why<'_> {
+impl fmt::Display for RuleReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BelowLevel(tool) => write!(
@@ -351,7 +378,7 @@ impl fmt::Display for Why<'_> {
                 f.write_str("No earlier attempt was interrupted, or a repeat is harmless.")
             }
             Self::Unlimited => f.write_str("The tool has no rate limit."),
-            Self::Left(Left { calls, burst }) => {
+            Self::Left(BucketLevel { calls, burst }) => {
                 write!(f, "{calls} of {burst} calls are left.")
             }
             Self::Wait(seconds) => write!(f, "The tool may be called again in {seconds} s."),
@@ -360,17 +387,25 @@ impl fmt::Display for Why<'_> {
     }
 }
 
-fn of_guardrail(f: &mut fmt::Formatter<'_>, guardrail: &Resolved, word: &Word<'_>) -> fmt::Result {
+fn of_guardrail(
+    f: &mut fmt::Formatter<'_>,
+    guardrail: &ApplicableGuardrail,
+    word: &GuardrailMatch<'_>,
+) -> fmt::Result {
     let document = guardrail.found.document();
     match (word, &document.when) {
-        (Word::Excepted(exception), _) => return write!(f, "Its exception `{exception}` holds."),
-        (Word::Elsewhere(when), _) => return write!(f, "Its condition `{when}` is false."),
-        (Word::OnWritesOnly, _) => {
+        (GuardrailMatch::Excepted(exception), _) => {
+            return write!(f, "Its exception `{exception}` holds.");
+        }
+        (GuardrailMatch::Elsewhere(when), _) => {
+            return write!(f, "Its condition `{when}` is false.");
+        }
+        (GuardrailMatch::OnWritesOnly, _) => {
             let why = "It has no condition, so it bears on writes only, and this reads.";
             return f.write_str(why);
         }
-        (Word::Bears { .. }, Some(when)) => write!(f, "Its condition is `{when}`")?,
-        (Word::Bears { .. }, None) => f.write_str("It bears on every write")?,
+        (GuardrailMatch::Bears { .. }, Some(when)) => write!(f, "Its condition is `{when}`")?,
+        (GuardrailMatch::Bears { .. }, None) => f.write_str("It bears on every write")?,
     }
     match document.exceptions.len() {
         0 => f.write_str("."),

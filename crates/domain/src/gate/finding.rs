@@ -8,7 +8,7 @@ use charter_contract::scope::Scope;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Considered, RuleKind, Says, Why};
+use super::{ConsideredRule, RuleEffect, RuleKind, RuleReason};
 use crate::catalogue::Origin;
 use crate::policy::RunFact;
 
@@ -16,7 +16,7 @@ use crate::policy::RunFact;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RuleAsked")]
 #[serde(rename_all = "snake_case")]
-pub enum Asked {
+pub enum RulePhase {
     /// It does: the decision rests on it.
     Now,
     /// It will once a person has approved; what the rule says here is what it would say if nobody had.
@@ -28,13 +28,13 @@ pub enum Asked {
 /// One rule and what it says.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RuleFinding")]
-pub struct Finding {
+pub struct RuleFinding {
     /// What kind of rule.
     pub kind: RuleKind,
     /// Which one.
     pub id: String,
     /// What it says.
-    pub says: Says,
+    pub says: RuleEffect,
     /// Why.
     pub why: String,
     /// What the document tells people, where it speaks and has words for them.
@@ -44,7 +44,7 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Whether the decision rests on it.
-    pub asked: Asked,
+    pub asked: RulePhase,
     /// The document's layer; absent where the rule is no document of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<PackageScope>,
@@ -59,10 +59,10 @@ pub struct Finding {
     pub looks_at: Vec<RunFact>,
 }
 
-impl Finding {
+impl RuleFinding {
     /// A rule that is asked now and is no document of its own.
     #[must_use]
-    pub fn new(kind: RuleKind, id: String, says: Says, why: String) -> Self {
+    pub fn new(kind: RuleKind, id: String, says: RuleEffect, why: String) -> Self {
         Self {
             kind,
             id,
@@ -70,7 +70,7 @@ impl Finding {
             why,
             message: None,
             note: None,
-            asked: Asked::Now,
+            asked: RulePhase::Now,
             layer: None,
             package: None,
             package_version: None,
@@ -91,15 +91,15 @@ impl Finding {
     }
 }
 
-impl From<Considered<'_>> for Finding {
-    fn from(considered: Considered<'_>) -> Self {
+impl From<ConsideredRule<'_>> for RuleFinding {
+    fn from(considered: ConsideredRule<'_>) -> Self {
         let why = considered.why.to_string();
         let id = considered.id.to_owned();
         let mut finding = Self::new(considered.kind, id, considered.says, why);
-        if let Why::Guardrail(guardrail, _) = &considered.why {
+        if let RuleReason::Guardrail(guardrail, _) = &considered.why {
             let entry = &guardrail.found.entry;
             finding = finding.from_origin(&entry.origin);
-            if considered.says != Says::DoesNotApply {
+            if considered.says != RuleEffect::DoesNotApply {
                 finding.message = Some(entry.document.message.to_string());
             }
         }

@@ -1,8 +1,10 @@
 //! What policies say about a call, in the gate's words: the answer that a decision takes in, and the
 //! rows of an explanation.
 
-use super::{Finding, PolicyAnswer, Rule, RuleKind, Says};
-use crate::policy::{self, Denial, Heard, PolicyDecision, Stands, Unpermitted, Weighed};
+use super::{PolicyAnswer, RuleEffect, RuleFinding, RuleKind, RuleResult};
+use crate::policy::{
+    self, Denial, PolicyDecision, PolicyStatement, RuleMatch, Unpermitted, Weighed,
+};
 
 /// What is said of a layer that governs the tool and has no rule that permits the call.
 const UNPERMITTED: &str = "No rule of it permits this call.";
@@ -19,10 +21,10 @@ impl From<&PolicyDecision> for PolicyAnswer {
             }) => {
                 let unpermitted = unpermitted
                     .iter()
-                    .map(|layer| Rule::new(RuleKind::Policy, &governing(layer), UNPERMITTED));
+                    .map(|layer| RuleResult::new(RuleKind::Policy, &governing(layer), UNPERMITTED));
                 let failures = failures.iter().map(|failure| {
                     let id = failure.policy_id.as_ref().map_or("policy", AsRef::as_ref);
-                    Rule::new(RuleKind::Policy, id, failure.message.clone())
+                    RuleResult::new(RuleKind::Policy, id, failure.message.clone())
                 });
                 let forbidden = forbidden_by.iter().map(named);
                 Self::Forbid(forbidden.chain(unpermitted).chain(failures).collect())
@@ -31,9 +33,9 @@ impl From<&PolicyDecision> for PolicyAnswer {
     }
 }
 
-fn named(rule: &policy::Rule) -> Rule {
+fn named(rule: &policy::Rule) -> RuleResult {
     let message = rule.message.clone().unwrap_or_default();
-    Rule::new(RuleKind::Policy, &id_of(rule), message)
+    RuleResult::new(RuleKind::Policy, &id_of(rule), message)
 }
 
 fn id_of(rule: &policy::Rule) -> String {
@@ -45,25 +47,30 @@ fn governing(layer: &Unpermitted) -> String {
     ids.join(", ")
 }
 
-impl Finding {
+impl RuleFinding {
     /// What policy says of a tool that none in force governs.
     #[must_use]
     pub fn ungoverned(tool: &str) -> Self {
         let why = "No policy in force governs the tool.".to_owned();
-        Self::new(RuleKind::Policy, tool.to_owned(), Says::DoesNotApply, why)
+        Self::new(
+            RuleKind::Policy,
+            tool.to_owned(),
+            RuleEffect::DoesNotApply,
+            why,
+        )
     }
 }
 
-impl From<Heard> for Finding {
-    fn from(heard: Heard) -> Self {
-        let refuses = |id, why: String| Self::new(RuleKind::Policy, id, Says::Refuses, why);
+impl From<PolicyStatement> for RuleFinding {
+    fn from(heard: PolicyStatement) -> Self {
+        let refuses = |id, why: String| Self::new(RuleKind::Policy, id, RuleEffect::Refuses, why);
         match heard {
-            Heard::Rule(weighed) => of_rule(weighed),
-            Heard::Unpermitted(layer) => Self {
+            PolicyStatement::Rule(weighed) => of_rule(weighed),
+            PolicyStatement::Unpermitted(layer) => Self {
                 layer: Some(layer.scope),
                 ..refuses(governing(&layer), UNPERMITTED.to_owned())
             },
-            Heard::Failure(failure) => {
+            PolicyStatement::Failure(failure) => {
                 let id = failure.policy_id.as_ref();
                 let id = id.map_or_else(|| "policy".to_owned(), ToString::to_string);
                 refuses(id, failure.message)
@@ -72,25 +79,27 @@ impl From<Heard> for Finding {
     }
 }
 
-fn of_rule(weighed: Weighed) -> Finding {
+fn of_rule(weighed: Weighed) -> RuleFinding {
     let (says, why) = match (weighed.stands, weighed.forbids) {
-        (Stands::Holds, true) => (Says::Refuses, "It forbids this call.".to_owned()),
-        (Stands::Holds, false) => (Says::Permits, "It permits this call.".to_owned()),
-        (Stands::DoesNotHold, true) => {
+        (RuleMatch::Holds, true) => (RuleEffect::Refuses, "It forbids this call.".to_owned()),
+        (RuleMatch::Holds, false) => (RuleEffect::Permits, "It permits this call.".to_owned()),
+        (RuleMatch::DoesNotHold, true) => {
             let why = "It would forbid; its scope or its conditions do not hold.";
-            (Says::DoesNotApply, why.to_owned())
+            (RuleEffect::DoesNotApply, why.to_owned())
         }
-        (Stands::DoesNotHold, false) => {
+        (RuleMatch::DoesNotHold, false) => {
             let why = "It would permit; its scope or its conditions do not hold.";
-            (Says::DoesNotApply, why.to_owned())
+            (RuleEffect::DoesNotApply, why.to_owned())
         }
-        (Stands::Failed(error), _) => (Says::Refuses, format!("It has no answer: {error}")),
+        (RuleMatch::Failed(error), _) => {
+            (RuleEffect::Refuses, format!("It has no answer: {error}"))
+        }
     };
-    let mut finding = Finding::new(RuleKind::Policy, id_of(&weighed.rule), says, why);
+    let mut finding = RuleFinding::new(RuleKind::Policy, id_of(&weighed.rule), says, why);
     if let Some(origin) = &weighed.origin {
         finding = finding.from_origin(origin);
     }
-    if says != Says::DoesNotApply {
+    if says != RuleEffect::DoesNotApply {
         finding.message = weighed.rule.message;
     }
     finding.looks_at = weighed.looks_at;

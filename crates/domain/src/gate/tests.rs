@@ -14,9 +14,9 @@ use charter_contract::ids::{Label, PackageName};
 use charter_contract::scope::Scope;
 
 use super::*;
-use crate::catalogue::{Entry, Found, Origin, Won};
+use crate::catalogue::{Entry, Origin, ResolvedDocument, WinningLayer};
 use crate::guardrail::Conditions;
-use crate::rate_limit::TooSoon;
+use crate::rate_limit::RateLimitExceeded;
 
 fn tool(class: &str, more: &Value) -> Tool {
     let mut tool = json!({
@@ -29,11 +29,11 @@ fn tool(class: &str, more: &Value) -> Tool {
     serde_json::from_value(tool).unwrap()
 }
 
-fn guardrail(enforcement: &str) -> Resolved {
+fn guardrail(enforcement: &str) -> ApplicableGuardrail {
     guardrail_with(enforcement, &json!({}))
 }
 
-fn guardrail_with(enforcement: &str, more: &Value) -> Resolved {
+fn guardrail_with(enforcement: &str, more: &Value) -> ApplicableGuardrail {
     let mut document = json!({
         "guardrail_id": format!("g.{enforcement}"), "scope": "global", "applies_to": ["*"],
         "rule": "r", "enforcement": enforcement, "message": "m"
@@ -48,15 +48,15 @@ fn guardrail_with(enforcement: &str, more: &Value) -> Resolved {
         version: "1".to_owned(),
     };
     let document: Guardrail = serde_json::from_value(document).unwrap();
-    Resolved {
+    ApplicableGuardrail {
         conditions: Arc::new(Conditions::of(&document)),
-        found: Found {
+        found: ResolvedDocument {
             entry: Arc::new(Entry {
                 document,
                 origin: Arc::new(origin),
                 content_hash: String::new(),
             }),
-            won: Won::Global,
+            won: WinningLayer::Global,
         },
         matched: "*".to_owned(),
     }
@@ -72,14 +72,14 @@ fn tags(flow: Option<Flow>) -> RequestTags {
 }
 
 /// A write step that everything allows; each case changes one thing.
-fn asked(change: impl FnOnce(&mut Question<'_>)) -> Decision {
+fn asked(change: impl FnOnce(&mut GateInput<'_>)) -> Decision {
     asked_of(&tool("write", &json!({})), &[], change)
 }
 
 fn asked_of(
     tool: &Tool,
-    guardrails: &[Resolved],
-    change: impl FnOnce(&mut Question<'_>),
+    guardrails: &[ApplicableGuardrail],
+    change: impl FnOnce(&mut GateInput<'_>),
 ) -> Decision {
     asked_with(tool, &Map::new(), guardrails, change)
 }
@@ -87,11 +87,11 @@ fn asked_of(
 fn asked_with(
     tool: &Tool,
     parameters: &Map<String, Value>,
-    guardrails: &[Resolved],
-    change: impl FnOnce(&mut Question<'_>),
+    guardrails: &[ApplicableGuardrail],
+    change: impl FnOnce(&mut GateInput<'_>),
 ) -> Decision {
     let tags = tags(Some(Flow::Write));
-    let mut question = Question {
+    let mut question = GateInput {
         tool,
         parameters,
         may_write: true,
@@ -230,7 +230,7 @@ fn b000_12_a_condition_calculates_with_declared_numbers() {
 
 #[test]
 fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
-    let rule = || vec![Rule::new(RuleKind::Policy, "p.x", "policy")];
+    let rule = || vec![RuleResult::new(RuleKind::Policy, "p.x", "policy")];
     let (forbid, permit) = (PolicyAnswer::Forbid(rule()), PolicyAnswer::Permit(rule()));
     let allowed = || asked(|_| {});
     let refused = ("deny", vec![RuleKind::Policy]);
@@ -257,12 +257,15 @@ fn a_policy_that_forbids_refuses_and_one_that_permits_is_named() {
 #[test]
 fn b003_4_a_call_that_comes_too_soon_is_refused_with_the_time_to_wait() {
     let tool = tool("write", &json!({}));
-    let empty = || Some(Err(TooSoon { wait_ms: 6_001 }));
+    let empty = || Some(Err(RateLimitExceeded { wait_ms: 6_001 }));
     let found = rate_limit(&tool, empty(), false).refusal().unwrap();
     assert_eq!(kinds(&found), ("deny", vec![RuleKind::RateLimit]));
     assert!(found.rules()[0].message.contains('7'));
     let reversal = rate_limit(&tool, empty(), true);
-    assert_eq!((reversal.says, reversal.refusal()), (Says::Permits, None));
+    assert_eq!(
+        (reversal.says, reversal.refusal()),
+        (RuleEffect::Permits, None)
+    );
     assert_eq!(rate_limit(&tool, None, false).refusal(), None);
 }
 
@@ -285,7 +288,7 @@ fn ruling_10_a_person_is_asked_by_the_tool_the_class_the_list_or_an_interruption
         kinds(&found),
         ("needs_approval", vec![RuleKind::Interrupted])
     );
-    let listed = |question: &mut Question<'_>| {
+    let listed = |question: &mut GateInput<'_>| {
         question.safety.playbook = Some(("p", SafetyClass::Automated));
         question.safety.reviewed = true;
     };
@@ -298,7 +301,7 @@ fn ruling_10_a_person_is_asked_by_the_tool_the_class_the_list_or_an_interruption
 /// B002-13: without a playbook beside it, and whatever policies say later.
 #[test]
 fn b002_13_a_missions_proposal_waits_for_a_person() {
-    let proposed = |question: &mut Question<'_>| {
+    let proposed = |question: &mut GateInput<'_>| {
         question.safety.mission = Some("brief");
         question.safety.reviewed = true;
     };
@@ -306,14 +309,14 @@ fn b002_13_a_missions_proposal_waits_for_a_person() {
         kinds(&asked(proposed)),
         ("needs_approval", vec![RuleKind::Safety])
     );
-    let allowed = |question: &mut Question<'_>| question.safety.mission = Some("brief");
+    let allowed = |question: &mut GateInput<'_>| question.safety.mission = Some("brief");
     assert_eq!(asked(allowed).word(), "allow");
 }
 
 /// Ruling 27: `automated` is approved in advance, and guardrails still hold.
 #[test]
 fn ruling_27_an_automated_playbook_asks_nobody_but_obeys_guardrails() {
-    let automated = |question: &mut Question<'_>| {
+    let automated = |question: &mut GateInput<'_>| {
         question.safety.playbook = Some(("p", SafetyClass::Automated));
     };
     assert_eq!(asked(automated).word(), "allow");
@@ -414,5 +417,8 @@ fn a_call_with_more_guardrails_than_are_asked_is_refused() {
     };
     let message = "501 guardrails bear on this call, and the limit is 500 (GUARDRAILS_PER_CALL): \
                    narrow their `applies_to`, or put them together.";
-    assert_eq!(rules, [Rule::new(RuleKind::Guardrail, "t.x", message)]);
+    assert_eq!(
+        rules,
+        [RuleResult::new(RuleKind::Guardrail, "t.x", message)]
+    );
 }

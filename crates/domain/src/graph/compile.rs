@@ -19,7 +19,7 @@ use charter_contract::ids::{Label, StepId};
 use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::{Map, Value};
 
-use super::{Edge, GraphError, On};
+use super::{Edge, EdgeCondition, GraphError};
 use crate::reference::{Reference, references};
 
 pub use analysis::{analysis_step, from_analysis, with_analysis};
@@ -67,7 +67,7 @@ fn successes(steps: impl IntoIterator<Item = StepId>) -> Vec<Edge> {
     let steps: BTreeSet<StepId> = steps.into_iter().collect();
     let edge = |from| Edge {
         from,
-        on: On::Success,
+        on: EdgeCondition::Success,
     };
     steps.into_iter().map(edge).collect()
 }

@@ -20,12 +20,13 @@ pub struct Growth {
     pub steps: Vec<Step>,
     /// Claims that steps which have not started get on new ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub claims: Vec<LateClaim>,
+    pub claims: Vec<AddedEdge>,
 }
 
 /// A claim that a step did not have when it was added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LateClaim {
+#[schemars(rename = "LateClaim")]
+pub struct AddedEdge {
     /// The step that waits.
     pub step: StepId,
     /// For what: a new step.

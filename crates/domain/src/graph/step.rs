@@ -170,7 +170,7 @@ pub struct Branch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "EdgeEnd")]
 #[serde(rename_all = "snake_case")]
-pub enum On {
+pub enum EdgeCondition {
     /// It succeeded.
     Success,
     /// It failed. Such a step runs even after the run was aborted (B003-6).
@@ -188,7 +188,7 @@ pub struct Edge {
     /// The earlier step.
     pub from: StepId,
     /// What must have become of it.
-    pub on: On,
+    pub on: EdgeCondition,
 }
 
 /// How many of a step's edges must hold.

@@ -10,7 +10,7 @@ fn id(text: &str) -> StepId {
 fn step(name: &str, sources: &[&str]) -> Step {
     let edge = |from: &&str| Edge {
         from: id(from),
-        on: On::Success,
+        on: EdgeCondition::Success,
     };
     Step {
         id: id(name),

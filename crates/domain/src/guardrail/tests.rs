@@ -12,7 +12,7 @@ use charter_contract::scope::Scope;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::catalogue::Won;
+use crate::catalogue::WinningLayer;
 use crate::catalogue::tests::layer_of;
 
 fn guardrail(id: &str, scope: &str, glob: &str, more: Value) -> Document {
@@ -25,7 +25,7 @@ fn guardrail(id: &str, scope: &str, glob: &str, more: Value) -> Document {
     Document::Guardrail(serde_json::from_value(guardrail).unwrap())
 }
 
-fn resolve_all(tenant: Vec<Document>, global: Vec<Document>) -> Vec<Resolved> {
+fn resolve_all(tenant: Vec<Document>, global: Vec<Document>) -> Vec<ApplicableGuardrail> {
     let view = View {
         tenant: layer_of(Scope::Tenant(TenantId::parse("acme").unwrap()), tenant),
         global: layer_of(Scope::Global, global),
@@ -60,17 +60,17 @@ fn b000_12_every_match_stands_in_order() {
             guardrail("g.off", "global", "*", json!({"status": "inactive"})),
         ],
     );
-    let found: Vec<(String, Won)> = resolved
+    let found: Vec<(String, WinningLayer)> = resolved
         .iter()
         .map(|r| (r.found.document().guardrail_id.to_string(), r.found.won))
         .collect();
     let expected = [
-        ("g.skill", Won::Global),
-        ("own.skill", Won::Tenant),
-        ("g.agent", Won::Global),
-        ("g.domain", Won::Global),
-        ("g.global", Won::Tenant),
-        ("g.global", Won::Global),
+        ("g.skill", WinningLayer::Global),
+        ("own.skill", WinningLayer::Tenant),
+        ("g.agent", WinningLayer::Global),
+        ("g.domain", WinningLayer::Global),
+        ("g.global", WinningLayer::Tenant),
+        ("g.global", WinningLayer::Global),
     ];
     assert_eq!(found, expected.map(|(id, won)| (id.to_owned(), won)));
 }
@@ -84,7 +84,7 @@ struct Ruling {
 }
 
 fn rulings(
-    guardrails: &[Resolved],
+    guardrails: &[ApplicableGuardrail],
     class: EffectClass,
     variables: &Map<String, Value>,
 ) -> Vec<Ruling> {
@@ -95,12 +95,14 @@ fn rulings(
         (resolved.found.document(), word)
     });
     let bearing = words.filter_map(|(guardrail, word)| match word {
-        Word::Bears { note } => Some(Ruling {
+        GuardrailMatch::Bears { note } => Some(Ruling {
             guardrail_id: guardrail.guardrail_id.to_string(),
             enforcement: guardrail.enforcement,
             note,
         }),
-        Word::Excepted(_) | Word::Elsewhere(_) | Word::OnWritesOnly => None,
+        GuardrailMatch::Excepted(_)
+        | GuardrailMatch::Elsewhere(_)
+        | GuardrailMatch::OnWritesOnly => None,
     });
     bearing.collect()
 }

@@ -16,7 +16,7 @@ use charter_contract::foreign_text::Foreign;
 const SUPPOSED: i32 = 6;
 
 /// A text with its clauses and their acts.
-pub(super) struct Said<'t> {
+pub(super) struct ParsedText<'t> {
     pub(super) text: &'t str,
     pub(super) all: &'t [Token],
     pub(super) clauses: &'t [Clause],
@@ -30,7 +30,7 @@ struct Ordered<'t> {
     order: &'t Order,
 }
 
-impl<'t> Said<'t> {
+impl<'t> ParsedText<'t> {
     pub(super) fn words(&self, at: usize) -> &'t [Token] {
         &self.all[self.clauses[at].tokens.clone()]
     }

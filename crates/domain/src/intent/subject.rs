@@ -6,7 +6,7 @@
 use super::Intent;
 use super::act::Act;
 use super::order::Order;
-use super::reading::Said;
+use super::reading::ParsedText;
 use super::token::{Token, TokenKind};
 use super::words::{EMPTY_WORDS, OPENERS, PRONOUNS, VerbClass};
 use charter_contract::foreign_text::ForeignKind;
@@ -33,7 +33,7 @@ const CARRIERS: [&[&str]; 34] = [
 ];
 
 /// The subject of a text with this intent.
-pub(super) fn subject(said: &Said<'_>, intent: Intent) -> String {
+pub(super) fn subject(said: &ParsedText<'_>, intent: Intent) -> String {
     let wanted = |act: &Act| match (intent, act) {
         (Intent::Change, Act::Order(order)) => !order.negated && order.class == VerbClass::Change,
         (_, Act::Order(Order { negated, .. })) => !negated,
@@ -108,7 +108,7 @@ fn unmarked(text: &str) -> String {
 
 /// The written text of the chosen clauses, each without what carries it. Where another thing is asked for, a joint or a
 /// full stop stands before it, so that the search can tell the requests apart.
-fn joined(said: &Said<'_>, chosen: &[bool]) -> String {
+fn joined(said: &ParsedText<'_>, chosen: &[bool]) -> String {
     let mut joined = String::new();
     let mut asks: Option<usize> = None;
     for (at, _) in chosen.iter().enumerate().filter(|(_, chosen)| **chosen) {
@@ -158,7 +158,7 @@ fn carried(words: &[Token]) -> usize {
     }
 }
 
-fn content(said: &Said<'_>, chosen: &[bool]) -> usize {
+fn content(said: &ParsedText<'_>, chosen: &[bool]) -> usize {
     let clauses = chosen.iter().enumerate().filter(|(_, chosen)| **chosen);
     let words = clauses.flat_map(|(at, _)| said.words(at));
     words.filter(|token| says_something(token)).count()
@@ -173,7 +173,7 @@ fn says_something(token: &Token) -> bool {
 }
 
 /// Whether the chosen clauses point at something said elsewhere: "which ones", "these", "his order".
-fn leans(said: &Said<'_>, chosen: &[bool]) -> bool {
+fn leans(said: &ParsedText<'_>, chosen: &[bool]) -> bool {
     let clauses = chosen.iter().enumerate().filter(|(_, chosen)| **chosen);
     let mut words = clauses.flat_map(|(at, _)| said.words(at));
     let points = words.any(|token| {

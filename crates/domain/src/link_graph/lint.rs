@@ -6,7 +6,7 @@ use charter_contract::ids::SkillId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{CyclePath, Place, Reach, SkillNode, SkillsView};
+use super::{CyclePath, Reach, SkillNode, SkillPosition, SkillsView};
 
 /// Most findings of one look.
 pub const MAX_FINDINGS: usize = 1_000;
@@ -27,7 +27,7 @@ impl SkillsView<'_> {
     /// Everything worth a look among the skills within reach, by skill, at most [`MAX_FINDINGS`].
     #[must_use]
     pub fn lint(&self, reach: &Reach) -> Vec<LinkFinding> {
-        let mut visible: Vec<(Place, &SkillNode)> = reach
+        let mut visible: Vec<(SkillPosition, &SkillNode)> = reach
             .places()
             .filter_map(|place| Some((place, self.node(place)?)))
             .collect();

@@ -24,7 +24,7 @@ pub enum LayerOf {
 
 /// A skill's place in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct SkillPosition {
     /// The layer.
     pub layer: LayerOf,
     /// The slot within the layer's graph.
@@ -52,12 +52,12 @@ pub struct Reach {
 impl Reach {
     /// Whether a place is within reach.
     #[must_use]
-    pub fn contains(&self, place: Place) -> bool {
+    pub fn contains(&self, place: SkillPosition) -> bool {
         self.layer(place.layer).contains(place.slot)
     }
 
     /// Adds a place; whether it was not there before.
-    fn insert(&mut self, place: Place) -> bool {
+    fn insert(&mut self, place: SkillPosition) -> bool {
         let layer = match place.layer {
             LayerOf::Own => &mut self.own,
             LayerOf::Global => &mut self.global,
@@ -75,10 +75,10 @@ impl Reach {
     }
 
     /// Every place within reach.
-    pub fn places(&self) -> impl Iterator<Item = Place> + '_ {
+    pub fn places(&self) -> impl Iterator<Item = SkillPosition> + '_ {
         let of = |layer| {
             let slots = self.layer(layer).ones();
-            slots.map(move |slot| Place { layer, slot })
+            slots.map(move |slot| SkillPosition { layer, slot })
         };
         of(LayerOf::Own).chain(of(LayerOf::Global))
     }
@@ -132,10 +132,10 @@ impl LinkSteps {
 impl<'g> SkillsView<'g> {
     /// A skill in force, and where it stands: the tenant's own before the global one.
     #[must_use]
-    pub fn find(&self, id: &SkillId) -> Option<(Place, &'g SkillNode)> {
+    pub fn find(&self, id: &SkillId) -> Option<(SkillPosition, &'g SkillNode)> {
         let of = |layer, graph: &'g LinkGraph| {
             let slot = graph.slot(id)?;
-            Some((Place { layer, slot }, graph.node(slot)?))
+            Some((SkillPosition { layer, slot }, graph.node(slot)?))
         };
         let own = self.own.and_then(|own| of(LayerOf::Own, own));
         own.or_else(|| of(LayerOf::Global, self.global))
@@ -143,7 +143,7 @@ impl<'g> SkillsView<'g> {
 
     /// The skill at a place.
     #[must_use]
-    pub fn node(&self, place: Place) -> Option<&'g SkillNode> {
+    pub fn node(&self, place: SkillPosition) -> Option<&'g SkillNode> {
         match place.layer {
             LayerOf::Own => self.own?.node(place.slot),
             LayerOf::Global => self.global.node(place.slot),
@@ -151,8 +151,8 @@ impl<'g> SkillsView<'g> {
     }
 
     /// The skills in force that point at an id.
-    pub fn parents(&self, id: &SkillId) -> impl Iterator<Item = (Place, &'g SkillNode)> {
-        let at = |layer| move |(slot, node)| (Place { layer, slot }, node);
+    pub fn parents(&self, id: &SkillId) -> impl Iterator<Item = (SkillPosition, &'g SkillNode)> {
+        let at = |layer| move |(slot, node)| (SkillPosition { layer, slot }, node);
         let own = self.own.into_iter().flat_map(|own| own.parents(id));
         let global = self.global.parents(id);
         let global = global.filter(|(_, node)| !self.is_shadowed(&node.id));

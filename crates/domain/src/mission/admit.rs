@@ -24,13 +24,13 @@ pub const WRITEBACK: &str = "writeback";
 
 /// An artifact that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admitted {
+pub struct AdmittedArtifact {
     tenant_id: TenantId,
     artifact: Stored<Artifact>,
     payload: String,
 }
 
-impl Admitted {
+impl AdmittedArtifact {
     /// Its mission's tenant.
     #[must_use]
     pub fn tenant_id(&self) -> &TenantId {
@@ -55,7 +55,7 @@ impl Admitted {
 #[allow(clippy::large_enum_variant, reason = "matched where it is made")]
 pub enum Admission {
     /// It is new and may be stored.
-    New(Admitted),
+    New(AdmittedArtifact),
     /// The mission has it already, the same to the byte; there is nothing to store (B002-15).
     Repeat,
 }
@@ -110,7 +110,7 @@ impl Inventory {
 }
 
 /// Stamps an artifact and writes it down.
-fn admitted(artifact: Artifact, root: &MissionRoot) -> Result<Admitted, Vec<Violation>> {
+fn admitted(artifact: Artifact, root: &MissionRoot) -> Result<AdmittedArtifact, Vec<Violation>> {
     let artifact = Stored::stamp(artifact, root)?;
     let payload = artifact.canonical().map_err(|error| {
         vec![Violation {
@@ -121,7 +121,7 @@ fn admitted(artifact: Artifact, root: &MissionRoot) -> Result<Admitted, Vec<Viol
             suggestion: None,
         }]
     })?;
-    Ok(Admitted {
+    Ok(AdmittedArtifact {
         tenant_id: root.tenant_id.clone(),
         artifact,
         payload,

@@ -87,7 +87,7 @@ pub struct Bundle {
 /// The event at which a replay stops, because the run machine could not have written it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("replay stops at event {sequence}: {detail}")]
-pub struct Stop {
+pub struct ReplayStop {
     /// Its position in the journal, from 1.
     pub sequence: u64,
     /// What is wrong with it.
@@ -131,8 +131,8 @@ impl Bundle {
     /// model and no tool is called (B002-14).
     ///
     /// # Errors
-    /// [`Stop`] at the first event that is unknown or does not follow from those before it.
-    pub fn replay(&self) -> Result<Run, Stop> {
+    /// [`ReplayStop`] at the first event that is unknown or does not follow from those before it.
+    pub fn replay(&self) -> Result<Run, ReplayStop> {
         let mut events = Vec::with_capacity(self.events.len());
         let mut unknown = None;
         for (sequence, event) in (1..).zip(&self.events) {
@@ -140,7 +140,7 @@ impl Bundle {
                 Ok(known) => events.push((known, event.at)),
                 Err(error) => {
                     let detail = format!("it is no event that is known: {error}");
-                    unknown = Some(Stop { sequence, detail });
+                    unknown = Some(ReplayStop { sequence, detail });
                     break;
                 }
             }
@@ -150,13 +150,13 @@ impl Bundle {
             Err(error) => return Err(unknown.unwrap_or_else(|| not_begun(&error))),
         };
         match (replayed, unknown) {
-            ((_, Some(diverged)), _) => Err(Stop {
+            ((_, Some(diverged)), _) => Err(ReplayStop {
                 sequence: diverged.sequence,
                 detail: diverged.detail,
             }),
             (_, Some(unknown)) => Err(unknown),
             ((run, None), None) if *run.id() == self.header.run_id => Ok(run),
-            ((run, None), None) => Err(Stop {
+            ((run, None), None) => Err(ReplayStop {
                 sequence: 1,
                 detail: format!("it begins `{}`, not `{}`", run.id(), self.header.run_id),
             }),
@@ -164,8 +164,8 @@ impl Bundle {
     }
 }
 
-fn not_begun(error: &FoldError) -> Stop {
-    Stop {
+fn not_begun(error: &FoldError) -> ReplayStop {
+    ReplayStop {
         sequence: 1,
         detail: error.to_string(),
     }

@@ -74,7 +74,7 @@ pub enum Change {
 /// A budget, and what was used of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "BudgetSpent")]
-pub struct Spent {
+pub struct BudgetUse {
     /// What was used; absent when nobody told.
     pub used: Option<u64>,
     /// What was allowed; absent for no bound.
@@ -134,9 +134,9 @@ pub struct MissionDiff {
     /// Where each stands.
     pub outcome: Pair<MissionState>,
     /// Milliseconds.
-    pub time_ms: Pair<Spent>,
+    pub time_ms: Pair<BudgetUse>,
     /// Tokens.
-    pub tokens: Pair<Spent>,
+    pub tokens: Pair<BudgetUse>,
     /// The envelopes.
     pub goal: Change,
     /// The tasks: those of the first mission in its order, then those that only the second has.
@@ -180,17 +180,17 @@ impl<'m> Side<'m> {
         graph.unwrap_or_default()
     }
 
-    fn time(&self) -> Spent {
+    fn time(&self) -> BudgetUse {
         let budget = self.envelope().and_then(|envelope| envelope.time_budget_ms);
-        Spent {
+        BudgetUse {
             used: Some(self.used.time_ms),
             budget: budget.map(Positive::get),
         }
     }
 
-    fn tokens(&self) -> Spent {
+    fn tokens(&self) -> BudgetUse {
         let budget = self.envelope().and_then(|envelope| envelope.token_budget);
-        Spent {
+        BudgetUse {
             used: self.used.tokens,
             budget: budget.map(Positive::get),
         }

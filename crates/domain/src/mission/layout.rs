@@ -16,10 +16,10 @@ use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use serde_json::{Map, Value, json};
 
-use super::output::Wanted;
+use super::output::RequestedCall;
 use crate::graph::{
-    Action, AfterFailure, Arguments, Edge, GraphError, GraphParts, Growth, LateClaim, On, Source,
-    Step, StepGraph,
+    Action, AddedEdge, AfterFailure, Arguments, Edge, EdgeCondition, GraphError, GraphParts,
+    Growth, Source, Step, StepGraph,
 };
 
 /// Turns that a worker or researcher may take, the last without tools.
@@ -36,7 +36,7 @@ pub(super) const WRITE_BACK: &str = "writeback.";
 
 /// Ids of the steps, by what they are of.
 #[derive(Debug, Clone, Copy)]
-enum Named<'a> {
+enum MissionStepId<'a> {
     Once(&'static str),
     Prompt(&'a TaskId),
     Pass(&'a TaskId),
@@ -47,7 +47,7 @@ enum Named<'a> {
     WriteBack(&'a str),
 }
 
-impl Named<'_> {
+impl MissionStepId<'_> {
     fn id(self) -> Result<StepId, GraphError> {
         let text = match self {
             Self::Once(name) => name.to_owned(),
@@ -68,7 +68,7 @@ impl Named<'_> {
 /// # Errors
 /// [`GraphError::Name`] for a task whose id is too long to make a step's.
 pub fn prompt_step(task: &TaskId) -> Result<StepId, GraphError> {
-    Named::Prompt(task).id()
+    MissionStepId::Prompt(task).id()
 }
 
 /// The step that makes a worker's pass.
@@ -76,7 +76,7 @@ pub fn prompt_step(task: &TaskId) -> Result<StepId, GraphError> {
 /// # Errors
 /// As for [`prompt_step`].
 pub fn pass_step(task: &TaskId) -> Result<StepId, GraphError> {
-    Named::Pass(task).id()
+    MissionStepId::Pass(task).id()
 }
 
 /// A turn of a worker or researcher.
@@ -84,7 +84,7 @@ pub fn pass_step(task: &TaskId) -> Result<StepId, GraphError> {
 /// # Errors
 /// As for [`prompt_step`].
 pub fn turn_step(task: &TaskId, turn: u32) -> Result<StepId, GraphError> {
-    Named::Turn(task, turn).id()
+    MissionStepId::Turn(task, turn).id()
 }
 
 /// The step that carries a proposal out.
@@ -92,7 +92,7 @@ pub fn turn_step(task: &TaskId, turn: u32) -> Result<StepId, GraphError> {
 /// # Errors
 /// As for [`prompt_step`].
 pub fn change_step(proposal: &str) -> Result<StepId, GraphError> {
-    Named::WriteBack(proposal).id()
+    MissionStepId::WriteBack(proposal).id()
 }
 
 /// A call that a turn asked for.
@@ -100,7 +100,7 @@ pub fn change_step(proposal: &str) -> Result<StepId, GraphError> {
 /// # Errors
 /// As for [`prompt_step`].
 pub fn call_step(task: &TaskId, turn: u32, number: usize) -> Result<StepId, GraphError> {
-    Named::Call(task, turn, number).id()
+    MissionStepId::Call(task, turn, number).id()
 }
 
 /// The graph that a mission begins with: its planner.
@@ -112,7 +112,7 @@ pub fn opening(envelope: &MissionEnvelope) -> Result<StepGraph, GraphError> {
         budget.map_or(0, charter_contract::number::Positive::get)
     };
     let plan = stage(
-        Named::Once(PLAN),
+        MissionStepId::Once(PLAN),
         Stage::Plan,
         json!({}),
         AfterFailure::Abort,
@@ -149,7 +149,7 @@ pub fn after_plan(plan: &MissionTaskGraph) -> Result<Growth, GraphError> {
     let mut steps = Vec::with_capacity(tasks.len() * 4 + 3);
     for task in &instructed {
         let parameters = json!({"task": task.task_id});
-        let named = Named::Prompt(&task.task_id);
+        let named = MissionStepId::Prompt(&task.task_id);
         steps.push(stage(
             named,
             Stage::Prompt,
@@ -158,7 +158,7 @@ pub fn after_plan(plan: &MissionTaskGraph) -> Result<Growth, GraphError> {
         )?);
     }
     let mut prompted = Step::new(
-        Named::Once(PROMPTED).id()?,
+        MissionStepId::Once(PROMPTED).id()?,
         Action::Conclude {
             output: json!({"packages": instructed.len()}),
         },
@@ -168,27 +168,29 @@ pub fn after_plan(plan: &MissionTaskGraph) -> Result<Growth, GraphError> {
         prompted
             .entry
             .edges
-            .push(edge(prompt_step(&task.task_id)?, On::Success));
+            .push(edge(prompt_step(&task.task_id)?, EdgeCondition::Success));
     }
     steps.push(prompted);
     for task in &tasks {
         steps.extend(steps_of(task, &ends)?);
     }
     let mut aggregate = stage(
-        Named::Once(AGGREGATE),
+        MissionStepId::Once(AGGREGATE),
         Stage::Aggregate,
         json!({}),
         AfterFailure::Abort,
     )?;
-    let settled = ends.values().map(|end| edge(end.clone(), On::Settled));
+    let settled = ends
+        .values()
+        .map(|end| edge(end.clone(), EdgeCondition::Settled));
     aggregate.entry.edges = settled.collect();
     let mut review = stage(
-        Named::Once(REVIEW),
+        MissionStepId::Once(REVIEW),
         Stage::Review,
         json!({}),
         AfterFailure::Abort,
     )?;
-    review.entry.edges = vec![edge(aggregate.id.clone(), On::Success)];
+    review.entry.edges = vec![edge(aggregate.id.clone(), EdgeCondition::Success)];
     steps.extend([aggregate, review]);
     Ok(Growth {
         steps,
@@ -225,7 +227,7 @@ fn may_call(task: &Task) -> bool {
 /// The step whose success is the task's.
 fn end_of(task: &Task) -> Result<StepId, GraphError> {
     if may_call(task) {
-        Named::Done(&task.task_id).id()
+        MissionStepId::Done(&task.task_id).id()
     } else {
         turn_step(&task.task_id, 1)
     }
@@ -246,19 +248,27 @@ pub fn ends_of(plan: &MissionTaskGraph) -> Result<BTreeMap<TaskId, StepId>, Grap
 /// package and a live pass are there).
 fn steps_of(task: &Task, ends: &BTreeMap<&TaskId, StepId>) -> Result<Vec<Step>, GraphError> {
     let id = &task.task_id;
-    let mut before = vec![edge(Named::Once(PROMPTED).id()?, On::Success)];
+    let mut before = vec![edge(
+        MissionStepId::Once(PROMPTED).id()?,
+        EdgeCondition::Success,
+    )];
     for earlier in &task.depends_on {
         if let Some(end) = ends.get(earlier) {
-            before.push(edge(end.clone(), On::Success));
+            before.push(edge(end.clone(), EdgeCondition::Success));
         }
     }
     let mut steps = Vec::with_capacity(3);
     let mut first = turn(task, 1)?;
     if task.role_type == Role::Worker {
         let parameters = json!({"task": id});
-        let mut pass = stage(Named::Pass(id), Stage::Pass, parameters, AfterFailure::GoOn)?;
+        let mut pass = stage(
+            MissionStepId::Pass(id),
+            Stage::Pass,
+            parameters,
+            AfterFailure::GoOn,
+        )?;
         pass.entry.edges = before;
-        first.entry.edges = vec![edge(pass.id.clone(), On::Success)];
+        first.entry.edges = vec![edge(pass.id.clone(), EdgeCondition::Success)];
         steps.push(pass);
     } else {
         first.entry.edges = before;
@@ -268,11 +278,11 @@ fn steps_of(task: &Task, ends: &BTreeMap<&TaskId, StepId>) -> Result<Vec<Step>, 
     if may_call(task) {
         let output = json!({"task": id});
         let mut done = Step::new(
-            Named::Done(id).id()?,
+            MissionStepId::Done(id).id()?,
             Action::Conclude { output },
             AfterFailure::GoOn,
         );
-        done.entry.edges = vec![edge(first_id, On::Success)];
+        done.entry.edges = vec![edge(first_id, EdgeCondition::Success)];
         steps.push(done);
     }
     Ok(steps)
@@ -287,7 +297,7 @@ fn turn(task: &Task, number: u32) -> Result<Step, GraphError> {
     };
     let parameters = json!({"task": id, "turn": number});
     stage(
-        Named::Turn(id, number),
+        MissionStepId::Turn(id, number),
         does,
         parameters,
         AfterFailure::GoOn,
@@ -299,30 +309,36 @@ fn turn(task: &Task, number: u32) -> Result<Step, GraphError> {
 ///
 /// # Errors
 /// [`GraphError::Name`] for a task whose id is too long.
-pub fn after_turn(task: &Task, number: u32, wanted: &[Wanted]) -> Result<Growth, GraphError> {
+pub fn after_turn(
+    task: &Task,
+    number: u32,
+    wanted: &[RequestedCall],
+) -> Result<Growth, GraphError> {
     if wanted.is_empty() {
         return Ok(Growth::default());
     }
     let id = &task.task_id;
     let before = turn_step(id, number)?;
     let mut next = turn(task, number + 1)?;
-    next.entry.edges = vec![edge(before.clone(), On::Success)];
+    next.entry.edges = vec![edge(before.clone(), EdgeCondition::Success)];
     let mut steps = Vec::with_capacity(wanted.len() + 1);
     for (at, call) in (1..).zip(wanted) {
         let action = calling(call.tool.clone(), call.parameters.clone(), false);
         let mut step = Step::new(
-            Named::Call(id, number, at).id()?,
+            MissionStepId::Call(id, number, at).id()?,
             action,
             AfterFailure::GoOn,
         );
-        step.entry.edges = vec![edge(before.clone(), On::Success)];
+        step.entry.edges = vec![edge(before.clone(), EdgeCondition::Success)];
         step.mandate = Some(id.clone());
-        next.entry.edges.push(edge(step.id.clone(), On::Settled));
+        next.entry
+            .edges
+            .push(edge(step.id.clone(), EdgeCondition::Settled));
         steps.push(step);
     }
-    let claims = vec![LateClaim {
-        step: Named::Done(id).id()?,
-        edge: edge(next.id.clone(), On::Success),
+    let claims = vec![AddedEdge {
+        step: MissionStepId::Done(id).id()?,
+        edge: edge(next.id.clone(), EdgeCondition::Success),
     }];
     steps.push(next);
     Ok(Growth { steps, claims })
@@ -330,7 +346,7 @@ pub fn after_turn(task: &Task, number: u32, wanted: &[Wanted]) -> Result<Growth,
 
 /// A proposal, with the calls that carry it out.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Proposed {
+pub struct ProposedWriteBack {
     /// The proposal.
     pub proposal: ProposalId,
     /// What is called to carry it out: a tool, or a stage's.
@@ -338,7 +354,7 @@ pub struct Proposed {
     /// With what.
     pub parameters: Map<String, Value>,
     /// How the target is read.
-    pub target: Option<Wanted>,
+    pub target: Option<RequestedCall>,
     /// Whether a person must approve it.
     pub approved_by_person: bool,
 }
@@ -348,24 +364,28 @@ pub struct Proposed {
 ///
 /// # Errors
 /// [`GraphError::Name`] for a proposal whose id is too long.
-pub fn after_review(proposals: &[Proposed]) -> Result<Growth, GraphError> {
+pub fn after_review(proposals: &[ProposedWriteBack]) -> Result<Growth, GraphError> {
     let mut steps = Vec::with_capacity(proposals.len() * 2);
-    let review = Named::Once(REVIEW).id()?;
+    let review = MissionStepId::Once(REVIEW).id()?;
     for proposed in proposals {
         let id = proposed.proposal.as_str();
         let action = calling(proposed.tool.clone(), proposed.parameters.clone(), true);
-        let mut change = Step::new(Named::WriteBack(id).id()?, action, AfterFailure::GoOn);
+        let mut change = Step::new(
+            MissionStepId::WriteBack(id).id()?,
+            action,
+            AfterFailure::GoOn,
+        );
         change.reviewed = proposed.approved_by_person;
         let mut before = review.clone();
         if let Some(reading) = &proposed.target {
             let action = calling(reading.tool.clone(), reading.parameters.clone(), false);
-            let mut look = Step::new(Named::Target(id).id()?, action, AfterFailure::GoOn);
-            look.entry.edges = vec![edge(review.clone(), On::Success)];
+            let mut look = Step::new(MissionStepId::Target(id).id()?, action, AfterFailure::GoOn);
+            look.entry.edges = vec![edge(review.clone(), EdgeCondition::Success)];
             change.unless_changed = Some(look.id.clone());
             before = look.id.clone();
             steps.push(look);
         }
-        change.entry.edges = vec![edge(before, On::Success)];
+        change.entry.edges = vec![edge(before, EdgeCondition::Success)];
         steps.push(change);
     }
     Ok(Growth {
@@ -374,7 +394,7 @@ pub fn after_review(proposals: &[Proposed]) -> Result<Growth, GraphError> {
     })
 }
 
-fn edge(from: StepId, on: On) -> Edge {
+fn edge(from: StepId, on: EdgeCondition) -> Edge {
     Edge { from, on }
 }
 
@@ -390,7 +410,7 @@ fn calling(tool: ToolId, parameters: Map<String, Value>, writes: bool) -> Action
 
 /// A step that carries a stage out.
 fn stage(
-    named: Named<'_>,
+    named: MissionStepId<'_>,
     stage: Stage,
     parameters: Value,
     after_failure: AfterFailure,
@@ -416,18 +436,18 @@ pub fn own_steps(plan: &MissionTaskGraph, role: Role) -> Result<Vec<StepId>, Gra
         tasks.map(|task| step(&task.task_id)).collect()
     };
     match role {
-        Role::Planner => Ok(vec![Named::Once(PLAN).id()?]),
+        Role::Planner => Ok(vec![MissionStepId::Once(PLAN).id()?]),
         Role::PromptMaster => of(is_instructed, prompt_step),
         Role::Librarian => of(|task| task.role_type == Role::Worker, pass_step),
         Role::Researcher | Role::Worker => Ok(Vec::new()),
-        Role::Aggregator => Ok(vec![Named::Once(AGGREGATE).id()?]),
-        Role::Reviewer => Ok(vec![Named::Once(REVIEW).id()?]),
+        Role::Aggregator => Ok(vec![MissionStepId::Once(AGGREGATE).id()?]),
+        Role::Reviewer => Ok(vec![MissionStepId::Once(REVIEW).id()?]),
     }
 }
 
 /// The steps that a mission has once, for whoever reads where it stands.
 pub(super) fn once(name: Once) -> Result<StepId, GraphError> {
-    Named::Once(match name {
+    MissionStepId::Once(match name {
         Once::Plan => PLAN,
         Once::Prompted => PROMPTED,
         Once::Aggregate => AGGREGATE,

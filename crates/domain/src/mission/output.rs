@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// A call that a worker or researcher needs before it can answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct RequestedCall {
     /// The tool.
     pub tool: ToolId,
     /// Its parameters.
@@ -24,7 +24,7 @@ pub struct StageOutput {
     pub artifacts: Vec<Value>,
     /// What has to be called before the next turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<RequestedCall>,
     /// What carrying a proposal out came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,

@@ -22,7 +22,7 @@ use charter_contract::violation::pointer_segment;
 
 pub use policies::check_policies;
 
-use super::{Gravity, MANIFEST, Package, Problem, Problems, Sourced, needs};
+use super::{MANIFEST, Package, Problem, ProblemSeverity, Problems, WithLocation, needs};
 use crate::cancellation::Cancellation;
 use crate::catalogue::{BUILT_IN, Layer, Origin, View};
 
@@ -87,7 +87,7 @@ pub fn check(package: &Package, against: &Against<'_>) -> Vec<Problem> {
 }
 
 fn duplicates(package: &Package) -> Vec<Problem> {
-    let mut seen: BTreeMap<(DocumentKind, String), &Sourced<Document>> = BTreeMap::new();
+    let mut seen: BTreeMap<(DocumentKind, String), &WithLocation<Document>> = BTreeMap::new();
     let mut problems = Vec::new();
     for document in &package.documents {
         let key = (document.value.kind(), document.value.id().into_owned());
@@ -102,7 +102,7 @@ fn duplicates(package: &Package) -> Vec<Problem> {
 }
 
 /// Warnings about skills that no caller reaches, and about findings that no playbook takes.
-fn left_aside(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
+fn left_aside(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
     let place = &document.place;
     match &document.value {
         Document::Skill(skill) => {
@@ -126,7 +126,7 @@ fn left_aside(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
 }
 
 /// The tenant comes from the credential; a document may repeat it and nothing else.
-fn scope_problems(document: &Sourced<Document>, against: &Against<'_>) -> Vec<Problem> {
+fn scope_problems(document: &WithLocation<Document>, against: &Against<'_>) -> Vec<Problem> {
     let own: Option<&TenantId> = match against.scope {
         Scope::Global => None,
         Scope::Tenant(tenant) => Some(tenant),
@@ -174,7 +174,7 @@ fn scope_problems(document: &Sourced<Document>, against: &Against<'_>) -> Vec<Pr
 
 /// What Charter itself carries out is offered by its own documents alone, so that parameters, class
 /// and permission are those that the code was written for.
-fn built_in_problem(document: &Sourced<Document>) -> Option<Problem> {
+fn built_in_problem(document: &WithLocation<Document>) -> Option<Problem> {
     let Document::Tool(tool) = &document.value else {
         return None;
     };
@@ -201,7 +201,7 @@ fn built_in_problem(document: &Sourced<Document>) -> Option<Problem> {
 }
 
 /// A request of a tool says by itself where it goes and how it is framed.
-fn header_problems(document: &Sourced<Document>) -> Vec<Problem> {
+fn header_problems(document: &WithLocation<Document>) -> Vec<Problem> {
     let Document::Tool(tool) = &document.value else {
         return Vec::new();
     };
@@ -219,7 +219,7 @@ fn header_problems(document: &Sourced<Document>) -> Vec<Problem> {
 
 /// Ids of imported tools are the servers', also while their server is away: who plans with one must
 /// not get another's.
-fn imported_problem(document: &Sourced<Document>) -> Option<Problem> {
+fn imported_problem(document: &WithLocation<Document>) -> Option<Problem> {
     let Document::Tool(tool) = &document.value else {
         return None;
     };
@@ -230,7 +230,11 @@ fn imported_problem(document: &Sourced<Document>) -> Option<Problem> {
 }
 
 /// `suggested` counts the searches for a similar id.
-fn unmet_needs(document: &Sourced<Document>, after: &View, suggested: &mut usize) -> Vec<Problem> {
+fn unmet_needs(
+    document: &WithLocation<Document>,
+    after: &View,
+    suggested: &mut usize,
+) -> Vec<Problem> {
     needs(&document.value)
         .into_iter()
         .filter_map(|need| {

@@ -8,7 +8,7 @@ use charter_contract::charset::without_mark;
 use charter_contract::lines;
 use serde_json::Value;
 
-use super::Place;
+use super::SourceLocation;
 use super::layout::{self, Role};
 use super::read::parts;
 use crate::cancellation::Cancellation;
@@ -20,7 +20,7 @@ pub fn locate(
     files: &BTreeMap<String, String>,
     document: &Document,
     cancel: &Cancellation,
-) -> Option<Place> {
+) -> Option<SourceLocation> {
     let allowance = Allowance::new(cancel);
     let names = names(document);
     let mut likely_first: Vec<(&String, &String)> = files.iter().collect();
@@ -45,7 +45,7 @@ fn in_file(
     document: &Document,
     names: &[String],
     allowance: &Allowance<'_>,
-) -> Option<Place> {
+) -> Option<SourceLocation> {
     let role = layout::role(path);
     if !matches!(role, Role::Documents(_) | Role::Graph) {
         return None;
@@ -57,7 +57,7 @@ fn in_file(
         part.is_some_and(|part| is(part, role, document, names))
     };
     let pointer = parts(&value, role).into_iter().find(is_it)?;
-    Some(Place {
+    Some(SourceLocation {
         file: path.into(),
         pointer,
         places: Arc::new(places),
@@ -81,7 +81,7 @@ fn is(value: &Value, role: Role, document: &Document, names: &[String]) -> bool 
         && Document::from_value(kind, value).is_ok_and(|(found, _)| found.id() == document.id())
 }
 
-impl Place {
+impl SourceLocation {
     /// The document's text as it stands in its file, in whole lines where it has them for itself, and the line
     /// that the text begins at, from 1.
     #[must_use]

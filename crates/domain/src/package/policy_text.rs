@@ -9,13 +9,13 @@ use charter_contract::catalogue::policy::Policy;
 use charter_contract::charset::without_mark;
 use charter_contract::text::Text;
 
-use super::{Problem, Sourced};
+use super::{Problem, WithLocation};
 use crate::policy::Fault;
 use crate::source::Position;
 
 /// Fills in the text of a policy that names a file. From then on the document stands for itself.
 pub(super) fn fill(
-    document: &mut Sourced<Document>,
+    document: &mut WithLocation<Document>,
     files: &BTreeMap<String, String>,
 ) -> Option<Problem> {
     let Document::Policy(policy) = &mut document.value else {
@@ -40,7 +40,7 @@ pub(super) fn fill(
 }
 
 /// A fault in a policy's text, shown in the file that the text stands in.
-pub(super) fn problem(document: &Sourced<Document>, policy: &Policy, fault: Fault) -> Problem {
+pub(super) fn problem(document: &WithLocation<Document>, policy: &Policy, fault: Fault) -> Problem {
     let text = policy.cedar.as_ref().map(Text::as_str).unwrap_or_default();
     let place = fault.span.as_ref().and_then(|span| position(text, span));
     let problem = match (&policy.file, place) {
@@ -59,7 +59,7 @@ pub(super) fn problem(document: &Sourced<Document>, policy: &Policy, fault: Faul
 
 /// A place in a text that stands in YAML. Only a literal block (`|`) keeps its lines; for any other
 /// form the place is named in words.
-fn inline(document: &Sourced<Document>, text: &str, at: Position, message: String) -> Problem {
+fn inline(document: &WithLocation<Document>, text: &str, at: Position, message: String) -> Problem {
     let place = &document.place;
     let key = place.position("/cedar");
     let wanted = text.lines().nth(at.line - 1).unwrap_or_default();

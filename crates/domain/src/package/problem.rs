@@ -6,7 +6,7 @@ use charter_contract::violation::Violation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Place;
+use super::SourceLocation;
 use crate::source::{Position, Reason, SourceError};
 
 /// Whether a problem stops the registration.
@@ -15,7 +15,7 @@ use crate::source::{Position, Reason, SourceError};
 )]
 #[schemars(rename = "ProblemGravity")]
 #[serde(rename_all = "snake_case")]
-pub enum Gravity {
+pub enum ProblemSeverity {
     /// Nothing is registered while it stands.
     Error,
     /// Worth a look.
@@ -37,7 +37,7 @@ pub struct Problem {
     /// JSON pointer into the file.
     pub pointer: String,
     /// Whether it stops the registration.
-    pub gravity: Gravity,
+    pub gravity: ProblemSeverity,
     /// The rule that is broken.
     pub keyword: String,
     /// What is wrong.
@@ -55,7 +55,12 @@ const MAX_EXCERPT: usize = 200;
 impl Problem {
     /// A problem of a document's part.
     #[must_use]
-    pub fn at(place: &Place, pointer: &str, keyword: &str, message: impl Into<String>) -> Self {
+    pub fn at(
+        place: &SourceLocation,
+        pointer: &str,
+        keyword: &str,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             pointer: format!("{}{pointer}", place.pointer),
             ..Self::in_file(place, place.position(pointer), keyword, message.into())
@@ -64,7 +69,7 @@ impl Problem {
 
     /// A problem of a place in a document's file.
     pub(super) fn in_file(
-        place: &Place,
+        place: &SourceLocation,
         position: Position,
         keyword: &str,
         message: String,
@@ -108,7 +113,7 @@ impl Problem {
         Self::of_file(file, keyword, "the check was cancelled: its caller is gone")
     }
 
-    pub(super) fn violation(place: &Place, violation: Violation) -> Self {
+    pub(super) fn violation(place: &SourceLocation, violation: Violation) -> Self {
         Self {
             suggestion: violation.suggestion,
             ..Self::at(
@@ -124,7 +129,7 @@ impl Problem {
     #[must_use]
     pub fn warning(self) -> Self {
         Self {
-            gravity: Gravity::Warning,
+            gravity: ProblemSeverity::Warning,
             ..self
         }
     }
@@ -145,7 +150,7 @@ impl Problem {
             column: position.column,
             width: position.width,
             pointer: String::new(),
-            gravity: Gravity::Error,
+            gravity: ProblemSeverity::Error,
             keyword: keyword.to_owned(),
             message,
             suggestion: None,
@@ -185,12 +190,12 @@ impl Problems {
     /// Adds a problem, unless there are too many of its gravity.
     pub fn push(&mut self, problem: Problem) {
         match problem.gravity {
-            Gravity::Error if !self.is_full() => self.errors.push(problem),
-            Gravity::Warning if self.warnings.len() < PACKAGE_PROBLEMS => {
+            ProblemSeverity::Error if !self.is_full() => self.errors.push(problem),
+            ProblemSeverity::Warning if self.warnings.len() < PACKAGE_PROBLEMS => {
                 self.warnings.push(problem);
             }
-            Gravity::Error => {}
-            Gravity::Warning => self.left_out += 1,
+            ProblemSeverity::Error => {}
+            ProblemSeverity::Warning => self.left_out += 1,
         }
     }
 

@@ -12,7 +12,9 @@ use charter_contract::violation::Violation;
 use serde_json::Value;
 
 use super::layout::{self, Role};
-use super::{MANIFEST, Package, Place, Problem, Problems, Sourced, files, policy_text};
+use super::{
+    MANIFEST, Package, Problem, Problems, SourceLocation, WithLocation, files, policy_text,
+};
 use crate::cancellation::Cancellation;
 use crate::source::{self, Allowance, Located};
 
@@ -70,9 +72,9 @@ pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> Reading {
 }
 
 struct Reader<'a> {
-    manifest: Option<Sourced<PackageManifest>>,
-    documents: Vec<Sourced<Document>>,
-    tests: Vec<Sourced<RoutingTest>>,
+    manifest: Option<WithLocation<PackageManifest>>,
+    documents: Vec<WithLocation<Document>>,
+    tests: Vec<WithLocation<RoutingTest>>,
     problems: Problems,
     allowance: &'a Allowance<'a>,
     /// What is left for the schemas of further documents.
@@ -115,7 +117,7 @@ impl<'a> Reader<'a> {
                 return;
             }
         };
-        let file = Place {
+        let file = SourceLocation {
             file: path.into(),
             pointer: String::new(),
             text: Arc::new(text.into()),
@@ -126,7 +128,7 @@ impl<'a> Reader<'a> {
                 return;
             }
             if let Some(part) = value.pointer(&pointer) {
-                let place = Place {
+                let place = SourceLocation {
                     pointer,
                     ..file.clone()
                 };
@@ -135,11 +137,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn part(&mut self, role: Role, place: Place, value: &Value) {
+    fn part(&mut self, role: Role, place: SourceLocation, value: &Value) {
         match role {
             Role::Manifest => {
                 let manifest = self.contract::<PackageManifest>(&place, value);
-                self.manifest = manifest.map(|value| Sourced { value, place });
+                self.manifest = manifest.map(|value| WithLocation { value, place });
             }
             Role::Tests if self.tests.len() == PACKAGE_TESTS => {
                 let message = format!(
@@ -150,7 +152,7 @@ impl<'a> Reader<'a> {
             }
             Role::Tests => {
                 if let Some(value) = self.contract::<RoutingTest>(&place, value) {
-                    self.tests.push(Sourced { value, place });
+                    self.tests.push(WithLocation { value, place });
                 }
             }
             Role::Documents(kind) => self.document(kind, place, value),
@@ -159,7 +161,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn document(&mut self, kind: DocumentKind, place: Place, value: &Value) {
+    fn document(&mut self, kind: DocumentKind, place: SourceLocation, value: &Value) {
         if let Err(spent) = self.schemas.take(value) {
             let problem = Problem::at(&place, "", "schema_limit", spent.to_string());
             self.problems.push(problem);
@@ -168,13 +170,13 @@ impl<'a> Reader<'a> {
         match Document::from_value(kind, value) {
             Ok((value, warnings)) => {
                 self.warn(&place, warnings);
-                self.documents.push(Sourced { value, place });
+                self.documents.push(WithLocation { value, place });
             }
             Err(violations) => self.fail(&place, violations),
         }
     }
 
-    fn contract<T: Contract>(&mut self, place: &Place, value: &Value) -> Option<T> {
+    fn contract<T: Contract>(&mut self, place: &SourceLocation, value: &Value) -> Option<T> {
         match read_value::<T>(value) {
             Ok((value, warnings)) => {
                 self.warn(place, warnings);
@@ -187,14 +189,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn warn(&mut self, place: &Place, warnings: Vec<Violation>) {
+    fn warn(&mut self, place: &SourceLocation, warnings: Vec<Violation>) {
         let problems = warnings
             .into_iter()
             .map(|w| Problem::violation(place, w).warning());
         self.problems.extend(problems);
     }
 
-    fn fail(&mut self, place: &Place, violations: Vec<Violation>) {
+    fn fail(&mut self, place: &SourceLocation, violations: Vec<Violation>) {
         let problems = violations.into_iter().map(|v| Problem::violation(place, v));
         self.problems.extend(problems);
     }

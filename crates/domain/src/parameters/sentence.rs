@@ -42,7 +42,7 @@ use serde_json::Value;
 use self::form::{Form, Reader};
 use self::names::{Mention, Names, leave_longest};
 use self::scope::Scope;
-use self::seen::Found;
+use self::seen::ParameterReading;
 use self::settle::{list_of, one_of, share};
 use self::text::{Sentence, prefix};
 use self::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
@@ -105,7 +105,7 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
     let searched = SENTENCE_BYTES.min(SENTENCE_WORK / declared.len().max(1));
     let sentence = Sentence::new(prefix(text, searched), &single);
     let scope = Scope::of(&sentence);
-    let mut found: Vec<Found> = Vec::with_capacity(declared.len());
+    let mut found: Vec<ParameterReading> = Vec::with_capacity(declared.len());
     let mut forms: Vec<Form> = Vec::with_capacity(declared.len());
     let mut mentions: Vec<Vec<Mention>> = names
         .iter()
@@ -199,7 +199,7 @@ fn unread(
     declared: &[Parameter],
     forms: &[Form],
     sentence: &Sentence<'_>,
-    found: &[Found],
+    found: &[ParameterReading],
     mentions: &[Vec<Mention>],
 ) -> Vec<Unread> {
     let mentioned = mentions.iter().flatten();

@@ -16,7 +16,7 @@ use super::rules::{Fault, MOST_FAULTS, actions, parse, takes_in};
 use super::schema::{ACTION_GROUPS, group};
 use super::shape::shape;
 use super::typed::{self, admit_texts, too_many_rules};
-use crate::catalogue::{Entry, Found, View};
+use crate::catalogue::{Entry, ResolvedDocument, View};
 use crate::glob;
 
 /// Most actions of a rule that are reported as unknown.
@@ -63,8 +63,8 @@ impl Checks {
 /// Everything wrong with each of these documents' Cedar texts, by itself and for the tools in view.
 pub(crate) fn misfits(policies: &[&Policy], view: &View, checks: &mut Checks) -> Vec<Vec<Misfit>> {
     deeply(|| {
-        let tools: Vec<Found<Tool>> = view.tools().collect();
-        let tools: Vec<&Tool> = tools.iter().map(Found::document).collect();
+        let tools: Vec<ResolvedDocument<Tool>> = view.tools().collect();
+        let tools: Vec<&Tool> = tools.iter().map(ResolvedDocument::document).collect();
         let mut misfits = Vec::new();
         let mut sound = Vec::new();
         for (at, policy) in policies.iter().enumerate() {
@@ -363,7 +363,7 @@ pub(crate) fn breaks(
 /// `concerns` holds.
 pub(crate) fn crowded(
     view: &View,
-    concerns: impl Fn(&Found<Tool>, &Entry<Policy>) -> bool,
+    concerns: impl Fn(&ResolvedDocument<Tool>, &Entry<Policy>) -> bool,
 ) -> Option<String> {
     deeply(|| {
         let mut counts: HashMap<*const Policy, usize> = HashMap::new();

@@ -16,7 +16,7 @@ use crate::parameters;
 
 /// What became of one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trial {
+pub struct PolicyTestResult {
     /// The document that holds the test.
     pub policy_id: PolicyId,
     /// Its place among the document's tests.
@@ -33,12 +33,12 @@ pub fn try_out<'p>(
     package: &PackageName,
     policies: impl IntoIterator<Item = &'p Policy>,
     view: &View,
-) -> Vec<Trial> {
+) -> Vec<PolicyTestResult> {
     let set = PolicySet::compile(view.with_policies_of(package));
     let mut trials = Vec::new();
     for policy in policies {
         for (at, test) in policy.tests.iter().enumerate() {
-            trials.push(Trial {
+            trials.push(PolicyTestResult {
                 policy_id: policy.policy_id.clone(),
                 at,
                 name: test.name.to_string(),

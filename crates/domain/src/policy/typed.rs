@@ -24,7 +24,7 @@ use super::decision::{Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Rul
 use super::names::{Names, entity};
 use super::rules::{Fault, MOST_FAULTS, actions, ids, parse, takes_in};
 use super::shape::shape;
-use super::weighed::{Answered, RunFact, looks_at};
+use super::weighed::{LayerVerdict, RunFact, looks_at};
 use super::{entities, schema, values};
 use crate::catalogue::Entry;
 
@@ -37,7 +37,7 @@ pub(super) struct Governing {
 
 /// The rules for one tool, ready to be asked.
 #[derive(Debug)]
-pub(super) struct Typed {
+pub(super) struct CompiledToolRules {
     parameters: Vec<Parameter>,
     class: ToolClass,
     names: Names,
@@ -92,7 +92,7 @@ pub(super) fn set(rules: impl IntoIterator<Item = CedarPolicy>) -> Result<Policy
     PolicySet::from_policies(rules).map_err(|error| error.to_string())
 }
 
-impl Typed {
+impl CompiledToolRules {
     /// Parses and checks everything that governs a tool.
     ///
     /// # Errors
@@ -150,7 +150,7 @@ impl Typed {
     pub(super) fn decide(
         &self,
         question: &PolicyQuestion<'_>,
-        hear: &mut dyn FnMut(&Answered<'_>),
+        hear: &mut dyn FnMut(&LayerVerdict<'_>),
     ) -> PolicyDecision {
         let (request, entities) = match self.request(question) {
             Ok(request) => request,
@@ -166,7 +166,7 @@ impl Typed {
         let mut denial = Denial::default();
         for layer in &self.layers {
             let response = authorizer.is_authorized(&request, &layer.rules, &entities);
-            hear(&Answered {
+            hear(&LayerVerdict {
                 layer,
                 request: &request,
                 entities: &entities,

@@ -49,7 +49,7 @@ const FACTS: [(&str, RunFact); 7] = [
 
 /// Whether a rule's scope and conditions hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stands {
+pub enum RuleMatch {
     /// They do.
     Holds,
     /// They do not.
@@ -66,7 +66,7 @@ pub struct Weighed {
     /// Whether it forbids what it holds for; else it permits that.
     pub forbids: bool,
     /// Whether it holds.
-    pub stands: Stands,
+    pub stands: RuleMatch,
     /// What of the run it looks at, in a fixed order.
     pub looks_at: Vec<RunFact>,
     /// Where its document comes from.
@@ -75,7 +75,7 @@ pub struct Weighed {
 
 /// Part of what policies say about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum PolicyStatement {
     /// A rule was asked.
     Rule(Weighed),
     /// No rule of a layer that governs the tool permits the call.
@@ -85,24 +85,24 @@ pub enum Heard {
 }
 
 /// What the rules of one layer said together.
-pub(super) struct Answered<'a> {
+pub(super) struct LayerVerdict<'a> {
     pub(super) layer: &'a TypedLayer,
     pub(super) request: &'a Request,
     pub(super) entities: &'a Entities,
     pub(super) response: &'a Response,
 }
 
-impl Answered<'_> {
+impl LayerVerdict<'_> {
     /// Adds what each rule said, by id, and what is said where none permits.
-    pub(super) fn weigh(&self, heard: &mut Vec<Heard>) {
+    pub(super) fn weigh(&self, heard: &mut Vec<PolicyStatement>) {
         let holding = self.holding();
         let rules = self.layer.rules.policies();
         let mut weighed: Vec<Weighed> = rules
             .filter_map(|rule| {
                 let stands = match self.failed(rule.id()) {
-                    Some(error) => Stands::Failed(error),
-                    None if holding.contains(rule.id()) => Stands::Holds,
-                    None => Stands::DoesNotHold,
+                    Some(error) => RuleMatch::Failed(error),
+                    None if holding.contains(rule.id()) => RuleMatch::Holds,
+                    None => RuleMatch::DoesNotHold,
                 };
                 Some(Weighed {
                     rule: self.layer.rule(rule.id())?,
@@ -114,9 +114,9 @@ impl Answered<'_> {
             })
             .collect();
         weighed.sort_by(|a, b| a.rule.cmp(&b.rule));
-        heard.extend(weighed.into_iter().map(Heard::Rule));
+        heard.extend(weighed.into_iter().map(PolicyStatement::Rule));
         if self.response.decision() == Decision::Deny && self.reasons().next().is_none() {
-            heard.push(Heard::Unpermitted(self.layer.unpermitted()));
+            heard.push(PolicyStatement::Unpermitted(self.layer.unpermitted()));
         }
     }
 

@@ -19,15 +19,18 @@ fn b003_4_a_burst_passes_at_once_and_then_one_call_at_a_time() {
     for _ in 0..3 {
         assert_eq!(bucket.take(at(START)), Ok(()));
     }
-    assert_eq!(bucket.take(at(START)), Err(TooSoon { wait_ms: 10_000 }));
+    assert_eq!(
+        bucket.take(at(START)),
+        Err(RateLimitExceeded { wait_ms: 10_000 })
+    );
     assert_eq!(
         bucket.take(at(START + 10 * SECOND - 1)),
-        Err(TooSoon { wait_ms: 1 })
+        Err(RateLimitExceeded { wait_ms: 1 })
     );
     assert_eq!(bucket.take(at(START + 10 * SECOND)), Ok(()));
     assert_eq!(
         bucket.take(at(START + 10 * SECOND)),
-        Err(TooSoon { wait_ms: 10_000 })
+        Err(RateLimitExceeded { wait_ms: 10_000 })
     );
 }
 
@@ -48,7 +51,7 @@ fn a_clock_that_goes_back_never_locks_a_caller_out() {
     let hour = 3_600 * SECOND;
     assert_eq!(
         bucket.take(at(START - hour)),
-        Err(TooSoon { wait_ms: 1_000 })
+        Err(RateLimitExceeded { wait_ms: 1_000 })
     );
     assert_eq!(bucket.take(at(START - hour + SECOND)), Ok(()));
 }
@@ -60,7 +63,10 @@ fn a_changed_rate_keeps_the_calls_that_are_gone() {
     assert_eq!(bucket.take(at(START)), Ok(()));
     let mut faster = bucket.at_rate(rate(60, 3), at(START));
     assert_eq!(faster.take(at(START)), Ok(()));
-    assert_eq!(faster.take(at(START)), Err(TooSoon { wait_ms: 1_000 }));
+    assert_eq!(
+        faster.take(at(START)),
+        Err(RateLimitExceeded { wait_ms: 1_000 })
+    );
     assert_eq!(
         Bucket::new(rate(6, 3))
             .at_rate(rate(60, 1), at(START))
@@ -136,7 +142,7 @@ proptest! {
         let mut bucket = Bucket::new(rate(per_minute, burst));
         let mut now = START;
         for _ in 0..calls {
-            if let Err(TooSoon { wait_ms }) = bucket.take(at(now)) {
+            if let Err(RateLimitExceeded { wait_ms }) = bucket.take(at(now)) {
                 let wait = i64::try_from(wait_ms).unwrap() * 1_000;
                 prop_assert!(bucket.take(at(now + wait - 1_000)).is_err());
                 now += wait;
@@ -171,13 +177,16 @@ proptest! {
 fn b003_4_looking_says_what_a_call_would_find_and_takes_nothing() {
     let mut bucket = Bucket::new(rate(6, 3));
     for calls in [3, 2, 1] {
-        assert_eq!(bucket.look(at(START)), Ok(Left { calls, burst: 3 }));
+        assert_eq!(bucket.look(at(START)), Ok(BucketLevel { calls, burst: 3 }));
         let before = bucket;
-        assert_eq!(bucket.look(at(START)), Ok(Left { calls, burst: 3 }));
+        assert_eq!(bucket.look(at(START)), Ok(BucketLevel { calls, burst: 3 }));
         assert_eq!(bucket, before);
         assert_eq!(bucket.take(at(START)), Ok(()));
     }
-    assert_eq!(bucket.look(at(START)), Err(TooSoon { wait_ms: 10_000 }));
+    assert_eq!(
+        bucket.look(at(START)),
+        Err(RateLimitExceeded { wait_ms: 10_000 })
+    );
     let later = at(START + 25 * SECOND);
-    assert_eq!(bucket.look(later), Ok(Left { calls: 2, burst: 3 }));
+    assert_eq!(bucket.look(later), Ok(BucketLevel { calls: 2, burst: 3 }));
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::Run;
 use super::event::SkipReason;
 use super::standing::{Outcome, StepState};
-use crate::graph::{On, Step};
+use crate::graph::{EdgeCondition, Step};
 
 /// What the fields of an output are called that hold the state before and after a change; those of one of several
 /// states end in it: `security_group_state_before`.
@@ -75,7 +75,7 @@ pub struct UndoneStep<'r> {
     /// Whether it would change something.
     pub writes: bool,
     /// In one word.
-    pub why: WhyUndone,
+    pub why: UndoneReason,
     /// In words.
     pub detail: String,
     /// What a tool says that it would do, in a dry run.
@@ -85,7 +85,7 @@ pub struct UndoneStep<'r> {
 /// Why something is not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum WhyUndone {
+pub enum UndoneReason {
     /// The run ended first.
     NotBegun,
     /// It failed.
@@ -121,7 +121,7 @@ impl Run {
                         writes: step.writes(),
                         why,
                         detail,
-                        would: (why == WhyUndone::DryRun)
+                        would: (why == UndoneReason::DryRun)
                             .then(|| self.outputs().get(&step.id).map(ChangeState::Whole))
                             .flatten(),
                     })
@@ -181,7 +181,7 @@ impl Run {
     fn made_from(&self, step: &Step) -> Option<ChangeState<'_>> {
         let edges = step.entry.edges.iter();
         let sources: BTreeSet<&StepId> = edges
-            .filter(|edge| edge.on == On::Success)
+            .filter(|edge| edge.on == EdgeCondition::Success)
             .map(|edge| &edge.from)
             .collect();
         let read: Vec<(&Step, &Value)> = self
@@ -206,22 +206,24 @@ impl Run {
         step: &Step,
         state: &StepState,
         doubted: &BTreeSet<&StepId>,
-    ) -> Option<(WhyUndone, String)> {
+    ) -> Option<(UndoneReason, String)> {
         if doubted.contains(&step.id) {
             let begun = "it was begun, and it is not known whether it happened";
             let detail = failure_of(state).unwrap_or(begun).to_owned();
-            return Some((WhyUndone::InDoubt, detail));
+            return Some((UndoneReason::InDoubt, detail));
         }
         match state {
             StepState::Succeeded => self.why_not_kept(step),
-            StepState::Failed { failure } => Some((WhyUndone::Failed, failure.message.clone())),
+            StepState::Failed { failure } => Some((UndoneReason::Failed, failure.message.clone())),
             StepState::Skipped { reason } => Some(match reason {
-                SkipReason::DryRun => (WhyUndone::DryRun, DRY.to_owned()),
+                SkipReason::DryRun => (UndoneReason::DryRun, DRY.to_owned()),
                 SkipReason::Source { step } => {
                     let detail = format!("it waits for `{step}`, which did not come about");
-                    (WhyUndone::Skipped, detail)
+                    (UndoneReason::Skipped, detail)
                 }
-                SkipReason::Condition => (WhyUndone::Skipped, "its condition is false".to_owned()),
+                SkipReason::Condition => {
+                    (UndoneReason::Skipped, "its condition is false".to_owned())
+                }
             }),
             StepState::Pending
             | StepState::AwaitingApproval { .. }
@@ -229,22 +231,22 @@ impl Run {
             | StepState::Retrying { .. }
             | StepState::Cancelled => {
                 let detail = "the run ended before it was done".to_owned();
-                Some((WhyUndone::NotBegun, detail))
+                Some((UndoneReason::NotBegun, detail))
             }
         }
     }
 
     /// Why what a step did is not there, or is there against the run's will.
-    fn why_not_kept(&self, step: &Step) -> Option<(WhyUndone, String)> {
+    fn why_not_kept(&self, step: &Step) -> Option<(UndoneReason, String)> {
         if !step.writes() {
             return None;
         }
         if self.is_dry_run() {
-            return Some((WhyUndone::DryRun, DRY.to_owned()));
+            return Some((UndoneReason::DryRun, DRY.to_owned()));
         }
         if self.is_reversed(&step.id) {
             let detail = "it was done, and taken back".to_owned();
-            return Some((WhyUndone::Reversed, detail));
+            return Some((UndoneReason::Reversed, detail));
         }
         let stands = matches!(
             self.outcome(),
@@ -263,7 +265,7 @@ impl Run {
                     _ => "it was done, and was not taken back".to_owned(),
                 },
             };
-            (WhyUndone::Stands, detail)
+            (UndoneReason::Stands, detail)
         })
     }
 }

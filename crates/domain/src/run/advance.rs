@@ -13,7 +13,7 @@ use super::event::{ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, S
 use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
 use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Numbers, Roots};
-use crate::graph::{Action, Edge, Join, On, Step};
+use crate::graph::{Action, Edge, EdgeCondition, Join, Step};
 use crate::reference::{ReferenceError, resolve};
 
 /// Field of a choice's output that names the step it chose.
@@ -38,7 +38,7 @@ pub enum Next {
 }
 
 /// What becomes of a step whose sources have settled.
-enum Fate {
+enum StepReadiness {
     /// A worker starts it.
     Start,
     /// It is decided here and now.
@@ -61,8 +61,8 @@ impl Run {
                 .ready
                 .iter()
                 .find_map(|at| match self.fate(*at, budget) {
-                    Fate::Event(event) => Some(*event),
-                    Fate::Start => None,
+                    StepReadiness::Event(event) => Some(*event),
+                    StepReadiness::Start => None,
                 });
             if let Some(event) = decided {
                 return vec![event];
@@ -99,12 +99,12 @@ impl Run {
         used_up && self.stop.is_none() && self.ready.iter().any(|at| steps[*at].spends)
     }
 
-    fn fate(&self, at: usize, budget: &mut Budget) -> Fate {
-        let event = |event| Fate::Event(Box::new(event));
+    fn fate(&self, at: usize, budget: &mut Budget) -> StepReadiness {
+        let event = |event| StepReadiness::Event(Box::new(event));
         let step = &self.graph.steps()[at];
         // Waits for nothing any more, and was agreed to: it starts whatever its expression says.
         if self.slots[at].grant.is_some() {
-            return Fate::Start;
+            return StepReadiness::Start;
         }
         if let Some(step_id) = self.unmet(step) {
             let reason = SkipReason::Source { step: step_id };
@@ -117,7 +117,7 @@ impl Run {
             Some(Err(error)) => return event(unanswered(step, &error)),
         }
         match &step.action {
-            Action::Call { .. } => Fate::Start,
+            Action::Call { .. } => StepReadiness::Start,
             Action::Conclude { output } => {
                 let left = RUN_MEMORY.saturating_sub(self.memory());
                 let mut filling = Filling::of(left.min(JSON_MEMORY));
@@ -156,10 +156,10 @@ impl Run {
     fn is_met(&self, step: &Step, edge: &Edge) -> bool {
         let state = self.state_of(&edge.from);
         match edge.on {
-            On::Success => matches!(state, Some(StepState::Succeeded)),
-            On::Failure => matches!(state, Some(StepState::Failed { .. })),
-            On::Settled => state.is_some_and(StepState::is_settled),
-            On::Chosen => {
+            EdgeCondition::Success => matches!(state, Some(StepState::Succeeded)),
+            EdgeCondition::Failure => matches!(state, Some(StepState::Failed { .. })),
+            EdgeCondition::Settled => state.is_some_and(StepState::is_settled),
+            EdgeCondition::Chosen => {
                 let output = self.outputs().get(&edge.from);
                 let chosen = output.and_then(|output| output.get(CHOSEN));
                 chosen.and_then(Value::as_str) == Some(step.id.as_ref())
@@ -386,7 +386,7 @@ impl Run {
         let open = self.is_open() && !self.paused;
         let allowed = match self.slots[at].state {
             StepState::Pending if self.ready.contains(&at) => {
-                open && matches!(self.fate(at, &mut Budget::default()), Fate::Start)
+                open && matches!(self.fate(at, &mut Budget::default()), StepReadiness::Start)
             }
             StepState::Pending => {
                 self.live.is_empty() && self.ready.is_empty() && self.next_reversal() == Some(at)

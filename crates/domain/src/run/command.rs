@@ -7,7 +7,7 @@ use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::event::{ResultSource, StepFailure, Tokens, Yield};
+use super::event::{ResultSource, StepFailure, StepYield, Tokens};
 use crate::approval::{Digest, ExactCall};
 use crate::gate::Decision;
 use crate::parameters::ValueSource;
@@ -73,7 +73,7 @@ pub enum Command {
     /// A person orders something.
     Order(RunOrder),
     /// A step's effect is about to start, or a person is asked first.
-    Begin(Box<Beginning>),
+    Begin(Box<StepStart>),
     /// A person agreed to a step's call.
     Grant {
         /// The step.
@@ -109,7 +109,7 @@ pub enum Command {
         /// How long the effect took, in milliseconds.
         duration_ms: u64,
         /// What else it brings.
-        brings: Box<Yield>,
+        brings: Box<StepYield>,
     },
     /// The effect failed, or could not be prepared.
     Fail {
@@ -139,7 +139,7 @@ impl From<RunOrder> for Command {
 
 /// A step that is about to begin.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Beginning {
+pub struct StepStart {
     /// The exact call.
     pub call: ExactCall,
     /// What the gate says.

@@ -127,7 +127,7 @@ impl Tokens {
 /// What a step's result brings besides its output.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepYield")]
-pub struct Yield {
+pub struct StepYield {
     /// Tokens that were used for it.
     #[serde(default, skip_serializing_if = "Tokens::is_none")]
     pub tokens: Tokens,
@@ -142,7 +142,7 @@ pub struct Yield {
 /// What a run needs before its first step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunOpening")]
-pub struct Opening {
+pub struct RunPrerequisites {
     /// Whether a person has to see the plan and agree to it.
     pub confirm: bool,
     /// The mandatory parameters that have no value yet.
@@ -165,7 +165,7 @@ pub struct Opening {
 /// A run's first event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RunStarted")]
-pub struct Started {
+pub struct RunStart {
     /// The run.
     pub run_id: RunId,
     /// On whose behalf it acts.
@@ -190,7 +190,7 @@ pub struct Started {
     pub dry_run: bool,
     /// What it needs before its first step.
     #[serde(default)]
-    pub opening: Opening,
+    pub opening: RunPrerequisites,
     /// The request that it is for, as guardrails read it; absent in journals that do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<RequestTags>,
@@ -199,7 +199,7 @@ pub struct Started {
 /// An effect that is about to start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepBegun")]
-pub struct Begun {
+pub struct EffectStart {
     /// The step.
     pub step: StepId,
     /// From 1.
@@ -217,7 +217,8 @@ pub struct Begun {
 
 /// A person is asked about one exact call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ApprovalAsked {
+#[schemars(rename = "ApprovalAsked")]
+pub struct ApprovalRequest {
     /// The step.
     pub step: StepId,
     /// The approval's record.
@@ -276,7 +277,7 @@ pub enum StopCause {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
     /// The run exists. Always first.
-    Started(Box<Started>),
+    Started(Box<RunStart>),
     /// Values were given for declared parameters.
     ParametersGiven {
         /// Who gave them; absent in journals that do not name them.
@@ -304,7 +305,7 @@ pub enum RunEvent {
         digest: Digest,
     },
     /// An effect is about to start.
-    StepBegun(Begun),
+    StepBegun(EffectStart),
     /// The gate does not allow an effect.
     StepRefused {
         /// The step.
@@ -317,7 +318,7 @@ pub enum RunEvent {
         failure: StepFailure,
     },
     /// A person is asked.
-    ApprovalRequested(Box<ApprovalAsked>),
+    ApprovalRequested(Box<ApprovalRequest>),
     /// A person agreed.
     ApprovalGranted {
         /// The step.
@@ -351,7 +352,7 @@ pub enum RunEvent {
         duration_ms: u64,
         /// What else it brings.
         #[serde(flatten)]
-        brings: Box<Yield>,
+        brings: Box<StepYield>,
     },
     /// An attempt failed; there will be another.
     RetryScheduled {
@@ -469,7 +470,7 @@ impl RunEvent {
     #[must_use]
     pub fn outline(&self) -> Self {
         match self {
-            Self::StepBegun(begun) => Self::StepBegun(Begun {
+            Self::StepBegun(begun) => Self::StepBegun(EffectStart {
                 step: begun.step.clone(),
                 attempt: begun.attempt,
                 idempotency_key: begun.idempotency_key.clone(),
@@ -488,7 +489,7 @@ impl RunEvent {
                 policy_decision: policy_decision.clone(),
                 failure: failure.clone(),
             },
-            Self::ApprovalRequested(asked) => Self::ApprovalRequested(Box::new(ApprovalAsked {
+            Self::ApprovalRequested(asked) => Self::ApprovalRequested(Box::new(ApprovalRequest {
                 step: asked.step.clone(),
                 approval: asked.approval.clone(),
                 digest: asked.digest.clone(),

@@ -5,7 +5,7 @@
 
 use charter_contract::time::Timestamp;
 
-use super::event::{ResultSource, RunEvent, SkipReason, StopCause, Yield};
+use super::event::{ResultSource, RunEvent, SkipReason, StepYield, StopCause};
 use super::{FoldError, Run, StepState};
 use crate::gate::Decision;
 
@@ -202,7 +202,7 @@ impl Run {
                 brings,
                 ..
             } => {
-                let alone = **brings == Yield::default();
+                let alone = **brings == StepYield::default();
                 expect(alone, "what people report adds nothing to the graph")?;
                 let at = said(self.awaits(step, approval, None))?;
                 let unheard = self.slots[at].unheard;

@@ -12,10 +12,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::event::{
-    ApprovalAsked, Begun, Opening, Pin, RunEvent, Started, StepFailure, StopCause, Tokens, Yield,
+    ApprovalRequest, EffectStart, Pin, RunEvent, RunPrerequisites, RunStart, StepFailure,
+    StepYield, StopCause, Tokens,
 };
 use super::standing::{Grant, Outcome, Slot, StepState, Stop};
-use crate::graph::{AfterFailure, GraphError, Growth, On, StepGraph, sources};
+use crate::graph::{AfterFailure, EdgeCondition, GraphError, Growth, StepGraph, sources};
 use crate::guardrail::RequestTags;
 use crate::parameters::ValueSource;
 
@@ -42,7 +43,7 @@ pub struct Run {
     parameters: Map<String, Value>,
     pins: Vec<Pin>,
     dry_run: bool,
-    opening: Opening,
+    opening: RunPrerequisites,
     pub(super) slots: Vec<Slot>,
     /// Steps on the way forward whose sources have all settled and that nothing was decided on.
     pub(super) ready: BTreeSet<usize>,
@@ -99,7 +100,7 @@ impl Run {
         let RunEvent::Started(started) = event else {
             return Err(FoldError::Start);
         };
-        let Started {
+        let RunStart {
             run_id,
             by,
             owner,
@@ -272,7 +273,7 @@ impl Run {
         self.last_at = at;
     }
 
-    fn begun(&mut self, begun: &Begun) -> Result<(), FoldError> {
+    fn begun(&mut self, begun: &EffectStart) -> Result<(), FoldError> {
         let at = self.place(&begun.step)?;
         let slot = &mut self.slots[at];
         slot.attempts = begun.attempt;
@@ -288,7 +289,7 @@ impl Run {
         Ok(())
     }
 
-    fn asked(&mut self, asked: ApprovalAsked) -> Result<(), FoldError> {
+    fn asked(&mut self, asked: ApprovalRequest) -> Result<(), FoldError> {
         let at = self.place(&asked.step)?;
         self.leave(at);
         self.slots[at].state = StepState::AwaitingApproval {
@@ -333,7 +334,12 @@ impl Run {
         Ok(())
     }
 
-    fn succeeded(&mut self, step: StepId, output: Value, brings: Yield) -> Result<(), FoldError> {
+    fn succeeded(
+        &mut self,
+        step: StepId,
+        output: Value,
+        brings: StepYield,
+    ) -> Result<(), FoldError> {
         let at = self.place(&step)?;
         self.tokens = self.tokens.and(brings.tokens);
         // Before the step settles: what is to wait for more must not start.
@@ -427,7 +433,11 @@ impl Run {
         };
         for at in 0..self.slots.len() {
             let step = &self.graph.steps()[at];
-            let handles = step.entry.edges.iter().any(|edge| edge.on == On::Failure);
+            let handles = step
+                .entry
+                .edges
+                .iter()
+                .any(|edge| edge.on == EdgeCondition::Failure);
             let waiting = match self.slots[at].state {
                 StepState::Pending | StepState::AwaitingApproval { .. } => true,
                 StepState::Retrying { .. } => !failure_only,

@@ -25,9 +25,9 @@ use serde_json::json;
 
 use super::*;
 use crate::approval::ExactCall;
-use crate::gate::Rule;
+use crate::gate::RuleResult;
 use crate::graph::{
-    Action, AfterFailure, Arguments, Edge, Entry, GraphParts, On, Retry, Step, StepGraph,
+    Action, AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphParts, Retry, Step, StepGraph,
 };
 
 fn id(text: &str) -> StepId {
@@ -54,7 +54,7 @@ fn uuid(n: u128) -> uuid::Uuid {
 fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
     let edge = |from: &&str| Edge {
         from: id(from),
-        on: On::Success,
+        on: EdgeCondition::Success,
     };
     Step {
         id: id(name),
@@ -100,7 +100,7 @@ fn handler(name: &str, of: &str) -> Step {
     let mut step = read(name, &[], AfterFailure::Abort);
     step.entry.edges = vec![Edge {
         from: id(of),
-        on: On::Failure,
+        on: EdgeCondition::Failure,
     }];
     step
 }
@@ -123,7 +123,7 @@ fn allow() -> Decision {
 
 /// The gate asks about repeating what was interrupted.
 fn ask_to_repeat() -> Decision {
-    let rule = Rule::new(RuleKind::Interrupted, "t.x", "it may have happened");
+    let rule = RuleResult::new(RuleKind::Interrupted, "t.x", "it may have happened");
     Decision::NeedsApproval {
         rules: vec![rule],
         permitted_by: vec![],
@@ -133,7 +133,7 @@ fn ask_to_repeat() -> Decision {
 
 fn ask() -> Decision {
     Decision::NeedsApproval {
-        rules: vec![Rule::new(RuleKind::Safety, "p", "supervised")],
+        rules: vec![RuleResult::new(RuleKind::Safety, "p", "supervised")],
         permitted_by: vec![],
         warnings: vec![],
     }
@@ -141,7 +141,7 @@ fn ask() -> Decision {
 
 fn deny(kind: RuleKind) -> Decision {
     Decision::Deny {
-        rules: vec![Rule::new(kind, "r", "no")],
+        rules: vec![RuleResult::new(kind, "r", "no")],
     }
 }
 
@@ -164,11 +164,11 @@ impl Driven {
     }
 
     fn of(parts: GraphParts) -> Self {
-        Self::opening(parts, Opening::default(), false)
+        Self::opening(parts, RunPrerequisites::default(), false)
     }
 
-    fn opening(parts: GraphParts, opening: Opening, dry_run: bool) -> Self {
-        let event = RunEvent::Started(Box::new(Started {
+    fn opening(parts: GraphParts, opening: RunPrerequisites, dry_run: bool) -> Self {
+        let event = RunEvent::Started(Box::new(RunStart {
             run_id: RunId::from_uuid(uuid(1)),
             by: user("asker"),
             owner: None,
@@ -226,7 +226,7 @@ impl Driven {
         step: &str,
         decision: Decision,
     ) -> Result<Vec<RunEvent>, IllegalTransition> {
-        let beginning = Beginning {
+        let beginning = StepStart {
             call: self.call(step),
             decision,
             now: at(self.clock),

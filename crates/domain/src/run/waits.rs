@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Run;
 use super::standing::StepState;
-use crate::graph::On;
+use crate::graph::EdgeCondition;
 
 /// Something that a step waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub enum Wait {
         /// The step.
         step: StepId,
         /// What must become of it.
-        on: On,
+        on: EdgeCondition,
     },
     /// A person's decision on exactly the step's call.
     Approval {

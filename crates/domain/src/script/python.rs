@@ -45,7 +45,7 @@ pub(super) fn read(source: &str) -> Result<PythonSource, Vec<ScriptFault>> {
     if !faults.is_empty() {
         return Err(faults);
     }
-    let mut made = Made::new(source);
+    let mut made = RewrittenSource::new(source);
     for literal in &tokens.literals {
         made.literal(literal).map_err(|error| {
             vec![ScriptFault::at(
@@ -118,7 +118,7 @@ impl Tokens {
 }
 
 /// The source, as far as it is rewritten.
-struct Made<'s> {
+struct RewrittenSource<'s> {
     source: &'s str,
     /// What the names of variables begin with: nothing in the source does.
     stem: String,
@@ -128,7 +128,7 @@ struct Made<'s> {
     reads: BTreeMap<String, String>,
 }
 
-impl<'s> Made<'s> {
+impl<'s> RewrittenSource<'s> {
     fn new(source: &'s str) -> Self {
         let mut stem = "_charter_".to_owned();
         while source.contains(&stem) {

@@ -9,7 +9,7 @@ use charter_contract::text::Text;
 use serde_json::{Map, Value};
 
 use super::format::{self, Fault, MAX_DESCRIPTION, is_skill_name};
-use crate::package::{Place, Problem, Problems};
+use crate::package::{Problem, Problems, SourceLocation};
 use crate::source::{self, Allowance, Located};
 
 /// What the link graph needs of a `SKILL.md`.
@@ -106,7 +106,7 @@ impl Frontmatter {
                 return None;
             }
         };
-        let place = Place {
+        let place = SourceLocation {
             file: path.into(),
             pointer: String::new(),
             places: Arc::new(places),
@@ -130,7 +130,7 @@ impl Frontmatter {
 }
 
 /// A fatal one says why the skill is left out; another one, which rule of the format Charter can do without.
-fn problem(place: &Place, fault: Fault) -> Problem {
+fn problem(place: &SourceLocation, fault: Fault) -> Problem {
     let problem = Problem::at(place, &fault.pointer, fault.keyword, fault.message);
     let problem = Problem {
         suggestion: fault.suggestion,

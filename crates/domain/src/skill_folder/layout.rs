@@ -49,7 +49,7 @@ pub fn check_path(path: &str) -> Result<(), String> {
 
 /// What directories hold.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FolderContents {
     /// By id.
     pub(super) skills: Vec<FolderSkill>,
     /// The directories of skills that are left out.
@@ -61,8 +61,8 @@ pub(super) fn skills(
     files: Vec<SkillFile>,
     problems: &mut Problems,
     allowance: &Allowance<'_>,
-) -> Found {
-    let mut found = Found::default();
+) -> FolderContents {
+    let mut found = FolderContents::default();
     let Some(files) = admitted(files, problems, &mut found.left_out) else {
         return found;
     };

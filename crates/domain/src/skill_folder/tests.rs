@@ -1,7 +1,7 @@
 use charter_contract::bounds::{FRONTMATTER_BYTES, SKILL_FILE_BYTES, SKILL_LEVELS, SKILL_MD_BYTES};
 
 use super::*;
-use crate::package::Gravity;
+use crate::package::ProblemSeverity;
 
 fn read(files: Vec<SkillFile>) -> Reading {
     super::read(files, &Cancellation::default())
@@ -23,8 +23,8 @@ fn skill_md(name: &str) -> String {
 fn said(reading: &Reading) -> Vec<String> {
     let said = reading.problems.iter().map(|p| {
         let mark = match p.gravity {
-            Gravity::Error => "",
-            Gravity::Warning => "?",
+            ProblemSeverity::Error => "",
+            ProblemSeverity::Warning => "?",
         };
         format!("{}:{} {mark}{}", p.file, p.line, p.keyword)
     });
@@ -242,7 +242,7 @@ fn b001_9_directories_with_dots_and_spaces_have_ids() {
     let errors = reading
         .problems
         .iter()
-        .filter(|p| p.gravity == Gravity::Error);
+        .filter(|p| p.gravity == ProblemSeverity::Error);
     let errors: Vec<_> = errors
         .map(|p| (p.file.as_str(), p.message.as_str()))
         .collect();

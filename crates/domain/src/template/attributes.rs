@@ -10,7 +10,7 @@ const OF_ABSENCE: [&str; 3] = ["defined", "undefined", "none"];
 
 /// Where a filter takes the name of an attribute from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
+enum AttributeSource {
     /// From `attribute`.
     ByKeyword,
     /// From the first argument, or from `attribute`.
@@ -28,7 +28,7 @@ macro_rules! strict {
                     arguments: Rest<ValueOrKwargs>,
                 ) -> Result<Value, Error> {
                     let built_in = Value::from_function(filters::$filter);
-                    strictly(&built_in, Named::$named, state, items, arguments)
+                    strictly(&built_in, AttributeSource::$named, state, items, arguments)
                 }
                 environment.add_filter(stringify!($filter), $filter);
             )*
@@ -51,7 +51,7 @@ strict! {
 /// Applies a filter once every item has what it looks at.
 fn strictly(
     built_in: &Value,
-    named: Named,
+    named: AttributeSource,
     state: &mut State,
     items: Value,
     arguments: Rest<ValueOrKwargs>,
@@ -70,12 +70,16 @@ fn strictly(
 }
 
 /// Fails for an item that lacks the attribute, unless the text has a default or asks whether it is there.
-fn demand(items: &[Value], named: Named, arguments: &Rest<ValueOrKwargs>) -> Result<(), Error> {
+fn demand(
+    items: &[Value],
+    named: AttributeSource,
+    arguments: &Rest<ValueOrKwargs>,
+) -> Result<(), Error> {
     let arguments: Vec<Value> = arguments.iter().map(|one| Value::clone(one)).collect();
     let (positional, keywords): (&[Value], Kwargs) = from_args(&arguments)?;
     let attribute = match (named, positional.first()) {
-        (Named::First, Some(first)) => Some(first.clone()),
-        (Named::ByKeyword, Some(_)) => return Ok(()),
+        (AttributeSource::First, Some(first)) => Some(first.clone()),
+        (AttributeSource::ByKeyword, Some(_)) => return Ok(()),
         (_, None) => keywords.peek("attribute")?,
     };
     let test = positional.get(1).and_then(Value::as_str);

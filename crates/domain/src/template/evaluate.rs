@@ -123,7 +123,7 @@ impl Program<'_> {
             return Ok(Value::Null);
         }
         pass.filling.take_text(0)?;
-        let mut written = Written {
+        let mut written = BoundedOutput {
             text: Vec::new(),
             filling: &mut pass.filling,
             over: None,
@@ -143,13 +143,13 @@ impl Program<'_> {
 }
 
 /// What a program writes, as far as there is room for it.
-struct Written<'f> {
+struct BoundedOutput<'f> {
     text: Vec<u8>,
     filling: &'f mut Filling,
     over: Option<Overfull>,
 }
 
-impl io::Write for Written<'_> {
+impl io::Write for BoundedOutput<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Err(over) = self.filling.take(bytes.len()) {
             self.over = Some(over.clone());

@@ -13,7 +13,7 @@ use charter_contract::scope::Scope;
 use serde_json::{Map, json};
 
 use super::*;
-use crate::catalogue::{Layer, Origin, Won};
+use crate::catalogue::{Layer, Origin, WinningLayer};
 
 mod bounds;
 mod plain;
@@ -233,12 +233,12 @@ fn view(tenant: Vec<Document>, global: Vec<Document>) -> View {
     }
 }
 
-fn resolved(view: &View) -> Option<(String, Level, Won)> {
+fn resolved(view: &View) -> Option<(String, Level, WinningLayer)> {
     resolved_for(view, "operator", Tier::Basic)
 }
 
-fn resolved_for(view: &View, persona: &str, tier: Tier) -> Option<(String, Level, Won)> {
-    let wanted = Wanted {
+fn resolved_for(view: &View, persona: &str, tier: Tier) -> Option<(String, Level, WinningLayer)> {
+    let wanted = TemplateLookup {
         output_type: "finding",
         skill: Some("s.a"),
         agent: Some("agent.a"),
@@ -259,7 +259,7 @@ fn b000_14_the_nearest_template_wins() {
     let domain = || template("t.domain", json!({"domain": "s"}));
     let default = || template("t.default", json!({}));
     let foreign = || template("t.foreign", json!({"skill_id": "s.other"}));
-    let global = |id: &str, level| Some((id.to_owned(), level, Won::Global));
+    let global = |id: &str, level| Some((id.to_owned(), level, WinningLayer::Global));
     let all = view(
         vec![],
         vec![default(), domain(), agent(), skill(), foreign()],
@@ -275,7 +275,7 @@ fn b000_14_the_nearest_template_wins() {
     );
     assert_eq!(
         resolved(&own_domain),
-        Some(("t.own".to_owned(), Level::Domain, Won::Tenant))
+        Some(("t.own".to_owned(), Level::Domain, WinningLayer::Tenant))
     );
     assert_eq!(resolved(&view(vec![], vec![foreign()])), None);
     let inactive = template("t.off", json!({"status": "inactive"}));

@@ -26,8 +26,12 @@ fn playbook(id: &str, tier: &str, agent: &Value) -> Document {
 #[test]
 fn b000_23_an_agents_tiers_bound_its_skills() {
     use Tier::{Advanced, Basic};
-    let (never, basic, advanced) = (Served::Never, Served::From(Basic), Served::From(Advanced));
-    let cases: [(&str, &[&str], Served); 8] = [
+    let (never, basic, advanced) = (
+        ServedTiers::Never,
+        ServedTiers::From(Basic),
+        ServedTiers::From(Advanced),
+    );
+    let cases: [(&str, &[&str], ServedTiers); 8] = [
         ("basic", &[], basic),
         ("advanced", &[], advanced),
         ("basic", &["basic"], basic),
@@ -71,19 +75,19 @@ fn b000_23_the_limited_are_those_that_the_basic_tier_does_not_reach() {
         playbook("p.high", "advanced", &Value::Null),
         playbook("p.made", "basic", &json!("agent.high")),
     ]);
-    let mut found: Vec<(String, Served)> = limited(&view)
+    let mut found: Vec<(String, ServedTiers)> = limited(&view)
         .into_iter()
         .map(|(kind, id, served)| (format!("{kind} {id}"), served))
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
-    let advanced = Served::From(Tier::Advanced);
+    let advanced = ServedTiers::From(Tier::Advanced);
     let expected = [
         ("agent agent.high", advanced),
         ("playbook p.high", advanced),
         ("playbook p.made", advanced),
         ("skill s.bounded", advanced),
         ("skill s.high", advanced),
-        ("skill s.lost", Served::Never),
+        ("skill s.lost", ServedTiers::Never),
     ];
     assert_eq!(found, expected.map(|(id, served)| (id.to_owned(), served)));
 }

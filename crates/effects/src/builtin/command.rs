@@ -44,7 +44,7 @@ pub(crate) struct Command {
 }
 
 /// What a program left behind when it ended.
-pub(crate) struct Ended {
+pub(crate) struct CommandResult {
     pub(crate) exit_code: i32,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
@@ -91,7 +91,7 @@ impl Command {
         answer(&preview, &[])
     }
 
-    pub(crate) fn answer(&self, ended: Ended) -> Result<Success, Failure> {
+    pub(crate) fn answer(&self, ended: CommandResult) -> Result<Success, Failure> {
         let details = json!({
             "operation": Builtin::CommandRun, "command": self.name, "arguments": self.given,
             "root": self.root.as_ref().map(|(name, ..)| name), "exit_code": ended.exit_code,
@@ -122,7 +122,7 @@ pub(super) mod tests {
     use super::super::{BuiltinTool, CommandGrant, Root};
     use super::*;
     use crate::call::{DryRun, Limits, Target, ToolImplementation};
-    use crate::room::AnyRoom;
+    use crate::room::UnlimitedOutput;
 
     /// A call without parameters.
     pub(in super::super) fn call() -> ToolCall {
@@ -141,7 +141,7 @@ pub(super) mod tests {
             egress: Vec::new(),
             readable: Vec::new(),
             idempotency_key: "key".to_owned(),
-            room: Arc::new(AnyRoom),
+            room: Arc::new(UnlimitedOutput),
         }
     }
 

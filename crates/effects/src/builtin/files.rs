@@ -34,7 +34,7 @@ use super::grants::{BuiltinGrants, RootAccess};
 use super::parameters::{self, input};
 use crate::call::DryRun;
 use crate::outcome::{Failure, Success};
-use beneath::{Beneath, Place, Tree};
+use beneath::{EntryLocation, RelativePath, Tree};
 
 /// Largest file that is read whole, edited or written: 8 MiB.
 pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
@@ -48,8 +48,8 @@ struct Task {
     operation: FileSystemOperation,
     root: String,
     tree: Tree,
-    path: Beneath,
-    destination: Option<Beneath>,
+    path: RelativePath,
+    destination: Option<RelativePath>,
     budget: Budget,
     dry_run: DryRun,
     /// Whether something would have been changed, but for the dry run.
@@ -89,9 +89,9 @@ impl Task {
         Ok(Self {
             tree: Tree::open(root, granted)?,
             root: root.to_owned(),
-            path: Beneath::parse(operation.path.as_str())?,
+            path: RelativePath::parse(operation.path.as_str())?,
             destination: destination
-                .map(|path| Beneath::parse(path.as_str()))
+                .map(|path| RelativePath::parse(path.as_str()))
                 .transpose()?,
             operation,
             budget,
@@ -133,7 +133,7 @@ impl Task {
     }
 
     /// The place of something new. A dry run makes no directories for it.
-    fn place_to_make(&self, path: &Beneath) -> Result<Place, Failure> {
+    fn place_to_make(&self, path: &RelativePath) -> Result<EntryLocation, Failure> {
         match self.dry_run {
             DryRun::No if self.operation.create_parents => self.tree.place_with_parents(path),
             DryRun::No | DryRun::Yes => self.tree.place(path),
@@ -141,7 +141,7 @@ impl Task {
     }
 
     /// Fails unless a file has the content that the call expects.
-    fn expect(&self, place: &Place, found: &Content) -> Result<(), Failure> {
+    fn expect(&self, place: &EntryLocation, found: &Content) -> Result<(), Failure> {
         match &self.operation.expected_hash {
             Some(expected) if expected.as_str() != found.hash => {
                 let message = format!(

@@ -10,10 +10,10 @@ use reqwest::header::{self, HeaderMap};
 use reqwest::{Client, Request, Response, StatusCode};
 use serde_json::{Map, Value};
 
-use crate::kept::{self, Kept, Unread};
+use crate::kept::{self, SpoolReadError, SpooledBytes};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
-use crate::room::{OutputRoom, OutputSize};
+use crate::room::{OutputBudget, OutputSize};
 
 /// How much of the body of a failed response is quoted.
 const QUOTED_BYTES: usize = 500;
@@ -23,7 +23,7 @@ const QUOTED_BYTES: usize = 500;
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Kept,
+    pub(crate) body: SpooledBytes,
 }
 
 impl Answer {
@@ -32,7 +32,7 @@ impl Answer {
         client: &Client,
         request: Request,
         limit: usize,
-        mut body: Kept,
+        mut body: SpooledBytes,
     ) -> Result<Self, Failure> {
         let sent = client.execute(request).await;
         let response = sent.map_err(|error| unanswered(&error))?;
@@ -109,7 +109,7 @@ async fn pieces_within(mut response: Response, limit: usize, mut take: impl FnMu
 pub(super) async fn read(
     mut answer: Answer,
     redactor: &Redactor,
-    room: &dyn OutputRoom,
+    room: &dyn OutputBudget,
 ) -> Result<Success, Failure> {
     let status = answer.status;
     if status.is_redirection() {
@@ -146,7 +146,7 @@ pub(super) async fn read(
     })
 }
 
-fn not_read(status: StatusCode, unread: Unread) -> Failure {
+fn not_read(status: StatusCode, unread: SpoolReadError) -> Failure {
     unread.into_failure(|fault, _| match fault {
         JsonFault::TooMuch(much) => format!("the host answered {status} with a body that {much}"),
         JsonFault::Form(error) => format!(
@@ -157,10 +157,10 @@ fn not_read(status: StatusCode, unread: Unread) -> Failure {
 
 /// The JSON of a body, once there is memory for it.
 async fn document(
-    mut body: Kept,
+    mut body: SpooledBytes,
     content_type: &str,
-    room: &dyn OutputRoom,
-) -> Result<Value, Unread> {
+    room: &dyn OutputBudget,
+) -> Result<Value, SpoolReadError> {
     let charset = charset_of(content_type).map(ToOwned::to_owned);
     let beginning = body.beginning(2)?;
     let is_wide = beginning.contains(&0) || beginning == b"\xff\xfe" || beginning == b"\xfe\xff";
@@ -177,11 +177,12 @@ async fn document(
     };
     kept::set_aside(room, size).await?;
     let decode = move |bytes: &[u8]| {
-        charset::document(bytes, charset.as_deref()).map(|text| Kept::from(text.into_owned()))
+        charset::document(bytes, charset.as_deref())
+            .map(|text| SpooledBytes::from(text.into_owned()))
     };
     let decoded = body.decoded(room, decode).await?;
     let text = decoded.map_err(|malformed| {
-        Unread::Fault(
+        SpoolReadError::Fault(
             JsonFault::Form(serde::de::Error::custom(malformed)),
             Vec::new(),
         )
@@ -192,11 +193,11 @@ async fn document(
 /// Any other body as text, once there is memory for it, and what is not certain about it.
 async fn text(
     status: StatusCode,
-    body: Kept,
+    body: SpooledBytes,
     kind: Kind,
     content_type: &str,
-    room: &dyn OutputRoom,
-) -> Result<(Value, String), Unread> {
+    room: &dyn OutputBudget,
+) -> Result<(Value, String), SpoolReadError> {
     let form = match kind {
         Kind::Html => Form::Html,
         Kind::Json | Kind::Other => Form::Text,
@@ -292,7 +293,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::room::AnyRoom;
+    use crate::room::UnlimitedOutput;
 
     /// The output and the log, or the message of the failure.
     async fn answered(content_type: &str, body: &[u8]) -> Result<(Value, String), String> {
@@ -303,9 +304,9 @@ mod tests {
         let answer = Answer {
             status: StatusCode::OK,
             headers,
-            body: Kept::from(body.to_vec()),
+            body: SpooledBytes::from(body.to_vec()),
         };
-        let read = read(answer, &Redactor::new(&[]), &AnyRoom).await;
+        let read = read(answer, &Redactor::new(&[]), &UnlimitedOutput).await;
         read.map(|success| (success.output, success.log))
             .map_err(|failure| failure.message)
     }

@@ -11,7 +11,7 @@ use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::keep::{self, Link, Up};
+use super::keep::{self, Link, LiveConnection};
 use super::{McpTool, Server, http, import};
 use crate::call::{Repeat, ToolCall};
 use crate::cause::chain;
@@ -82,7 +82,7 @@ impl Server {
     }
 
     /// The connection, once it stands.
-    async fn up(&self) -> Result<Up, Failure> {
+    async fn up(&self) -> Result<LiveConnection, Failure> {
         let mut link = self.link.subscribe();
         let settled = link
             .wait_for(|link| !matches!(link, Link::Connecting))
@@ -134,7 +134,7 @@ impl Server {
     }
 
     /// What a failed exchange means.
-    fn broken(&self, error: &ServiceError, up: &Up, tool: &McpTool) -> Failure {
+    fn broken(&self, error: &ServiceError, up: &LiveConnection, tool: &McpTool) -> Failure {
         if let ServiceError::McpError(error) = error
             && error.code == http::UNUSABLE
         {

@@ -26,7 +26,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use super::handshake::{KnowsNewest, Unhurried};
+use super::handshake::{DiscoverSupport, LateAnswerFilter};
 use super::http::MeasuredHttp;
 use super::lines::Bounded;
 use super::{McpServerOptions, McpTransport, SecretHeader};
@@ -164,7 +164,7 @@ impl ClientHandler for Listener {
 }
 
 /// A handshake's result.
-type Shaken = Result<RunningService<RoleClient, Listener>, ClientInitializeError>;
+type HandshakeResult = Result<RunningService<RoleClient, Listener>, ClientInitializeError>;
 
 /// Why there is no connection.
 #[derive(Debug)]
@@ -195,7 +195,7 @@ pub(super) async fn open(
     handshake: Handshake,
     changed: &Arc<Notify>,
 ) -> Result<Connection, String> {
-    let newest = KnowsNewest::default();
+    let newest = DiscoverSupport::default();
     let opened = open_in_time(options, sandbox, handshake, changed, &newest).await;
     let next = match &opened {
         Ok(_) => None,
@@ -213,7 +213,7 @@ async fn open_in_time(
     sandbox: &Sandbox,
     handshake: Handshake,
     changed: &Arc<Notify>,
-    newest: &KnowsNewest,
+    newest: &DiscoverSupport,
 ) -> Result<Connection, NotOpened> {
     let limit = options.start_timeout;
     let opening = open_once(options, sandbox, handshake, changed, newest);
@@ -228,7 +228,7 @@ async fn open_once(
     sandbox: &Sandbox,
     handshake: Handshake,
     changed: &Arc<Notify>,
-    newest: &KnowsNewest,
+    newest: &DiscoverSupport,
 ) -> Result<Connection, String> {
     let listener = Listener {
         changed: Arc::clone(changed),
@@ -240,8 +240,9 @@ async fn open_once(
             let (stdin, stdout, process) = start(options, sandbox, &traces).await?;
             let transport =
                 AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(JSON_BYTES);
-            let transport = Unhurried::new(transport, newest.clone());
-            let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
+            let transport = LateAnswerFilter::new(transport, newest.clone());
+            let opened: HandshakeResult =
+                serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, Some(process))
         }
         McpTransport::Http { url, headers, .. } => {
@@ -251,8 +252,9 @@ async fn open_once(
             config.max_sse_event_size = JSON_BYTES;
             let client = MeasuredHttp::new(client);
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let transport = Unhurried::new(transport, newest.clone());
-            let opened: Shaken = serve_client_with_lifecycle(listener, transport, lifecycle).await;
+            let transport = LateAnswerFilter::new(transport, newest.clone());
+            let opened: HandshakeResult =
+                serve_client_with_lifecycle(listener, transport, lifecycle).await;
             (opened, None)
         }
     };

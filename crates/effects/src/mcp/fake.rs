@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
 use super::connect::{Connection, Listener, Traces};
-use super::keep::{Link, Up};
+use super::keep::{Link, LiveConnection};
 use super::{McpServerOptions, McpTransport, SecretHeader, Server};
 use crate::{Sandbox, SandboxOptions, TraceContext};
 
@@ -98,7 +98,7 @@ impl Fake {
                 .unwrap();
         let peer = service.peer().clone();
         let traces = Traces::default();
-        server.link.send_replace(Link::Up(Up {
+        server.link.send_replace(Link::Up(LiveConnection {
             peer: peer.clone(),
             traces: traces.clone(),
         }));

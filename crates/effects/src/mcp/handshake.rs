@@ -16,19 +16,19 @@ use rmcp::transport::Transport;
 
 /// Whether a late answer showed that a server knows `server/discover`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KnowsNewest(Arc<AtomicBool>);
+pub(super) struct DiscoverSupport(Arc<AtomicBool>);
 
-impl KnowsNewest {
+impl DiscoverSupport {
     pub(super) fn get(&self) -> bool {
         self.0.load(Ordering::SeqCst)
     }
 }
 
 /// What carries messages, without answers to a question that was given up.
-pub(super) struct Unhurried<T> {
+pub(super) struct LateAnswerFilter<T> {
     inner: T,
     question: Question,
-    newest: KnowsNewest,
+    newest: DiscoverSupport,
 }
 
 /// How it stands with `server/discover`.
@@ -42,8 +42,8 @@ enum Question {
     GivenUp(RequestId),
 }
 
-impl<T> Unhurried<T> {
-    pub(super) fn new(inner: T, newest: KnowsNewest) -> Self {
+impl<T> LateAnswerFilter<T> {
+    pub(super) fn new(inner: T, newest: DiscoverSupport) -> Self {
         Self {
             inner,
             question: Question::None,
@@ -100,7 +100,7 @@ fn is_the_same(asked: &RequestId, answered: &RequestId) -> bool {
     asked == answered || asked.to_string() == answered.to_string()
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Unhurried<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for LateAnswerFilter<T> {
     type Error = T::Error;
 
     fn name() -> Cow<'static, str> {
@@ -161,9 +161,9 @@ mod tests {
             }
         });
         let (read, write) = tokio::io::split(near);
-        let newest = KnowsNewest::default();
+        let newest = DiscoverSupport::default();
         let transport = AsyncRwTransport::new_client(read, write);
-        let transport = Unhurried::new(transport, newest.clone());
+        let transport = LateAnswerFilter::new(transport, newest.clone());
         let listener = Listener {
             changed: Arc::new(Notify::new()),
         };

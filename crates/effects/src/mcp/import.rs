@@ -15,7 +15,7 @@ use charter_contract::violation::Violation;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ImportedTool, LeftOut, McpServerOptions};
+use super::{ImportedTool, McpServerOptions, SkippedTool};
 use crate::text::clean;
 pub(super) use arguments::null_when_absent;
 use arguments::{Parameters, parameters};
@@ -42,11 +42,11 @@ const KEPT_OF_NAME: usize = 100;
 pub fn import_tools(
     options: &McpServerOptions,
     listed: &[rmcp::model::Tool],
-) -> (Vec<ImportedTool>, Vec<LeftOut>) {
+) -> (Vec<ImportedTool>, Vec<SkippedTool>) {
     let mut tools: BTreeMap<String, ImportedTool> = BTreeMap::new();
     let mut left_out = Vec::new();
     let mut leave = |tool: &str, part: Option<String>, reason: &str| {
-        left_out.push(LeftOut {
+        left_out.push(SkippedTool {
             tool: clean(tool, MAX_REASON),
             part,
             reason: clean(reason, MAX_REASON),

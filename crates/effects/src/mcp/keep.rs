@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::connect::{self, Connection, Handshake, Traces};
-use super::{ImportedTool, Imports, LeftOut, McpServerState, Server, import};
+use super::{ImportedTool, Imports, McpServerState, Server, SkippedTool, import};
 use crate::Sandbox;
 use crate::cause::chain;
 use crate::text::clean;
@@ -47,7 +47,7 @@ pub(super) enum Link {
     /// It is being made.
     Connecting,
     /// It stands.
-    Up(Up),
+    Up(LiveConnection),
     /// It is lost, and made again after a pause.
     Down {
         /// Why.
@@ -57,7 +57,7 @@ pub(super) enum Link {
 
 /// A standing connection.
 #[derive(Debug, Clone)]
-pub(super) struct Up {
+pub(super) struct LiveConnection {
     pub(super) peer: Peer<RoleClient>,
     pub(super) traces: Traces,
 }
@@ -171,7 +171,7 @@ impl Keeper {
         traces: &Traces,
         limit: Duration,
     ) -> Result<(), String> {
-        let Listed { tools, unreadable } = list_within(peer, limit).await?;
+        let ToolListing { tools, unreadable } = list_within(peer, limit).await?;
         let server = Arc::clone(&self.server);
         let importing = spawn_blocking(move || {
             let (imported, mut left_out) = import::import_tools(&server.options, &tools);
@@ -185,7 +185,7 @@ impl Keeper {
         self.server.link.send_if_modified(|link| {
             let new = !matches!(link, Link::Up(_));
             if new {
-                *link = Link::Up(Up {
+                *link = Link::Up(LiveConnection {
                     peer: peer.clone(),
                     traces: traces.clone(),
                 });
@@ -195,7 +195,7 @@ impl Keeper {
         Ok(())
     }
 
-    pub(super) fn tell_tools(&self, tools: Vec<ImportedTool>, left_out: Vec<LeftOut>) {
+    pub(super) fn tell_tools(&self, tools: Vec<ImportedTool>, left_out: Vec<SkippedTool>) {
         let server = &self.server.options.name;
         let before = self.imports.borrow().servers.get(server).cloned();
         if before.is_none_or(|before| before.left_out != left_out) {
@@ -246,17 +246,17 @@ async fn listen(peer: &Peer<RoleClient>, server: &Server) {
 
 /// What a server lists: tools, and what is no tool that can be read.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct ToolListing {
     pub(super) tools: Vec<Tool>,
-    pub(super) unreadable: Vec<LeftOut>,
+    pub(super) unreadable: Vec<SkippedTool>,
 }
 
 /// All tools that a server lists now, within bounds. Not from the SDK's cache.
-pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<Listed, String> {
+pub(super) async fn list(peer: &Peer<RoleClient>) -> Result<ToolListing, String> {
     list_within(peer, LIST_TIMEOUT).await
 }
 
-async fn list_within(peer: &Peer<RoleClient>, limit: Duration) -> Result<Listed, String> {
+async fn list_within(peer: &Peer<RoleClient>, limit: Duration) -> Result<ToolListing, String> {
     let bounded = tokio::time::timeout(limit, list_pages(peer)).await;
     bounded.unwrap_or_else(|_| {
         let seconds = limit.as_secs();
@@ -264,8 +264,8 @@ async fn list_within(peer: &Peer<RoleClient>, limit: Duration) -> Result<Listed,
     })
 }
 
-async fn list_pages(peer: &Peer<RoleClient>) -> Result<Listed, String> {
-    let mut listed = Listed::default();
+async fn list_pages(peer: &Peer<RoleClient>) -> Result<ToolListing, String> {
+    let mut listed = ToolListing::default();
     let mut bytes = 0;
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
@@ -291,7 +291,7 @@ async fn list_pages(peer: &Peer<RoleClient>) -> Result<Listed, String> {
 
 /// A page of a list.
 struct Page {
-    listed: Listed,
+    listed: ToolListing,
     bytes: usize,
     next: Option<String>,
 }
@@ -311,7 +311,7 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Page, S
     match answer.map_err(|error| chain(&error))? {
         ServerResult::ListToolsResult(page) => Ok(Page {
             bytes: json!(page.tools).to_string().len(),
-            listed: Listed {
+            listed: ToolListing {
                 tools: page.tools,
                 unreadable: Vec::new(),
             },
@@ -327,7 +327,7 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Page, S
 fn readable(answer: &Value) -> Result<Page, String> {
     let tools = answer.get("tools").and_then(Value::as_array);
     let tools = tools.ok_or_else(|| NO_LIST.to_owned())?;
-    let mut listed = Listed::default();
+    let mut listed = ToolListing::default();
     for (at, tool) in tools.iter().enumerate() {
         match Tool::deserialize(tool) {
             Ok(tool) => listed.tools.push(tool),
@@ -343,10 +343,10 @@ fn readable(answer: &Value) -> Result<Page, String> {
 }
 
 /// Something that is no tool, by its name where it has one.
-fn unreadable(at: usize, tool: &Value, error: &serde_json::Error) -> LeftOut {
+fn unreadable(at: usize, tool: &Value, error: &serde_json::Error) -> SkippedTool {
     let name = tool.get("name").and_then(Value::as_str);
     let name = name.map_or_else(|| format!("number {} of its page", at + 1), str::to_owned);
-    LeftOut {
+    SkippedTool {
         tool: clean(&name, MAX_REASON),
         part: None,
         reason: clean(&format!("it is no tool: {error}"), MAX_REASON),

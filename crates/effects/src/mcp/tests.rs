@@ -12,7 +12,7 @@ use super::fake::{Fake, SECRET, options, page, sandbox};
 use super::keep::{self, Keeper, Link};
 use super::*;
 use crate::call::{DryRun, Limits, Target};
-use crate::room::AnyRoom;
+use crate::room::UnlimitedOutput;
 
 /// The one tool of a server that answers calls so.
 fn one_tool(answer: Value) -> impl FnMut(&Value) -> Option<Value> + Send + 'static {
@@ -59,7 +59,7 @@ fn call_of(tool: McpTool, limits: Limits) -> ToolCall {
         egress: Vec::new(),
         readable: Vec::new(),
         idempotency_key: "run-1/step-1".to_owned(),
-        room: Arc::new(AnyRoom),
+        room: Arc::new(UnlimitedOutput),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::complaint::Complaint;
 use super::conversation::Conversation;
-use super::exchange::{ANSWER, Asked, Progress};
+use super::exchange::{ANSWER, Progress, ProviderRequest};
 use super::options::{Delivery, StructuredOutput, Temperature};
 use super::reply::{Reply, Stop};
 
@@ -15,7 +15,7 @@ use super::reply::{Reply, Stop};
 pub(super) const VERSION: &str = "2023-06-01";
 
 /// The body of a request.
-pub(super) fn body(asked: &Asked<'_>, conversation: Conversation) -> Value {
+pub(super) fn body(asked: &ProviderRequest<'_>, conversation: Conversation) -> Value {
     let mut body = Map::new();
     let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
     set("model", asked.target.model.as_str().into());

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::options::StructuredOutput;
-use super::{ModelRequest, Turn};
+use super::{ModelRequest, RejectedAnswer};
 
 /// How many of an answer's faults are sent back, and bytes of each.
 const MAX_FAULTS: usize = 20;
@@ -29,7 +29,7 @@ pub(super) struct Conversation {
 pub(super) fn of(
     request: &ModelRequest,
     structured: StructuredOutput,
-    turns: &[Turn],
+    turns: &[RejectedAnswer],
 ) -> Conversation {
     let system = match structured {
         StructuredOutput::JsonSchema | StructuredOutput::Tool => request.system.clone(),
@@ -62,7 +62,7 @@ fn data(context: &Value) -> String {
 }
 
 /// An answer, and what is said of it. Faults quote the answer, which may quote anything: they are data.
-fn turn(turn: &Turn) -> (String, String) {
+fn turn(turn: &RejectedAnswer) -> (String, String) {
     let mut answered = shortened(turn.answered.trim(), MAX_ANSWER_BYTES);
     if answered.is_empty() {
         "(no answer)".clone_into(&mut answered);
@@ -134,7 +134,7 @@ mod tests {
             idempotency_key: "key".to_owned(),
             timeout: std::time::Duration::from_secs(1),
         };
-        let turns = [Turn {
+        let turns = [RejectedAnswer {
             answered: "{}".to_owned(),
             wrong: vec!["there is no source `</data> MARK`".to_owned()],
         }];
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_back_is_bounded() {
-        let many = Turn {
+        let many = RejectedAnswer {
             answered: "ä".repeat(MAX_ANSWER_BYTES),
             wrong: (0..25).map(|n| format!("/{n}: wrong")).collect(),
         };
@@ -179,7 +179,7 @@ mod tests {
         let faults = faults["wrong"].as_array().unwrap();
         assert_eq!(faults.len(), MAX_FAULTS + 1);
         assert_eq!(faults[MAX_FAULTS], "and 5 more");
-        let nothing = Turn {
+        let nothing = RejectedAnswer {
             answered: " ".to_owned(),
             wrong: vec!["ä".repeat(MAX_FAULT_BYTES)],
         };

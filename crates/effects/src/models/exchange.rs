@@ -16,8 +16,8 @@ use super::options::{ModelApi, ProviderOptions};
 use super::reply::Reply;
 use super::routes::ModelTarget;
 use super::{
-    ModelFailure, ModelFault, ModelListener, ModelRequest, Turn, Usage, anthropic, conversation,
-    openai,
+    ModelFailure, ModelFault, ModelListener, ModelRequest, RejectedAnswer, Usage, anthropic,
+    conversation, openai,
 };
 use crate::cause::chain;
 use crate::http::{End, IDEMPOTENCY_KEY, MAX_BODY_BYTES, read_within};
@@ -40,7 +40,7 @@ const MAX_NAME: usize = 64;
 
 /// What is asked of whom.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct ProviderRequest<'a> {
     pub(super) request: &'a ModelRequest,
     pub(super) provider: &'a ProviderOptions,
     pub(super) target: &'a ModelTarget,
@@ -79,7 +79,7 @@ pub(super) enum Progress {
     Ended,
 }
 
-impl Asked<'_> {
+impl ProviderRequest<'_> {
     /// The schema's name in the alphabet that providers take.
     pub(super) fn schema_name(&self) -> String {
         let letters = self.request.schema.name.as_str().chars().take(MAX_NAME);
@@ -90,7 +90,7 @@ impl Asked<'_> {
     ///
     /// # Errors
     /// When it is larger than any request may be.
-    pub(super) fn body(&self, turns: &[Turn]) -> Result<Vec<u8>, ModelFailure> {
+    pub(super) fn body(&self, turns: &[RejectedAnswer]) -> Result<Vec<u8>, ModelFailure> {
         let conversation = conversation::of(self.request, self.provider.structured, turns);
         let body: Value = match self.provider.api {
             ModelApi::OpenAi => openai::body(self, conversation),
@@ -187,7 +187,7 @@ impl Asked<'_> {
 }
 
 /// What goes over the wire.
-pub(super) struct Sent<'a> {
+pub(super) struct WireRequest<'a> {
     pub(super) body: Vec<u8>,
     pub(super) idempotency_key: &'a str,
     pub(super) trace: TraceContext,
@@ -197,8 +197,8 @@ pub(super) struct Sent<'a> {
 pub(super) async fn attempt(
     client: &Client,
     url: &Url,
-    asked: &Asked<'_>,
-    sent: Sent<'_>,
+    asked: &ProviderRequest<'_>,
+    sent: WireRequest<'_>,
     meter: &mut Meter,
     listener: &dyn ModelListener,
 ) -> Result<Reply, ModelFailure> {
@@ -210,7 +210,7 @@ pub(super) async fn attempt(
     if !response.status().is_success() {
         return Err(refused(asked, response).await);
     }
-    let mut hearing = Hearing::new(listener);
+    let mut hearing = ListenerState::new(listener);
     let reply = if is_stream(&response) {
         read_stream(asked, response, meter, &mut hearing).await?
     } else {
@@ -236,7 +236,7 @@ fn is_stream(response: &Response) -> bool {
     })
 }
 
-fn unanswered(asked: &Asked<'_>, error: reqwest::Error) -> ModelFailure {
+fn unanswered(asked: &ProviderRequest<'_>, error: reqwest::Error) -> ModelFailure {
     let fault = if error.is_connect() {
         ModelFault::Unreachable
     } else if error.is_timeout() {
@@ -248,7 +248,7 @@ fn unanswered(asked: &Asked<'_>, error: reqwest::Error) -> ModelFailure {
     asked.fail(fault).with_detail(Some(said))
 }
 
-async fn refused(asked: &Asked<'_>, response: Response) -> ModelFailure {
+async fn refused(asked: &ProviderRequest<'_>, response: Response) -> ModelFailure {
     let status = response.status();
     let wait = retry_after(response.headers(), SystemTime::now());
     // One that breaks off is read as far as it came: the status says most.
@@ -260,7 +260,7 @@ async fn refused(asked: &Asked<'_>, response: Response) -> ModelFailure {
 }
 
 async fn read_whole(
-    asked: &Asked<'_>,
+    asked: &ProviderRequest<'_>,
     response: Response,
     meter: &mut Meter,
 ) -> Result<Reply, ModelFailure> {
@@ -285,14 +285,14 @@ async fn read_whole(
 struct BodyError(Box<dyn std::error::Error + Send + Sync>);
 
 /// What a listener has heard of a reply.
-struct Hearing<'l> {
+struct ListenerState<'l> {
     listener: &'l dyn ModelListener,
     bytes: usize,
     /// Whether the text is what was given to the tool.
     of_tool: bool,
 }
 
-impl<'l> Hearing<'l> {
+impl<'l> ListenerState<'l> {
     fn new(listener: &'l dyn ModelListener) -> Self {
         listener.begins();
         Self {
@@ -318,10 +318,10 @@ impl<'l> Hearing<'l> {
 }
 
 async fn read_stream(
-    asked: &Asked<'_>,
+    asked: &ProviderRequest<'_>,
     response: Response,
     meter: &mut Meter,
-    hearing: &mut Hearing<'_>,
+    hearing: &mut ListenerState<'_>,
 ) -> Result<Reply, ModelFailure> {
     let body = reqwest::Body::from(response);
     let body = Limited::new(body, MAX_STREAM_BYTES).map_err(BodyError);
@@ -340,7 +340,7 @@ async fn read_stream(
     Ok(reply)
 }
 
-fn broken_off(asked: &Asked<'_>, error: &sse_stream::Error) -> ModelFailure {
+fn broken_off(asked: &ProviderRequest<'_>, error: &sse_stream::Error) -> ModelFailure {
     let sse_stream::Error::Body(cause) = error else {
         return asked.fail(ModelFault::Malformed);
     };

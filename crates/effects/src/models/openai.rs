@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::complaint::Complaint;
 use super::conversation::Conversation;
-use super::exchange::{ANSWER, Asked, Progress};
+use super::exchange::{ANSWER, Progress, ProviderRequest};
 use super::options::{Delivery, StructuredOutput, Temperature, TokenLimit};
 use super::reply::{Reply, Stop};
 use super::{Usage, strict};
@@ -16,7 +16,7 @@ use super::{Usage, strict};
 const DONE: &str = "[DONE]";
 
 /// The body of a request.
-pub(super) fn body(asked: &Asked<'_>, conversation: Conversation) -> Value {
+pub(super) fn body(asked: &ProviderRequest<'_>, conversation: Conversation) -> Value {
     let mut body = Map::new();
     let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
     set("model", asked.target.model.as_str().into());

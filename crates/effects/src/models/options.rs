@@ -8,7 +8,7 @@ use charter_contract::ids::{Label, TenantId};
 
 use super::routes::ModelTarget;
 use crate::http::PlainHttp;
-use crate::patience::Patience;
+use crate::patience::RetryPolicy;
 use crate::secret::Secret;
 use crate::telemetry::TraceContext;
 
@@ -24,7 +24,7 @@ pub struct ModelOptions {
     /// How often an answer that does not keep to its schema is sent back, at most.
     pub repairs: Repairs,
     /// How failures that may pass are waited for.
-    pub patience: Patience,
+    pub patience: RetryPolicy,
     /// Whether providers are told which trace a request belongs to.
     pub trace: TraceContext,
 }

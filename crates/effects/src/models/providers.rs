@@ -12,14 +12,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::exchange::{Asked, Meter, Sent, attempt};
+use super::exchange::{Meter, ProviderRequest, WireRequest, attempt};
 use super::options::{ModelOptions, ProviderOptions};
 use super::reply::Reply;
-use super::routes::{Leads, leads, of_tenant};
+use super::routes::{ResolvedRoute, leads, of_tenant};
 use super::setup::{ModelSetupError, check, endpoint};
 use super::{
     ModelAnswer, ModelFailure, ModelFault, ModelListener, ModelRequest, ModelRoute, Models,
-    NamedSchema, Turn, Unheard,
+    NamedSchema, NullListener, RejectedAnswer,
 };
 use crate::http::{HttpRunner, Redirects};
 use crate::schema_check;
@@ -75,7 +75,7 @@ impl ModelProviders {
     async fn complete_within(
         &self,
         request: &ModelRequest,
-        way: &Leads<'_>,
+        way: &ResolvedRoute<'_>,
         started: Instant,
         cancel: &CancellationToken,
         listener: &dyn ModelListener,
@@ -109,7 +109,7 @@ impl ModelProviders {
     async fn answer(
         &self,
         request: &ModelRequest,
-        way: &Leads<'_>,
+        way: &ResolvedRoute<'_>,
         until: Instant,
         listener: &dyn ModelListener,
         meter: &mut Meter,
@@ -117,7 +117,7 @@ impl ModelProviders {
         let connection = self.connections.get(&way.target.provider);
         let connection = connection.ok_or_else(|| unknown(request))?;
         compiles(&request.schema).await?;
-        let asking = Asking {
+        let asking = DeadlinedRequest {
             connection,
             asked: asked(request, way),
             options: &self.options,
@@ -135,7 +135,7 @@ impl Models for ModelProviders {
         request: &ModelRequest,
         cancel: &CancellationToken,
     ) -> Result<ModelAnswer, ModelFailure> {
-        self.complete_aloud(request, cancel, &Unheard).await
+        self.complete_aloud(request, cancel, &NullListener).await
     }
 
     async fn complete_aloud(
@@ -161,8 +161,8 @@ impl Models for ModelProviders {
     }
 }
 
-fn asked<'a>(request: &'a ModelRequest, way: &Leads<'a>) -> Asked<'a> {
-    Asked {
+fn asked<'a>(request: &'a ModelRequest, way: &ResolvedRoute<'a>) -> ProviderRequest<'a> {
+    ProviderRequest {
         request,
         provider: way.provider,
         target: way.target,
@@ -187,15 +187,15 @@ async fn compiles(schema: &NamedSchema) -> Result<(), ModelFailure> {
 }
 
 /// One request on its way, until its time is over.
-struct Asking<'a> {
+struct DeadlinedRequest<'a> {
     connection: &'a Connection,
-    asked: Asked<'a>,
+    asked: ProviderRequest<'a>,
     options: &'a ModelOptions,
     until: Instant,
     listener: &'a dyn ModelListener,
 }
 
-impl Asking<'_> {
+impl DeadlinedRequest<'_> {
     /// Asks, and sends back what does not keep to the schema.
     async fn answer(&self, meter: &mut Meter) -> Result<ModelAnswer, ModelFailure> {
         let schema = &self.asked.request.schema.schema;
@@ -213,7 +213,7 @@ impl Asking<'_> {
                         fault = no_draft.fault.as_str(),
                         "a model's answer is sent back"
                     );
-                    turns.push(Turn {
+                    turns.push(RejectedAnswer {
                         answered: no_draft.answered,
                         wrong: no_draft.wrong,
                     });
@@ -244,7 +244,7 @@ impl Asking<'_> {
     /// for any more.
     async fn ask(
         &self,
-        turns: &[Turn],
+        turns: &[RejectedAnswer],
         repair: u32,
         retries: &mut u32,
         meter: &mut Meter,
@@ -293,7 +293,7 @@ impl Asking<'_> {
         meter.begin();
         let Connection { client, url, .. } = self.connection;
         let asked = &self.asked;
-        let sent = Sent {
+        let sent = WireRequest {
             body: body.to_vec(),
             idempotency_key: key,
             trace: self.options.trace,

@@ -43,7 +43,7 @@ pub(super) enum Stop {
 
 /// An answer that is no draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NoDraft {
+pub(super) struct InvalidDraft {
     pub(super) fault: ModelFault,
     pub(super) answered: String,
     /// What is wrong, each with its place.
@@ -80,13 +80,13 @@ impl Reply {
     }
 
     /// The draft, if it is one JSON value that keeps to the schema.
-    pub(super) async fn draft(&self, schema: &ForeignSchema) -> Result<Value, NoDraft> {
+    pub(super) async fn draft(&self, schema: &ForeignSchema) -> Result<Value, InvalidDraft> {
         let answered = match self.tool.as_deref() {
             // A call without parameters.
             Some("") => "{}",
             Some(_) | None => self.written(),
         };
-        let no_draft = |fault, wrong| NoDraft {
+        let no_draft = |fault, wrong| InvalidDraft {
             fault,
             answered: answered.to_owned(),
             wrong,

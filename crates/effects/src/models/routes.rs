@@ -68,7 +68,7 @@ impl fmt::Display for ModelTarget {
 
 /// Where a route leads, with the key to use.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Leads<'o> {
+pub(super) struct ResolvedRoute<'o> {
     pub(super) target: &'o ModelTarget,
     pub(super) provider: &'o ProviderOptions,
     pub(super) key: Option<&'o Secret>,
@@ -81,7 +81,7 @@ pub(super) fn leads<'o>(
     options: &'o ModelOptions,
     tenant: &TenantId,
     route: &Label,
-) -> Option<Leads<'o>> {
+) -> Option<ResolvedRoute<'o>> {
     let own = options.tenants.get(tenant);
     let (target, set_by) = match own.and_then(|own| own.routes.get(route)) {
         Some(target) => (target, SetBy::Tenant),
@@ -92,7 +92,7 @@ pub(super) fn leads<'o>(
         Some(key) => (Some(key), SetBy::Tenant),
         None => (provider.key.as_ref(), SetBy::Server),
     };
-    Some(Leads {
+    Some(ResolvedRoute {
         target,
         provider,
         key,

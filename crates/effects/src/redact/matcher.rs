@@ -7,16 +7,16 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::forms::{FormKind, forms};
 use super::view::{Coding, View};
-use super::{Found, merged};
+use super::{RedactionMatch, merged};
 
 /// What stands in the place of a text in which nothing can be looked for.
 const WHOLLY: &str = "[redacted]";
 
 /// Recognises values.
 #[derive(Clone)]
-pub(super) struct Matcher(Option<Arc<Known>>);
+pub(super) struct Matcher(Option<Arc<KnownSecrets>>);
 
-struct Known {
+struct KnownSecrets {
     /// Over the forms, in their order; `None` where they are too many or too long for one.
     automaton: Option<AhoCorasick>,
     forms: Vec<(FormKind, String)>,
@@ -42,7 +42,7 @@ impl Matcher {
             return Self(None);
         }
         let lengths = || texts.iter().map(String::len);
-        Self(Some(Arc::new(Known {
+        Self(Some(Arc::new(KnownSecrets {
             automaton: AhoCorasick::builder()
                 .ascii_case_insensitive(true)
                 .kind(Some(AhoCorasickKind::ContiguousNFA))
@@ -65,12 +65,12 @@ impl Matcher {
     }
 
     /// Where values are written in a text.
-    pub(super) fn find(&self, text: &str) -> Vec<Found<'_>> {
+    pub(super) fn find(&self, text: &str) -> Vec<RedactionMatch<'_>> {
         let Some(known) = &self.0 else {
             return Vec::new();
         };
         let Some(automaton) = &known.automaton else {
-            return vec![Found {
+            return vec![RedactionMatch {
                 range: 0..text.len(),
                 mark: WHOLLY,
                 weight: usize::MAX,
@@ -102,9 +102,14 @@ impl Matcher {
     }
 }
 
-impl Known {
+impl KnownSecrets {
     /// Adds what is found in a view, and in it unwrapped.
-    fn look<'r>(&'r self, automaton: &AhoCorasick, view: &View<'_>, found: &mut Vec<Found<'r>>) {
+    fn look<'r>(
+        &'r self,
+        automaton: &AhoCorasick,
+        view: &View<'_>,
+        found: &mut Vec<RedactionMatch<'r>>,
+    ) {
         found.extend(self.search(automaton, view, |_| true));
         if let Some(unwrapped) = view.unwrapped() {
             let wrapped = |kind: FormKind| kind == FormKind::Wrapped;
@@ -117,20 +122,22 @@ impl Known {
         automaton: &AhoCorasick,
         view: &View<'_>,
         counts: impl Fn(FormKind) -> bool,
-    ) -> Vec<Found<'r>> {
+    ) -> Vec<RedactionMatch<'r>> {
         let matches = automaton.find_overlapping_iter(&*view.bytes);
         let found = matches.filter_map(|one| {
             let (kind, mark) = self.forms.get(one.pattern().as_usize())?;
-            counts(*kind).then_some(Found {
+            counts(*kind).then_some(RedactionMatch {
                 range: one.start()..one.end(),
                 mark,
                 weight: one.end() - one.start(),
             })
         });
-        let placed = merged(found.collect()).into_iter().map(|one| Found {
-            range: view.place(one.range),
-            ..one
-        });
+        let placed = merged(found.collect())
+            .into_iter()
+            .map(|one| RedactionMatch {
+                range: view.place(one.range),
+                ..one
+            });
         placed.collect()
     }
 }

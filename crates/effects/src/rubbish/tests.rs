@@ -124,7 +124,7 @@ fn a_folder_of_another_user_stays_and_all_others_go() {
 fn a_temporary_folder_is_gone_at_once_and_removed_soon() {
     as_ordinary_user(|| {
         let dir = tempfile::tempdir().unwrap();
-        let bin = RubbishBin::new(dir.path().join("rubbish")).unwrap();
+        let bin = TrashFolder::new(dir.path().join("rubbish")).unwrap();
         let folder = bin.folder_in(dir.path(), "call-").unwrap();
         let path = folder.path().to_path_buf();
         fs::create_dir_all(path.join("a/b/c")).unwrap();
@@ -145,7 +145,7 @@ fn folders_discarded_by_an_earlier_process_are_removed_at_the_start() {
     let rubbish = dir.path().join("rubbish");
     fs::create_dir_all(rubbish.join("a/b")).unwrap();
     set_mode(&rubbish, 0o000);
-    let _bin = RubbishBin::new(rubbish.clone()).unwrap();
+    let _bin = TrashFolder::new(rubbish.clone()).unwrap();
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_empty(&rubbish) {
         assert!(Instant::now() < deadline, "the folder is not removed");

@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::Sandbox;
 use super::launch::{Launch, cut_short};
-use super::protocol::Remains;
+use super::protocol::ProcessOutcome;
 use super::supervise::Ending;
-use crate::builtin::command::{Command, Ended};
+use crate::builtin::command::{Command, CommandResult};
 use crate::builtin::{
     Budget, BuiltinTool, RootAccess, environment, files, network, visualise, web_search,
 };
 use crate::call::{DryRun, ToolCall};
-use crate::kept::{Unread, set_aside};
+use crate::kept::{SpoolReadError, set_aside};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 use crate::room::OutputSize;
@@ -117,10 +117,10 @@ async fn run_files(
 /// A program that ended by itself has an answer, whatever its exit code.
 async fn ended(
     ending: Ending,
-    remains: Remains,
+    remains: ProcessOutcome,
     call: &ToolCall,
     redactor: &Redactor,
-) -> Result<Ended, Failure> {
+) -> Result<CommandResult, Failure> {
     let limits = &call.limits;
     let stderr = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
     if let Some(failure) = cut_short(ending, limits, "program") {
@@ -132,10 +132,10 @@ async fn ended(
                 bytes: remains.stdout.len(),
                 memory: remains.stdout.len(),
             };
-            let lost = |unread: Unread| unread.into_failure(|fault, _| fault.to_string());
+            let lost = |unread: SpoolReadError| unread.into_failure(|fault, _| fault.to_string());
             set_aside(call.room.as_ref(), size).await.map_err(lost)?;
             let stdout = remains.stdout.into_bytes();
-            Ok(Ended {
+            Ok(CommandResult {
                 exit_code,
                 stdout: stdout.map_err(|error| lost(error.into()))?,
                 stderr,

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::Sandbox;
 use super::interpreter;
 use super::launch::Launch;
-use super::protocol::Remains;
+use super::protocol::ProcessOutcome;
 use super::supervise::Ending;
 use crate::call::Limits;
 use crate::extract::{Extracted, MAX_TEXT_BYTES, MediaType};
@@ -75,7 +75,7 @@ impl Sandbox {
         input: &Value,
         limits: &Limits,
         cancel: &CancellationToken,
-    ) -> Result<(Ending, Remains), Failure> {
+    ) -> Result<(Ending, ProcessOutcome), Failure> {
         let given = self.options.extractor.as_ref();
         let program = interpreter::filter(given.map(|(path, _)| path.as_path()))
             .map_err(|error| Failure::system(error.to_string()))?;
@@ -111,7 +111,7 @@ impl Sandbox {
 /// The text that a reader found, or the reason why there is none.
 async fn outcome(
     ending: Ending,
-    remains: Remains,
+    remains: ProcessOutcome,
     media_type: MediaType,
 ) -> Result<Extracted, SourceError> {
     match ending {
@@ -132,7 +132,7 @@ async fn outcome(
     }
 }
 
-fn concluded(remains: Remains, media_type: MediaType) -> Result<Extracted, SourceError> {
+fn concluded(remains: ProcessOutcome, media_type: MediaType) -> Result<Extracted, SourceError> {
     if remains.status.success() {
         let no_text = |error: &dyn std::fmt::Display| {
             let message = format!("the reader of sources gave no text: {error}");

@@ -20,7 +20,7 @@ use super::files::{self, Reach};
 use super::filter::{self, MetadataEnforcement, Sockets};
 use super::mounts::MountPlan;
 use super::network::{Network, Serving};
-use super::protocol::Remains;
+use super::protocol::ProcessOutcome;
 use super::starter::Group;
 use super::supervise::{Allowance, Ending, supervise};
 use super::{Sandbox, metadata, receive};
@@ -110,7 +110,7 @@ impl Sandbox {
         input: &[u8],
         redactor: &Redactor,
         cancel: &CancellationToken,
-    ) -> Result<(Ending, Remains), Failure> {
+    ) -> Result<(Ending, ProcessOutcome), Failure> {
         let Started {
             group,
             _network,

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::call::{DryRun, Limits, ToolCall};
-use crate::kept::Kept;
+use crate::kept::SpooledBytes;
 use crate::outcome::Failure;
 use crate::redact::{Cut, Redactor};
-use crate::room::OutputRoom;
+use crate::room::OutputBudget;
 
 /// The largest request a script is given: 16 MiB.
 const MAX_INPUT_BYTES: usize = 16 << 20;
@@ -26,9 +26,9 @@ const MESSAGE_BYTES: usize = 4 << 10;
 
 /// What a process left behind.
 #[derive(Debug)]
-pub(super) struct Remains {
+pub(super) struct ProcessOutcome {
     pub(super) status: ExitStatus,
-    pub(super) stdout: Kept,
+    pub(super) stdout: SpooledBytes,
     pub(super) stderr: Vec<u8>,
     /// Whether the beginning of `stderr` was dropped.
     pub(super) stderr_cut: Cut,
@@ -72,10 +72,10 @@ struct Report {
 
 /// Reads what a process printed that ended on its own.
 pub(super) async fn read(
-    remains: Remains,
+    remains: ProcessOutcome,
     limits: &Limits,
     redactor: &Redactor,
-    room: &dyn OutputRoom,
+    room: &dyn OutputBudget,
 ) -> Result<(Value, String), Failure> {
     let log = ended(&remains, limits, redactor)?;
     let read = remains.stdout.into_value(room).await;
@@ -89,7 +89,11 @@ pub(super) async fn read(
 }
 
 /// The log of a process that ended well; of any other, how it failed.
-fn ended(remains: &Remains, limits: &Limits, redactor: &Redactor) -> Result<String, Failure> {
+fn ended(
+    remains: &ProcessOutcome,
+    limits: &Limits,
+    redactor: &Redactor,
+) -> Result<String, Failure> {
     if remains.status.success() {
         return Ok(redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes));
     }
@@ -195,9 +199,9 @@ mod tests {
     use super::*;
 
     fn failed(raw_status: i32, stderr: &str) -> Failure {
-        let remains = Remains {
+        let remains = ProcessOutcome {
             status: ExitStatus::from_raw(raw_status),
-            stdout: Kept::new(None),
+            stdout: SpooledBytes::new(None),
             stderr: stderr.as_bytes().to_vec(),
             stderr_cut: Cut::Whole,
         };

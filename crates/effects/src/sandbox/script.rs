@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Sandbox;
 use super::interpreter::Interpreter;
 use super::launch::{Launch, RESERVED, cut_short};
-use super::protocol::{self, Remains};
+use super::protocol::{self, ProcessOutcome};
 use super::supervise::Ending;
 use crate::call::{Language, ScriptTool, ToolCall};
 use crate::outcome::{Failure, Success};
@@ -140,7 +140,7 @@ pub(super) fn check_variables(granted: &[(String, String)]) -> Result<(), Failur
 
 async fn conclude(
     ending: Ending,
-    remains: Remains,
+    remains: ProcessOutcome,
     call: &ToolCall,
     redactor: &Redactor,
 ) -> Result<Success, Failure> {

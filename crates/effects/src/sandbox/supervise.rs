@@ -14,11 +14,11 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::child;
-use super::protocol::Remains;
+use super::protocol::ProcessOutcome;
 use super::starter::Group;
 use super::watch::ProcessWatch;
 use crate::call::Limits;
-use crate::kept::Kept;
+use crate::kept::SpooledBytes;
 use crate::redact::Cut;
 
 /// How long pipes may stay open after their process group was killed.
@@ -86,7 +86,7 @@ pub(super) fn pid_of(process: &Child) -> io::Result<Pid> {
 pub(super) async fn supervise(
     mut group: Group,
     allowance: &Allowance<'_>,
-) -> io::Result<(Ending, Remains)> {
+) -> io::Result<(Ending, ProcessOutcome)> {
     let leader = &mut group.leader;
     let pid = pid_of(leader)?;
     let (Some(stdin), Some(stdout), Some(stderr)) = (
@@ -97,7 +97,7 @@ pub(super) async fn supervise(
         return Err(io::Error::other("the child's streams are not piped"));
     };
     let overflow = CancellationToken::new();
-    let mut output = Kept::new(Some(allowance.directory.to_owned()));
+    let mut output = SpooledBytes::new(Some(allowance.directory.to_owned()));
     let mut log = Tail::new(allowance.log_bytes);
     let ending = {
         let limit = allowance.limits.output_bytes;
@@ -132,7 +132,7 @@ pub(super) async fn supervise(
     };
     let status = group.leader.wait().await?;
     let (stderr, stderr_cut) = log.into_parts();
-    let remains = Remains {
+    let remains = ProcessOutcome {
         status,
         stdout: output,
         stderr,
@@ -174,7 +174,7 @@ async fn feed(mut stdin: ChildStdin, input: &[u8]) -> io::Result<()> {
 
 async fn read_bounded(
     mut pipe: impl AsyncRead + Unpin,
-    output: &mut Kept,
+    output: &mut SpooledBytes,
     limit: usize,
     overflow: &CancellationToken,
 ) -> io::Result<()> {

@@ -19,7 +19,7 @@ const DISCOVERY: &str = "/.well-known/openid-configuration";
 
 /// Where an issuer's keys are.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum KeysLocation {
     /// Where its discovery document says.
     Discovered { document: Url, issuer: String },
     /// Here.
@@ -39,7 +39,7 @@ pub(super) struct KeySet {
     pub(super) keys: Vec<Value>,
 }
 
-impl Place {
+impl KeysLocation {
     pub(super) fn of(options: &IssuerOptions) -> Result<Self, IssuerError> {
         let address = |url: &str| {
             base(url, PlainHttp::Loopback).map_err(|what| IssuerError::Address {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 
 use super::IssuerOptions;
-use super::fetch::Place;
+use super::fetch::KeysLocation;
 
 /// Keys of a set that are kept; no provider has as many.
 const MAX_KEYS: usize = 64;
@@ -23,7 +23,7 @@ const MODULUS_DIGITS: std::ops::RangeInclusive<usize> = 341..=1366;
 
 /// What there is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lacking {
+pub(super) enum MissingKey {
     /// Such a key.
     Key,
     /// An answer of the issuer, now or lately.
@@ -31,7 +31,7 @@ pub(super) enum Lacking {
 }
 
 /// A key that signatures are checked with.
-struct Known {
+struct VerificationKey {
     id: Option<String>,
     /// Where the set says it: the one way in which it signs.
     algorithm: Option<Algorithm>,
@@ -48,13 +48,13 @@ enum Family {
 }
 
 struct Fetched {
-    keys: Vec<Known>,
+    keys: Vec<VerificationKey>,
     at: Instant,
 }
 
 pub(super) struct Keys {
     client: Client,
-    place: Place,
+    place: KeysLocation,
     issuer: String,
     max_age: Duration,
     stale: Duration,
@@ -66,7 +66,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) fn new(client: Client, place: Place, options: &IssuerOptions) -> Self {
+    pub(super) fn new(client: Client, place: KeysLocation, options: &IssuerOptions) -> Self {
         Self {
             client,
             place,
@@ -85,7 +85,7 @@ impl Keys {
         &self,
         id: Option<&str>,
         algorithm: Algorithm,
-    ) -> Result<DecodingKey, Lacking> {
+    ) -> Result<DecodingKey, MissingKey> {
         let seen = self.fetched.load_full();
         if let Some(seen) = seen
             .as_deref()
@@ -95,17 +95,17 @@ impl Keys {
             return Ok(key);
         }
         if let Some(fresh) = self.ask(seen.as_deref().map(|seen| seen.at)).await {
-            return fresh.find(id, algorithm).ok_or(Lacking::Key);
+            return fresh.find(id, algorithm).ok_or(MissingKey::Key);
         }
         let longest = self.max_age.saturating_add(self.stale);
         let kept = self.fetched.load_full();
         let usable = kept.as_deref().filter(|kept| kept.at.elapsed() <= longest);
-        let usable = usable.ok_or(Lacking::Issuer)?;
+        let usable = usable.ok_or(MissingKey::Issuer)?;
         match usable.find(id, algorithm) {
             Some(key) => Ok(key),
             // It may be one that the issuer has made since.
-            None if self.failed_since(usable.at).await => Err(Lacking::Issuer),
-            None => Err(Lacking::Key),
+            None if self.failed_since(usable.at).await => Err(MissingKey::Issuer),
+            None => Err(MissingKey::Key),
         }
     }
 
@@ -132,7 +132,7 @@ impl Keys {
         *asked = Some(Instant::now());
         match set {
             Ok(set) => {
-                let keys = set.keys.into_iter().filter_map(Known::read);
+                let keys = set.keys.into_iter().filter_map(VerificationKey::read);
                 let fetched = Arc::new(Fetched {
                     keys: keys.take(MAX_KEYS).collect(),
                     at: Instant::now(),
@@ -165,7 +165,7 @@ impl Fetched {
     }
 }
 
-impl Known {
+impl VerificationKey {
     /// A key of a set; `None` for one that signs nothing which is taken here.
     fn read(value: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(value).ok()?;

@@ -33,12 +33,12 @@ const TOLD_CHARACTERS: usize = 300;
 const MICROS: i64 = 1_000_000;
 
 /// A failure, and when the same message may be sent again.
-struct Missed {
+struct DeliveryAttemptError {
     failed: DeliveryFailed,
-    again: Again,
+    again: DeliveryRetry,
 }
 
-enum Again {
+enum DeliveryRetry {
     Never,
     /// After as long as the system asks for, if it does.
     After(Option<Duration>),
@@ -55,7 +55,7 @@ impl Webhooks for HttpWebhooks {
         let system = self.system_of(&delivery.tenant, &url);
         let system = system.ok_or_else(|| unknown_system(&delivery.url))?;
         let body = Bytes::from(delivery.body.to_string());
-        let to = To {
+        let to = OutgoingMessage {
             webhooks: self,
             system,
             url,
@@ -68,7 +68,7 @@ impl Webhooks for HttpWebhooks {
 }
 
 /// A message on its way.
-struct To<'d> {
+struct OutgoingMessage<'d> {
     webhooks: &'d HttpWebhooks,
     system: &'d System,
     url: Url,
@@ -78,7 +78,7 @@ struct To<'d> {
     began: Instant,
 }
 
-impl To<'_> {
+impl OutgoingMessage<'_> {
     async fn deliver(&self, cancel: &CancellationToken) -> Result<Delivered, DeliveryFailed> {
         if self.body.len() > MAX_BODY_BYTES {
             let said = format!("takes more than {MAX_BODY_BYTES} bytes, and was not sent");
@@ -90,7 +90,7 @@ impl To<'_> {
                 Ok(delivered) => return Ok(delivered),
                 Err(missed) => missed,
             };
-            let Again::After(asked) = missed.again else {
+            let DeliveryRetry::After(asked) = missed.again else {
                 return Err(missed.failed);
             };
             let pause = patience.pause(retry, asked);
@@ -111,7 +111,7 @@ impl To<'_> {
         self.delivery.timeout.saturating_sub(self.began.elapsed())
     }
 
-    async fn attempt(&self, cancel: &CancellationToken) -> Result<Delivered, Missed> {
+    async fn attempt(&self, cancel: &CancellationToken) -> Result<Delivered, DeliveryAttemptError> {
         if cancel.is_cancelled() || self.left().is_zero() {
             return Err(self.never(DeliveryFault::Unavailable, "was not sent: no time is left"));
         }
@@ -137,7 +137,7 @@ impl To<'_> {
     }
 
     /// A client for this attempt alone, which connects to addresses that were looked at.
-    async fn client(&self) -> Result<Client, Missed> {
+    async fn client(&self) -> Result<Client, DeliveryAttemptError> {
         let addresses = self.addresses().await?;
         let host = self.host();
         let client = self
@@ -150,7 +150,7 @@ impl To<'_> {
         })
     }
 
-    async fn addresses(&self) -> Result<Vec<SocketAddr>, Missed> {
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, DeliveryAttemptError> {
         let port = self.url.port_or_known_default().unwrap_or_default();
         let found = self.system.wall.addresses(self.host(), port);
         let found = tokio::time::timeout(self.left(), found).await;
@@ -206,7 +206,7 @@ impl To<'_> {
     }
 
     /// What an answer means.
-    async fn told(&self, response: Response) -> Result<Delivered, Missed> {
+    async fn told(&self, response: Response) -> Result<Delivered, DeliveryAttemptError> {
         let status = response.status();
         if status.is_success() {
             return Ok(Delivered {
@@ -238,7 +238,7 @@ impl To<'_> {
     }
 
     /// A request without an answer. Before there is a connection nothing was sent.
-    fn unanswered(&self, error: &reqwest::Error) -> Missed {
+    fn unanswered(&self, error: &reqwest::Error) -> DeliveryAttemptError {
         if error.is_connect() {
             self.passing(&format!("was not sent: {}", chain(error)), None)
         } else {
@@ -246,24 +246,24 @@ impl To<'_> {
         }
     }
 
-    fn unknown(&self, said: &str) -> Missed {
+    fn unknown(&self, said: &str) -> DeliveryAttemptError {
         let said = format!(
             "{said}; whether it was carried out only the system of record knows, by this id"
         );
         self.never(DeliveryFault::Unknown, &said)
     }
 
-    fn passing(&self, said: &str, asked: Option<Duration>) -> Missed {
-        Missed {
+    fn passing(&self, said: &str, asked: Option<Duration>) -> DeliveryAttemptError {
+        DeliveryAttemptError {
             failed: self.failed(DeliveryFault::Unavailable, said),
-            again: Again::After(asked),
+            again: DeliveryRetry::After(asked),
         }
     }
 
-    fn never(&self, fault: DeliveryFault, said: &str) -> Missed {
-        Missed {
+    fn never(&self, fault: DeliveryFault, said: &str) -> DeliveryAttemptError {
+        DeliveryAttemptError {
             failed: self.failed(fault, said),
-            again: Again::Never,
+            again: DeliveryRetry::Never,
         }
     }
 

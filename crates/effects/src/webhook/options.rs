@@ -10,7 +10,7 @@ use reqwest::Url;
 use super::sign::SigningSecret;
 use crate::egress::{EgressPolicy, HostPattern};
 use crate::http::{HttpRunner, PlainHttp, base};
-use crate::patience::Patience;
+use crate::patience::RetryPolicy;
 use crate::secret::{Secret, SecretSource};
 
 /// What an operator sets.
@@ -21,7 +21,7 @@ pub struct WebhookOptions {
     /// Those of one tenant alone. One of the name of another takes its place.
     pub tenants: BTreeMap<TenantId, BTreeMap<Label, SystemOfRecord>>,
     /// How failures that may pass are waited for.
-    pub patience: Patience,
+    pub patience: RetryPolicy,
 }
 
 /// One system of record.
@@ -87,7 +87,7 @@ pub enum WebhookSetupError {
 pub struct HttpWebhooks {
     systems: BTreeMap<Label, System>,
     tenants: BTreeMap<TenantId, BTreeMap<Label, System>>,
-    pub(super) patience: Patience,
+    pub(super) patience: RetryPolicy,
     pub(super) http: HttpRunner,
 }
 

@@ -18,7 +18,7 @@ use charter_contract::ids::{Label, TenantId};
 use charter_contract::mission::task_graph::Role;
 use charter_effects::{
     Delivery, ModelAnswer, ModelApi, ModelFailure, ModelOptions, ModelProviders, ModelRequest,
-    ModelStage, Models, NamedSchema, Patience, ProviderOptions, Secret, SecretSource,
+    ModelStage, Models, NamedSchema, ProviderOptions, RetryPolicy, Secret, SecretSource,
 };
 use charter_testkit::http_stub::{HttpStub, Reply};
 use serde_json::{Map, Value, json};
@@ -104,8 +104,8 @@ fn options(provider: ProviderOptions) -> ModelOptions {
 }
 
 /// Pauses that a test need not notice.
-fn quick(retries: u32) -> Patience {
-    Patience {
+fn quick(retries: u32) -> RetryPolicy {
+    RetryPolicy {
         retries,
         first_pause: Duration::from_millis(1),
         longest_pause: Duration::from_secs(2),

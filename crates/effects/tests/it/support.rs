@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use charter_contract::catalogue::tool::HttpMethod;
 use charter_effects::{
-    AnyRoom, DryRun, HttpTool, Language, Limits, NamespaceUse, NotificationUse, PackageFiles,
-    Sandbox, SandboxOptions, ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome,
-    ToolRunner,
+    DryRun, HttpTool, Language, Limits, NamespaceUse, NotificationUse, PackageFiles, Sandbox,
+    SandboxOptions, ScriptTool, Target, ToolCall, ToolImplementation, ToolOutcome, ToolRunner,
+    UnlimitedOutput,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -125,7 +125,7 @@ pub(crate) fn call(implementation: ToolImplementation) -> ToolCall {
         egress: Vec::new(),
         readable: Vec::new(),
         idempotency_key: "run-1/step-1".to_owned(),
-        room: Arc::new(AnyRoom),
+        room: Arc::new(UnlimitedOutput),
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use charter_contract::catalogue::builtin::Builtin;
 use charter_effects::{
-    BuiltinGrants, BuiltinTool, DryRun, Patience, SearchOptions, SearchProvider, Secret,
+    BuiltinGrants, BuiltinTool, DryRun, RetryPolicy, SearchOptions, SearchProvider, Secret,
     SecretSource, ToolCall, ToolImplementation, ToolOutcome, WebSearch,
 };
 use charter_testkit::http_stub::{HttpStub, Reply, Request};
@@ -43,7 +43,7 @@ fn options(provider: SearchProvider, server: &HttpStub) -> SearchOptions {
     SearchOptions {
         url: Some(server.url("/")),
         key: (provider == BRAVE).then(|| Secret::new(KEY, source)),
-        patience: Patience {
+        patience: RetryPolicy {
             first_pause: Duration::from_millis(1),
             longest_pause: Duration::from_secs(2),
             jitter: Arc::new(|| 1.0),

@@ -14,7 +14,7 @@ use charter_effects::webhook::{
     Delivered, Delivery, DeliveryFailed, DeliveryFault, HttpWebhooks, MessageId, SystemOfRecord,
     WebhookOptions, Webhooks,
 };
-use charter_effects::{Patience, PlainHttp, Secret, SecretSource};
+use charter_effects::{PlainHttp, RetryPolicy, Secret, SecretSource};
 use charter_testkit::http_stub::{HttpStub, Pacing, Reply, Request};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -53,7 +53,7 @@ fn system(server: &HttpStub, path: &str) -> SystemOfRecord {
 fn options(system: SystemOfRecord) -> WebhookOptions {
     WebhookOptions {
         systems: BTreeMap::from([(label("crm"), system)]),
-        patience: Patience {
+        patience: RetryPolicy {
             retries: 2,
             first_pause: Duration::from_millis(1),
             longest_pause: Duration::from_secs(2),

@@ -10,7 +10,7 @@ use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
-use charter_domain::package::{Gravity, Problem};
+use charter_domain::package::{Problem, ProblemSeverity};
 use charter_domain::skill_folder::{self, FolderSkill, SkillFile};
 use charter_store::agent_skills::SkillFileEntry;
 use charter_store::catalogue::ContentHash;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::SkillFileShown;
-use super::write::{Act, Draft, Promise};
+use super::write::{Act, BatchMode, Draft};
 use crate::checks::WaitingCaller;
 use crate::packages::Mode;
 use crate::{Caller, Engine, EngineError};
@@ -101,17 +101,17 @@ impl Engine {
         for skill in reading.skills {
             let id = skill.id.clone();
             let compared = self.compare(&scope, &skill, known.get(&id));
-            if matches!(compared, Compared::Same) {
+            if matches!(compared, SkillComparison::Same) {
                 imported.unchanged.push(id);
                 continue;
             }
             let directory = skill_folder::directory(&skill.id);
             match (self.imported_draft(skill), compared) {
-                (Ok(draft), Compared::New) => {
+                (Ok(draft), SkillComparison::New) => {
                     imported.created.push(id);
                     acts.push(Act::Put(Box::new(draft)));
                 }
-                (Ok(draft), Compared::Other | Compared::Same) => {
+                (Ok(draft), SkillComparison::Other | SkillComparison::Same) => {
                     imported.changed.push(id);
                     acts.push(Act::Put(Box::new(draft)));
                 }
@@ -128,7 +128,7 @@ impl Engine {
         imported.problems.sort();
         imported.left_out.sort();
         if mode == Mode::Apply {
-            let written = self.write(scope, acts, Promise::AllOrNothing).await?;
+            let written = self.write(scope, acts, BatchMode::AllOrNothing).await?;
             for written in written {
                 imported.embedded += usize::from(written?.embedded);
             }
@@ -158,18 +158,18 @@ impl Engine {
         scope: &Scope,
         skill: &FolderSkill,
         files: Option<&Vec<SkillFileEntry>>,
-    ) -> Compared {
+    ) -> SkillComparison {
         let same = self.skills().look(|indexes| {
             let node = indexes.scope(scope)?.graph.get(&skill.id)?;
             let children = *node.children == *skill.sub_skills;
             Some(children && node.summary == skill.summary && node.is_folder == skill.is_folder)
         });
         match same {
-            None => Compared::New,
+            None => SkillComparison::New,
             Some(true) if are_same(files.map_or(&[], Vec::as_slice), &skill.files) => {
-                Compared::Same
+                SkillComparison::Same
             }
-            Some(_) => Compared::Other,
+            Some(_) => SkillComparison::Other,
         }
     }
 
@@ -203,7 +203,7 @@ impl Engine {
     }
 }
 
-enum Compared {
+enum SkillComparison {
     New,
     Same,
     Other,
@@ -254,7 +254,7 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 fn refusal(problems: &[Problem]) -> EngineError {
     let errors = problems
         .iter()
-        .filter(|p| p.gravity == Gravity::Error)
+        .filter(|p| p.gravity == ProblemSeverity::Error)
         .count();
     let message =
         format!("there is no skill to import, and {errors} error(s); nothing was written");

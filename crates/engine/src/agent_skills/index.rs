@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use charter_contract::ids::TenantId;
 use charter_contract::link_graph::SkillGrants;
 use charter_contract::scope::Scope;
-use charter_domain::link_graph::{LinkGraph, Place, Reach, SkillNode, SkillsView};
+use charter_domain::link_graph::{LinkGraph, Reach, SkillNode, SkillPosition, SkillsView};
 use charter_search::SlotIndex;
 use charter_search::embed::{EmbeddingModel, Vector, VectorError};
 use charter_store::agent_skills::{SkillsRevision, VectorOrigin};
@@ -214,13 +214,13 @@ impl Indexes {
 pub(crate) struct Access {
     revision: SkillsRevision,
     pub(super) reach: Reach,
-    roots: OnceLock<Vec<Place>>,
-    by_id: OnceLock<Vec<Place>>,
+    roots: OnceLock<Vec<SkillPosition>>,
+    by_id: OnceLock<Vec<SkillPosition>>,
 }
 
 impl Access {
     /// Whatever is within reach, by id.
-    pub(super) fn by_id(&self, view: &SkillsView<'_>) -> &[Place] {
+    pub(super) fn by_id(&self, view: &SkillsView<'_>) -> &[SkillPosition] {
         self.by_id.get_or_init(|| {
             let nodes = self.reach.places();
             let nodes = nodes.filter_map(|place| Some((&view.node(place)?.id, place)));
@@ -231,11 +231,11 @@ impl Access {
     }
 
     /// Whatever nothing within reach points at, by id.
-    pub(super) fn roots(&self, view: &SkillsView<'_>) -> &[Place] {
+    pub(super) fn roots(&self, view: &SkillsView<'_>) -> &[SkillPosition] {
         self.roots.get_or_init(|| {
             let nodes = self.reach.places();
             let nodes = nodes.filter_map(|place| Some((view.node(place)?, place)));
-            let mut roots: Vec<(&SkillNode, Place)> = nodes
+            let mut roots: Vec<(&SkillNode, SkillPosition)> = nodes
                 .filter(|(node, _)| {
                     let mut parents = view.parents(&node.id);
                     !parents.any(|(parent, _)| self.reach.contains(parent))

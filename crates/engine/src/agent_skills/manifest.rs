@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
-use charter_domain::link_graph::{LayerOf, Place, SkillsView};
+use charter_domain::link_graph::{LayerOf, SkillPosition, SkillsView};
 use charter_domain::skill_folder::{
     SKILL_FILE, SkillFile, directory as directory_of, keeps_format, name, skill_md_fields,
     write_skill_md,
@@ -60,17 +60,17 @@ pub struct SkillManifests {
 
 /// A skill within reach, and those below it in its directory.
 struct Directory {
-    top: Placed,
-    below: Vec<Placed>,
+    top: PlacedSkill,
+    below: Vec<PlacedSkill>,
 }
 
-struct Placed {
+struct PlacedSkill {
     skill: SkillShown,
     scope: Scope,
 }
 
 /// The files of one skill.
-struct Held {
+struct SkillFiles {
     files: Vec<SkillFileShown>,
     /// The `SKILL.md` that is not stored as a file.
     written: Option<SkillFile>,
@@ -89,7 +89,7 @@ impl Engine {
         limit: usize,
     ) -> Result<SkillManifests, EngineError> {
         let (page, next) = self.skills().read(caller, |indexes, access| {
-            let reached = Reached::new(indexes, access, caller);
+            let reached = ReachableSkillIndex::new(indexes, access, caller);
             let start = after.map_or(0, |after| reached.from(|id| id > after));
             let end = reached.len().min(start.saturating_add(limit.max(1)));
             let page = (start..end).filter_map(|at| reached.directory(at));
@@ -117,7 +117,7 @@ impl Engine {
         let absent = || EngineError::not_found("skill", directory);
         let id = skill_of(directory).ok_or_else(absent)?;
         let found = self.skills().read(caller, |indexes, access| {
-            let reached = Reached::new(indexes, access, caller);
+            let reached = ReachableSkillIndex::new(indexes, access, caller);
             reached.directory(reached.from(|reached| *reached >= id))
         });
         let manifest = match found.filter(|found| found.top.skill.skill_id == id) {
@@ -156,8 +156,8 @@ impl Engine {
         Err(EngineError::not_found("file", path))
     }
 
-    fn reached(&self, caller: &Caller, id: &SkillId) -> Option<Placed> {
-        Some(Placed {
+    fn reached(&self, caller: &Caller, id: &SkillId) -> Option<PlacedSkill> {
+        Some(PlacedSkill {
             skill: self.show_skill(caller, id).ok()?.skill,
             scope: self.scope_of_skill(caller, id).ok()?,
         })
@@ -167,7 +167,7 @@ impl Engine {
     async fn manifest(&self, directory: Directory) -> Result<Option<SkillManifest>, EngineError> {
         let top = directory.top;
         let id = top.skill.skill_id.clone();
-        let Held { mut files, written } = self.held(&top).await?;
+        let SkillFiles { mut files, written } = self.held(&top).await?;
         let skill_md = match written {
             Some(written) => Some(written),
             None => self.store().skill_file(&top.scope, &id, SKILL_FILE).await?,
@@ -202,26 +202,26 @@ impl Engine {
         }))
     }
 
-    async fn held(&self, placed: &Placed) -> Result<Held, EngineError> {
+    async fn held(&self, placed: &PlacedSkill) -> Result<SkillFiles, EngineError> {
         let stored = self
             .store()
             .skill_files(&placed.scope, &placed.skill.skill_id);
         let stored = stored.await?;
         if !stored.is_empty() {
-            return Ok(Held {
+            return Ok(SkillFiles {
                 files: stored.into_iter().map(Into::into).collect(),
                 written: None,
             });
         }
         let written = self.written(placed).await?;
-        Ok(Held {
+        Ok(SkillFiles {
             files: written.iter().map(shown).collect(),
             written,
         })
     }
 
     /// The `SKILL.md` of a skill that was written as a document. A folder that only leads on has none.
-    async fn written(&self, placed: &Placed) -> Result<Option<SkillFile>, EngineError> {
+    async fn written(&self, placed: &PlacedSkill) -> Result<Option<SkillFile>, EngineError> {
         let skill = &placed.skill;
         let instruction = self
             .store()
@@ -255,13 +255,13 @@ async fn frontmatter_of(
 }
 
 /// What a caller reaches, by id.
-struct Reached<'r> {
+struct ReachableSkillIndex<'r> {
     view: SkillsView<'r>,
-    places: &'r [Place],
+    places: &'r [SkillPosition],
     caller: &'r Caller,
 }
 
-impl<'r> Reached<'r> {
+impl<'r> ReachableSkillIndex<'r> {
     fn new(indexes: &'r Indexes, access: &'r Access, caller: &'r Caller) -> Self {
         let view = indexes.view(&caller.tenant);
         Self {
@@ -277,7 +277,7 @@ impl<'r> Reached<'r> {
 
     /// The first place whose id is one of those that come last.
     fn from(&self, is_later: impl Fn(&SkillId) -> bool) -> usize {
-        let before = |place: &Place| {
+        let before = |place: &SkillPosition| {
             self.view
                 .node(*place)
                 .is_some_and(|node| !is_later(&node.id))
@@ -296,9 +296,9 @@ impl<'r> Reached<'r> {
         Some(Directory { top, below })
     }
 
-    fn placed(&self, at: usize) -> Option<Placed> {
+    fn placed(&self, at: usize) -> Option<PlacedSkill> {
         let place = self.places.get(at)?;
-        Some(Placed {
+        Some(PlacedSkill {
             skill: self.view.node(*place)?.into(),
             scope: match place.layer {
                 LayerOf::Own => Scope::Tenant(self.caller.tenant.clone()),

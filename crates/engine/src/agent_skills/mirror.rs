@@ -29,7 +29,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::load::stored_form;
-use crate::settings::Duty;
+use crate::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
 /// Time after which the index is looked at without a change.
@@ -63,11 +63,11 @@ pub(crate) struct Mirror {
     changed: Notify,
     /// Up to this message nothing is in the outbox that the index has not.
     read: AtomicU64,
-    known: Mutex<Known>,
+    known: Mutex<MirroredIndex>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct MirroredIndex {
     indexed: Option<SkillsRevision>,
     refused: Vec<FailedEntry>,
     failing: bool,
@@ -89,7 +89,7 @@ pub struct SkillIndexState {
 
 /// What a look at the index came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum MirrorState {
     /// It has what storage has.
     InStep,
     /// It has not, and another process is to bring it up.
@@ -109,7 +109,7 @@ struct Changed {
 }
 
 /// What is to be looked up again, and where the index is then.
-struct Due {
+struct PendingLookup {
     skills: BTreeSet<(Scope, SkillId)>,
     position: IndexPosition,
 }
@@ -120,7 +120,7 @@ impl Mirror {
         self.changed.notify_one();
     }
 
-    fn known<T>(&self, with: impl FnOnce(&mut Known) -> T) -> T {
+    fn known<T>(&self, with: impl FnOnce(&mut MirroredIndex) -> T) -> T {
         with(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -188,8 +188,8 @@ impl Engine {
                 Ok(standing) => {
                     pause = RETRY.0;
                     match standing {
-                        Standing::InStep => LOOK_EVERY,
-                        Standing::Behind => LOOK_AGAIN,
+                        MirrorState::InStep => LOOK_EVERY,
+                        MirrorState::Behind => LOOK_AGAIN,
                     }
                 }
                 Err(error) => {
@@ -212,9 +212,9 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` when the node fails, `model_mismatch` when the index does not fit.
-    pub(crate) async fn mirror_skills(&self) -> Result<Standing, EngineError> {
+    pub(crate) async fn mirror_skills(&self) -> Result<MirrorState, EngineError> {
         let Some((index, embedder)) = self.skill_index() else {
-            return Ok(Standing::InStep);
+            return Ok(MirrorState::InStep);
         };
         let model = stored_form(embedder.model());
         // First the message, then the revision: all that was published before is in it.
@@ -225,18 +225,18 @@ impl Engine {
             self.mirror().is_at(position.revision);
             if position.revision == stored {
                 self.mirror().read.store(read, Ordering::Relaxed);
-                return Ok(Standing::InStep);
+                return Ok(MirrorState::InStep);
             }
         }
-        if self.settings().duty == Duty::Api {
-            return Ok(Standing::Behind);
+        if self.settings().duty == ProcessRole::Api {
+            return Ok(MirrorState::Behind);
         }
         let Some(turn) = self.mirror_turn().await? else {
-            return Ok(Standing::Behind);
+            return Ok(MirrorState::Behind);
         };
         let done = self.bring_up(index, &model, &turn).await;
         self.store().release(&turn).await?;
-        done.map(|()| Standing::InStep)
+        done.map(|()| MirrorState::InStep)
     }
 
     /// Makes the index anew from storage, for `charter reindex`.
@@ -307,8 +307,11 @@ impl Engine {
     }
 
     /// What messages say to look up again; `None` when they do not say all.
-    async fn due_after(&self, position: IndexPosition) -> Result<Option<Due>, EngineError> {
-        let mut due = Due {
+    async fn due_after(
+        &self,
+        position: IndexPosition,
+    ) -> Result<Option<PendingLookup>, EngineError> {
+        let mut due = PendingLookup {
             skills: BTreeSet::new(),
             position,
         };
@@ -333,7 +336,7 @@ impl Engine {
         index: &Arc<dyn SkillIndex>,
         model: &SkillsModel,
         current: &CurrentIndex,
-        due: Due,
+        due: PendingLookup,
     ) -> Result<(), EngineError> {
         let keys: Vec<(Scope, SkillId)> = due.skills.into_iter().collect();
         let loaded = self.store().skills_of(&keys).await?;
@@ -417,7 +420,7 @@ impl Engine {
     }
 }
 
-impl Due {
+impl PendingLookup {
     /// Takes in a message; `false` when it does not follow on what is known, or says no names.
     fn take(&mut self, message: &Message) -> Result<bool, EngineError> {
         let changed: Changed = decode_stored(&message.message.payload)

@@ -5,9 +5,9 @@
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::SkillId;
 use charter_contract::scope::Scope;
-use charter_domain::link_graph::{LayerOf, LinkGraph, Place};
+use charter_domain::link_graph::{LayerOf, LinkGraph, SkillPosition};
 use charter_search::{EmbeddedQuery, rank_nearest};
-use charter_store::skill_index::{MAX_NAMED, NearSkill, NearestSkills, Sight};
+use charter_store::skill_index::{MAX_NAMED, NearSkill, NearestSkills, SkillVisibility};
 use fixedbitset::FixedBitSet;
 
 use super::index::{Access, Indexes, KeptVectors};
@@ -49,7 +49,9 @@ impl Engine {
         }
         let sights = self.skills().read(caller, |indexes, access| {
             let own = indexes.own(&caller.tenant).map(|own| &own.graph);
-            let own = own.map_or(Some(Sight::Nothing), |own| sight(own, &access.reach.own));
+            let own = own.map_or(Some(SkillVisibility::Nothing), |own| {
+                sight(own, &access.reach.own)
+            });
             Some((own?, sight(&indexes.global().graph, &access.reach.global)?))
         });
         let Some((own, global)) = sights else {
@@ -106,11 +108,11 @@ impl Engine {
             let (mut own, mut global) = (Vec::new(), Vec::new());
             for hit in near {
                 match place(indexes, access, caller, search, hit) {
-                    Some(Place {
+                    Some(SkillPosition {
                         layer: LayerOf::Own,
                         slot,
                     }) => own.push((slot, hit.cosine)),
-                    Some(Place {
+                    Some(SkillPosition {
                         layer: LayerOf::Global,
                         slot,
                     }) => global.push((slot, hit.cosine)),
@@ -129,7 +131,7 @@ impl Engine {
             let found = hits.into_iter().filter_map(|hit| {
                 let (layer, slot) = (*places.get(hit.layer)?, hit.slot);
                 Some(SkillFound {
-                    skill: view.node(Place { layer, slot })?.into(),
+                    skill: view.node(SkillPosition { layer, slot })?.into(),
                     score: hit.score,
                 })
             });
@@ -145,7 +147,7 @@ fn place(
     caller: &Caller,
     search: &SkillSearch,
     hit: &NearSkill,
-) -> Option<Place> {
+) -> Option<SkillPosition> {
     let (layer, graph) = match &hit.scope {
         Scope::Global => (LayerOf::Global, &indexes.global().graph),
         Scope::Tenant(tenant) if *tenant == caller.tenant => {
@@ -153,7 +155,7 @@ fn place(
         }
         Scope::Tenant(_) => return None,
     };
-    let place = Place {
+    let place = SkillPosition {
         layer,
         slot: graph.slot(&hit.id)?,
     };
@@ -167,7 +169,7 @@ fn place(
 }
 
 /// What of a layer is in reach, in the fewest words; `None` when these are too many.
-fn sight(graph: &LinkGraph, reach: &FixedBitSet) -> Option<Sight> {
+fn sight(graph: &LinkGraph, reach: &FixedBitSet) -> Option<SkillVisibility> {
     let named = |slots: &mut dyn Iterator<Item = usize>| -> Vec<SkillId> {
         let nodes = slots.filter_map(|slot| graph.node(slot));
         nodes.map(|node| node.id.clone()).collect()
@@ -175,10 +177,12 @@ fn sight(graph: &LinkGraph, reach: &FixedBitSet) -> Option<Sight> {
     let (there, reached) = (graph.len(), reach.count_ones(..));
     let hidden = there.saturating_sub(reached);
     match (reached, hidden) {
-        (0, _) => Some(Sight::Nothing),
-        (_, 0) => Some(Sight::All),
+        (0, _) => Some(SkillVisibility::Nothing),
+        (_, 0) => Some(SkillVisibility::All),
         _ if reached.min(hidden) > MAX_NAMED => None,
-        _ if reached <= hidden => Some(Sight::Only(named(&mut reach.ones()))),
-        _ => Some(Sight::AllBut(named(&mut graph.present().difference(reach)))),
+        _ if reached <= hidden => Some(SkillVisibility::Only(named(&mut reach.ones()))),
+        _ => Some(SkillVisibility::AllBut(named(
+            &mut graph.present().difference(reach),
+        ))),
     }
 }

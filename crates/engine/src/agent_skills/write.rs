@@ -28,7 +28,7 @@ use crate::{Caller, Engine, EngineError};
 
 pub use bulk::{BulkItem, BulkWritten, MAX_BULK_ITEMS};
 
-use decide::{Decided, Step, decide, missing_vectors};
+use decide::{Step, WritePlan, decide, missing_vectors};
 
 /// Most skills of one scope.
 const MAX_SKILLS: usize = 1 << 20;
@@ -90,7 +90,7 @@ pub(super) enum Act {
 
 /// Whether what can be done is done although something else cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Promise {
+pub(super) enum BatchMode {
     /// Each act has an answer of its own.
     EachAlone,
     /// All or nothing.
@@ -112,7 +112,7 @@ impl Engine {
         let scope = self.may_write(caller, scope)?;
         let draft = self.draft(skill)?;
         let acts = vec![Act::Put(Box::new(draft))];
-        let mut written = self.write(scope, acts, Promise::AllOrNothing).await?;
+        let mut written = self.write(scope, acts, BatchMode::AllOrNothing).await?;
         written
             .pop()
             .unwrap_or_else(|| Err(EngineError::internal("writing a skill", "no answer")))
@@ -131,7 +131,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let scope = self.may_write(caller, scope)?;
         let acts = vec![Act::Delete(id.clone(), force)];
-        self.write(scope, acts, Promise::AllOrNothing).await?;
+        self.write(scope, acts, BatchMode::AllOrNothing).await?;
         Ok(())
     }
 
@@ -207,7 +207,7 @@ impl Engine {
         self: &Arc<Self>,
         scope: Scope,
         acts: Vec<Act>,
-        promise: Promise,
+        promise: BatchMode,
     ) -> Result<Vec<Result<SkillWritten, EngineError>>, EngineError> {
         let engine = Arc::clone(self);
         let writing = self
@@ -222,7 +222,7 @@ impl Engine {
         &self,
         scope: &Scope,
         acts: &[Act],
-        promise: Promise,
+        promise: BatchMode,
     ) -> Result<Vec<Result<SkillWritten, EngineError>>, EngineError> {
         let mut vectors = BySummary::new();
         let mut attempts = 0;
@@ -245,7 +245,7 @@ impl Engine {
                 }
             };
             let failed = decided.answers.iter().position(Result::is_err);
-            if let (Promise::AllOrNothing, Some(at)) = (promise, failed) {
+            if let (BatchMode::AllOrNothing, Some(at)) = (promise, failed) {
                 let mut answers = decided.answers;
                 return answers.swap_remove(at).map(|written| vec![Ok(written)]);
             }
@@ -271,7 +271,7 @@ impl Engine {
     async fn carry_out(
         &self,
         scope: &Scope,
-        decided: Decided,
+        decided: WritePlan,
         model: Option<&EmbeddingModel>,
     ) -> Result<Vec<Result<SkillWritten, EngineError>>, EngineError> {
         if decided.steps.is_empty() {

@@ -10,19 +10,19 @@ use charter_effects::ModelListener;
 use crate::requests::{Progress, ProgressEvent};
 
 /// Hears a draft and tells of its sentences, each once.
-pub(super) struct Telling<'a> {
+pub(super) struct SentenceReporter<'a> {
     citable: &'a CitableSources,
     progress: &'a Progress,
-    heard: Mutex<Heard>,
+    heard: Mutex<StreamedDraft>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct StreamedDraft {
     stream: SentenceStream,
     told: BTreeSet<String>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> SentenceReporter<'a> {
     pub(super) fn new(citable: &'a CitableSources, progress: &'a Progress) -> Self {
         Self {
             citable,
@@ -49,12 +49,12 @@ impl<'a> Telling<'a> {
         }
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, StreamedDraft> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl ModelListener for Telling<'_> {
+impl ModelListener for SentenceReporter<'_> {
     fn begins(&self) {
         self.heard().stream.restart();
     }

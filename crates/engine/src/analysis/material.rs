@@ -19,8 +19,8 @@ use serde_json::{Map, Value, json};
 use super::AnalysisWork;
 use super::extract::extract;
 use crate::lenses::{LensFilter, PassageShown};
-use crate::requests::{Examined, values};
-use crate::runs::{HistoryEvent, Pinned};
+use crate::requests::{ExaminedRun, values};
+use crate::runs::{HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError, Tier};
 
 /// Passages of lenses that a model is shown.
@@ -40,9 +40,9 @@ const OWN_NAMES: [&str; 7] = [
 #[derive(Debug)]
 pub(super) struct Case {
     pub(super) skill: Skill,
-    pinned: Pinned,
+    pinned: LoadedRun,
     run: Run,
-    examined: Examined,
+    examined: ExaminedRun,
     /// What each step was called with.
     called: BTreeMap<StepId, Map<String, Value>>,
 }

@@ -11,9 +11,9 @@ use charter_contract::catalogue::Document;
 use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::ids::{Label, TenantId};
 use charter_domain::candidate::{
-    self, Brief, CandidateDraft, MAX_REQUESTS, MAX_TOOLS, NoFit, Wanted, breaches,
+    self, Brief, CandidateDraft, CandidateKind, MAX_REQUESTS, MAX_TOOLS, NoFit, breaches,
 };
-use charter_effects::{ModelRequest, ModelStage, Models, NamedSchema, Turn};
+use charter_effects::{ModelRequest, ModelStage, Models, NamedSchema, RejectedAnswer};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -53,7 +53,7 @@ impl CodeAgent {
 /// What a model answers: one of the two.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
+enum CodeAgentReply {
     Candidate(CandidateDraft),
     Declined(String),
 }
@@ -73,18 +73,18 @@ impl Generator for CodeAgent {
                 source: Box::new(failure),
             })?;
             let wrong = match serde_json::from_value(answer.draft.clone()) {
-                Ok(Said::Candidate(draft)) => match checked(brief, &draft) {
+                Ok(CodeAgentReply::Candidate(draft)) => match checked(brief, &draft) {
                     Ok(document) => return Ok(document),
                     Err(wrong) => wrong,
                 },
-                Ok(Said::Declined(why)) => return Err(NoFit::Declined(why).into()),
+                Ok(CodeAgentReply::Declined(why)) => return Err(NoFit::Declined(why).into()),
                 Err(error) => vec![error.to_string()],
             };
             if request.earlier.len() >= MAX_REPAIRS {
                 let why = format!("what it drafted does not do: {}", wrong.join("; "));
                 return Err(NoFit::Declined(why).into());
             }
-            request.earlier.push(Turn {
+            request.earlier.push(RejectedAnswer {
                 answered: answer.draft.to_string(),
                 wrong,
             });
@@ -112,8 +112,8 @@ fn request(
 ) -> Result<ModelRequest, charter_contract::ids::IdError> {
     let tools = shown(brief);
     let wanted = match brief.wanted {
-        Wanted::Read => "an answer: every tool only reads",
-        Wanted::Change => "a change: at least one tool writes",
+        CandidateKind::Read => "an answer: every tool only reads",
+        CandidateKind::Change => "a change: at least one tool writes",
     };
     Ok(ModelRequest {
         route,
@@ -142,7 +142,7 @@ fn request(
 fn task(brief: &Brief) -> String {
     let mut task = "Draft a plan for the request of the context.".to_owned();
     let hints = brief.boundary.hints();
-    if brief.wanted == Wanted::Change && !hints.is_empty() {
+    if brief.wanted == CandidateKind::Change && !hints.is_empty() {
         task.push_str("\n\nKeep to these hints of the domain's playbooks:");
         for hint in hints {
             task.push_str("\n- ");
@@ -158,7 +158,9 @@ fn shown(brief: &Brief) -> Vec<&Tool> {
     let others = brief.boundary.tools();
     let others = others.filter(|tool| !brief.near.contains(&tool.tool_id));
     near.chain(others)
-        .filter(|tool| brief.wanted == Wanted::Change || tool.tool_class == ToolClass::Readonly)
+        .filter(|tool| {
+            brief.wanted == CandidateKind::Change || tool.tool_class == ToolClass::Readonly
+        })
         .take(SHOWN_TOOLS)
         .collect()
 }
@@ -230,7 +232,7 @@ mod tests {
 
     use super::*;
 
-    fn brief(wanted: Wanted) -> Brief {
+    fn brief(wanted: CandidateKind) -> Brief {
         let origin = Arc::new(Origin {
             scope: Scope::Global,
             package: PackageName::parse("p").unwrap(),
@@ -279,7 +281,7 @@ mod tests {
             let tenant = TenantId::parse("acme").unwrap();
             request(route, &tenant, &brief(wanted)).unwrap().task
         };
-        assert!(task_of(Wanted::Change).ends_with("\n- seal from the inside"));
-        assert!(!task_of(Wanted::Read).contains("seal"));
+        assert!(task_of(CandidateKind::Change).ends_with("\n- seal from the inside"));
+        assert!(!task_of(CandidateKind::Read).contains("seal"));
     }
 }

@@ -60,7 +60,7 @@ impl Engine {
         caller: &Caller,
         package: &PackageName,
         mut document: Document,
-    ) -> Result<crate::Registered, EngineError> {
+    ) -> Result<crate::RegistrationReport, EngineError> {
         let scope = Scope::Tenant(caller.tenant.clone());
         let history = self.store().package_history(&scope, package).await?;
         // Every entry of the history has a version of its own.

@@ -9,7 +9,7 @@ use charter_domain::run::{Outcome, Run};
 
 use super::keep;
 use crate::packages::may_change;
-use crate::{Caller, Engine, EngineError, Registered};
+use crate::{Caller, Engine, EngineError, RegistrationReport};
 
 impl Engine {
     /// Makes a candidate an ordinary document of the tenant, which is routed to from then on.
@@ -23,7 +23,7 @@ impl Engine {
         caller: &Caller,
         id: &DocumentId,
         run: &RunId,
-    ) -> Result<Registered, EngineError> {
+    ) -> Result<RegistrationReport, EngineError> {
         may_change(caller, &Scope::Tenant(caller.tenant.clone()))?;
         let _one_at_a_time = self.registration_turn().await?;
         let view = self.live().view(&caller.tenant);

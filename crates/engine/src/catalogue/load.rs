@@ -20,8 +20,8 @@ use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
 
 use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
-use super::{Live, Policies, Stacked, TierStacks};
-use crate::lenses::Shelf;
+use super::{LiveCatalogue, Policies, Stacked, TierStacks};
+use crate::lenses::LensIndexCache;
 use crate::{Engine, EngineError};
 
 /// From this many texts on, all vectors of the model are read in one scan.
@@ -78,7 +78,7 @@ impl Engine {
             states.insert(scope, state);
         }
         let stacked = stack(revision, states, settings)?;
-        self.serve(Live { lenses, ..stacked });
+        self.serve(LiveCatalogue { lenses, ..stacked });
         Ok(())
     }
 
@@ -185,7 +185,7 @@ enum Part {
 
 fn layers(
     scopes: ByScope,
-    before: &Live,
+    before: &LiveCatalogue,
     imports: &Imports,
 ) -> Result<Vec<(Option<TenantId>, Part)>, EngineError> {
     scopes
@@ -321,7 +321,7 @@ fn stack(
     revision: CatalogueRevision,
     scopes: BTreeMap<Option<TenantId>, ScopeState>,
     settings: RouteSettings,
-) -> Result<Live, EngineError> {
+) -> Result<LiveCatalogue, EngineError> {
     let global = scopes.get(&None).ok_or_else(|| {
         EngineError::internal("loading the catalogue", "there is no global scope")
     })?;
@@ -340,12 +340,12 @@ fn stack(
         let own = Stacked::new(Some(&state.indexes), &global.indexes);
         stacked.insert(tenant, TierStacks::new(own));
     }
-    Ok(Live {
+    Ok(LiveCatalogue {
         revision,
         policies: Policies::of(&snapshot),
         snapshot,
         settings,
-        lenses: Shelf::default(),
+        lenses: LensIndexCache::default(),
         global: TierStacks::new(Stacked::new(None, &global.indexes)),
         tenants: stacked,
         scopes,

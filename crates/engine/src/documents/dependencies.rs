@@ -6,7 +6,7 @@ use charter_domain::expert_graph::Depth;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Listed;
+use super::DocumentSummary;
 use super::list::unseen;
 use crate::{Caller, Engine, EngineError};
 
@@ -14,7 +14,7 @@ use crate::{Caller, Engine, EngineError};
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DocumentDependencies {
     /// The document that was asked for.
-    pub root: Listed,
+    pub root: DocumentSummary,
     /// What it needs, then what needs it, nearest first; at most 1,000.
     pub nodes: Vec<DependencyNode>,
     /// Which of them refers to which; at most 10,000.
@@ -35,7 +35,7 @@ pub struct DependencyNode {
     /// How many references away it is, by the shortest way.
     pub distance: usize,
     /// The document; null where there is none.
-    pub document: Option<Listed>,
+    pub document: Option<DocumentSummary>,
 }
 
 impl Engine {
@@ -53,7 +53,7 @@ impl Engine {
     ) -> Result<DocumentDependencies, EngineError> {
         let live = self.live();
         let view = live.view(&caller.tenant);
-        let root = Listed::of(&view, kind, id).ok_or_else(|| unseen(&view, kind, id))?;
+        let root = DocumentSummary::of(&view, kind, id).ok_or_else(|| unseen(&view, kind, id))?;
         let [tenant, global] = live.dependents(&caller.tenant);
         let graph = DependencyGraph {
             view: &view,
@@ -73,7 +73,7 @@ impl Engine {
             let DocumentName { kind, id } = reached.document;
             DependencyNode {
                 kind,
-                document: Listed::of(&view, kind, &id),
+                document: DocumentSummary::of(&view, kind, &id),
                 id,
                 side: reached.side,
                 distance: reached.distance,

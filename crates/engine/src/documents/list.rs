@@ -29,7 +29,7 @@ pub struct DocumentFilter {
 /// A document in a listing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "DocumentSummary")]
-pub struct Listed {
+pub struct DocumentSummary {
     /// Its id.
     pub id: String,
     /// Its kind.
@@ -82,13 +82,13 @@ impl Engine {
         filter: &DocumentFilter,
         after: &str,
         limit: usize,
-    ) -> Vec<Listed> {
+    ) -> Vec<DocumentSummary> {
         let view = self.live().view(&caller.tenant);
         let query = filter.query.as_deref().map(str::to_lowercase);
         let ids = view.ids(kind).into_iter().filter(|id| *id > after);
-        let found = ids.filter_map(|id| Seen::of(&view, kind, id));
+        let found = ids.filter_map(|id| SummarySource::of(&view, kind, id));
         let found = found.filter(|seen| seen.passes(filter, query.as_deref()));
-        found.take(limit).map(Seen::listed).collect()
+        found.take(limit).map(SummarySource::listed).collect()
     }
 
     /// How many documents of each kind the caller sees.
@@ -100,7 +100,9 @@ impl Engine {
             .filter(|kind| kind.is_registrable());
         let count = |kind: &DocumentKind| {
             let ids = view.ids(*kind).into_iter();
-            let seen: Vec<Seen<'_>> = ids.filter_map(|id| Seen::of(&view, *kind, id)).collect();
+            let seen: Vec<SummarySource<'_>> = ids
+                .filter_map(|id| SummarySource::of(&view, *kind, id))
+                .collect();
             KindShown {
                 kind: *kind,
                 documents: seen.len(),
@@ -113,10 +115,10 @@ impl Engine {
     }
 }
 
-impl Listed {
+impl DocumentSummary {
     /// A document as a listing has it; none of what the caller does not see.
     pub(super) fn of(view: &View, kind: DocumentKind, id: &str) -> Option<Self> {
-        Seen::of(view, kind, id).map(Seen::listed)
+        SummarySource::of(view, kind, id).map(SummarySource::listed)
     }
 }
 
@@ -127,7 +129,7 @@ pub(crate) fn unseen(view: &View, kind: DocumentKind, id: &str) -> EngineError {
 
 /// The same of one that has to be active.
 pub(crate) fn unseen_active(view: &View, kind: DocumentKind, id: &str) -> EngineError {
-    let is_active = |seen: &Seen<'_>| seen.heading.status == Status::Active;
+    let is_active = |seen: &SummarySource<'_>| seen.heading.status == Status::Active;
     missing(view, kind, id, "active ", is_active)
 }
 
@@ -136,23 +138,23 @@ fn missing(
     kind: DocumentKind,
     id: &str,
     which: &str,
-    fits: impl Fn(&Seen<'_>) -> bool,
+    fits: impl Fn(&SummarySource<'_>) -> bool,
 ) -> EngineError {
     let what = format!("{which}{}", kind.as_str().replace('_', " "));
     let ids = view.ids(kind).into_iter();
-    let seen = ids.filter(|id| Seen::of(view, kind, id).is_some_and(|seen| fits(&seen)));
+    let seen = ids.filter(|id| SummarySource::of(view, kind, id).is_some_and(|seen| fits(&seen)));
     EngineError::not_found(&what, id).or_nearest(id, seen)
 }
 
 /// What is looked at of a document before anything of it is copied.
-struct Seen<'v> {
+struct SummarySource<'v> {
     kind: DocumentKind,
     id: &'v str,
     heading: Heading<'v>,
     origin: &'v Origin,
 }
 
-impl<'v> Seen<'v> {
+impl<'v> SummarySource<'v> {
     /// The tenant's before the global one; internal tools are nobody's (B000-10).
     fn of(view: &'v View, kind: DocumentKind, id: &'v str) -> Option<Self> {
         let in_layer = |layer: &'v Layer| Some((layer.heading(kind, id)?, layer.origin(kind, id)?));
@@ -191,8 +193,8 @@ impl<'v> Seen<'v> {
                 .is_none_or(|package| self.origin.package.as_ref() == package)
     }
 
-    fn listed(self) -> Listed {
-        Listed {
+    fn listed(self) -> DocumentSummary {
+        DocumentSummary {
             tenant: self.is_tenants(),
             id: self.id.to_owned(),
             kind: self.kind,

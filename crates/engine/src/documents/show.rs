@@ -6,12 +6,12 @@ use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Layered, Origin};
-use charter_domain::package::{Place, locate};
+use charter_domain::package::{SourceLocation, locate};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Listed;
+use super::DocumentSummary;
 use super::list::unseen;
 use crate::checks::WaitingCaller;
 use crate::packages::differing_fields;
@@ -75,7 +75,7 @@ impl Engine {
         id: &str,
     ) -> Result<DocumentShown, EngineError> {
         let view = self.live().view(&caller.tenant);
-        if Listed::of(&view, kind, id).is_none() {
+        if DocumentSummary::of(&view, kind, id).is_none() {
             return Err(unseen(&view, kind, id));
         }
         let layered = view.layered(kind, id);
@@ -142,7 +142,7 @@ impl Engine {
         tenant: &TenantId,
         origin: &Origin,
         document: Document,
-    ) -> Result<(Document, Option<Place>), EngineError> {
+    ) -> Result<(Document, Option<SourceLocation>), EngineError> {
         if origin.package.as_ref() == BUILT_IN {
             return Ok((document, None));
         }

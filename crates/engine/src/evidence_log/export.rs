@@ -11,7 +11,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::Label;
 use charter_contract::json::decode_stored;
 use charter_domain::evidence_log::bundle::{FORMAT, SaltedPayload};
-use charter_domain::evidence_log::{Cover, Coverage, Entry, Hash, Header, Line, tree};
+use charter_domain::evidence_log::{Cover, Coverage, Entry, ExportedLeaf, Hash, Header, tree};
 use charter_domain::redaction;
 use charter_store::evidence_log::{StoredLeaf, StoredRecord};
 use charter_store::page::PageRequest;
@@ -31,7 +31,7 @@ const MAX_SELECTED: usize = 100_000;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EvidenceProof {
     header: Header,
-    leaves: Vec<Line>,
+    leaves: Vec<ExportedLeaf>,
 }
 
 /// An export under way.
@@ -203,7 +203,7 @@ impl Engine {
         caller: &Caller,
         size: u64,
         leaves: Vec<StoredLeaf>,
-    ) -> Result<Vec<Line>, EngineError> {
+    ) -> Result<Vec<ExportedLeaf>, EngineError> {
         let plans: Vec<Vec<Cover>> = leaves
             .iter()
             .map(|leaf| tree::inclusion(leaf.index, size).unwrap_or_default())
@@ -231,8 +231,8 @@ impl Engine {
         size: u64,
         leaf: StoredLeaf,
         proof: Vec<Hash>,
-    ) -> Result<Line, EngineError> {
-        let mut line = Line {
+    ) -> Result<ExportedLeaf, EngineError> {
+        let mut line = ExportedLeaf {
             index: leaf.index,
             leaf: leaf.leaf,
             proof,

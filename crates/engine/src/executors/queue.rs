@@ -77,7 +77,7 @@ struct Lease {
 
 /// A call that an executor was given.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct LeasedCall {
     pub(super) lease: LeaseId,
     pub(super) call: Arc<ToolCall>,
     pub(super) client: ClientCall,
@@ -87,14 +87,14 @@ pub(super) struct Taken {
 
 /// What an executor carries out.
 #[derive(Debug, Clone)]
-pub(super) struct Carries {
+pub(super) struct ExecutorCapabilities {
     /// The tools without an implementation that it has handlers for.
     pub(super) handlers: BTreeSet<ToolId>,
     /// Whether it runs scripts and HTTP exchanges.
     pub(super) programs: bool,
 }
 
-impl Carries {
+impl ExecutorCapabilities {
     fn takes(&self, call: &ToolCall, client: &ClientCall) -> bool {
         let has_handler = || self.handlers.contains(&call.tool_id);
         match (&call.implementation, &client.grants) {
@@ -108,18 +108,18 @@ impl Carries {
 
 /// The lease is not the caller's, or not any more.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotHeld;
+pub(super) struct LeaseNotHeld;
 
 /// How long a call may wait before an executor begins it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Patience {
+enum ClaimDeadline {
     /// As long as the call may take.
     Timeout(Duration),
     /// Until its approval lapses, which is sooner.
     Approval(Duration),
 }
 
-impl Patience {
+impl ClaimDeadline {
     fn of(call: &ToolCall, client: &ClientCall) -> Self {
         let timeout = call.limits.timeout;
         match client.begin_within {
@@ -137,7 +137,7 @@ impl Patience {
 
 /// What time has brought a call.
 #[derive(Debug, PartialEq, Eq)]
-enum Due {
+enum TimerEvent {
     /// Nothing; it is to be looked at again at this moment, or when it moves.
     At(Instant),
     /// It is offered again.
@@ -159,36 +159,38 @@ impl Entry {
     }
 
     /// Decides by time alone.
-    fn look(&mut self, now: Instant) -> Due {
+    fn look(&mut self, now: Instant) -> TimerEvent {
         let unclaimed = now >= self.begin_by;
         match &self.state {
-            State::Waiting | State::Offered(_) if unclaimed => Due::Unclaimed {
+            State::Waiting | State::Offered(_) if unclaimed => TimerEvent::Unclaimed {
                 lost: self.lost.take(),
             },
-            State::Waiting => Due::At(self.begin_by),
-            State::Offered(lease) if now < lease.until => Due::At(self.begin_by.min(lease.until)),
+            State::Waiting => TimerEvent::At(self.begin_by),
+            State::Offered(lease) if now < lease.until => {
+                TimerEvent::At(self.begin_by.min(lease.until))
+            }
             State::Offered(_) => {
                 self.state = State::Waiting;
-                Due::Again(self.begin_by)
+                TimerEvent::Again(self.begin_by)
             }
             State::Running(lease) if now < lease.until => {
                 let end = self.deadline + REPORT_GRACE;
                 if now >= end {
-                    return Due::Overdue(lease.executor.clone());
+                    return TimerEvent::Overdue(lease.executor.clone());
                 }
-                Due::At(end.min(lease.until))
+                TimerEvent::At(end.min(lease.until))
             }
             State::Running(lease) => match self.client.repeat {
-                Repeat::Unsafe => Due::Lost(lease.executor.clone()),
+                Repeat::Unsafe => TimerEvent::Lost(lease.executor.clone()),
                 Repeat::Safe => {
                     self.lost = Some(lease.executor.clone());
                     self.state = State::Waiting;
                     if unclaimed {
-                        return Due::Unclaimed {
+                        return TimerEvent::Unclaimed {
                             lost: self.lost.take(),
                         };
                     }
-                    Due::Again(self.begin_by)
+                    TimerEvent::Again(self.begin_by)
                 }
             },
         }
@@ -197,7 +199,7 @@ impl Entry {
 
 impl Calls {
     /// The call that a tenant's lease holds at this moment.
-    fn held(&mut self, tenant: &TenantId, id: &LeaseId, now: Instant) -> Result<u64, NotHeld> {
+    fn held(&mut self, tenant: &TenantId, id: &LeaseId, now: Instant) -> Result<u64, LeaseNotHeld> {
         let holds = |entry: &Entry| {
             let lease = entry.lease();
             entry.client.tenant == *tenant
@@ -205,7 +207,7 @@ impl Calls {
         };
         let mut entries = self.by_number.iter();
         let found = entries.find(|(_, entry)| holds(entry));
-        found.map(|(number, _)| *number).ok_or(NotHeld)
+        found.map(|(number, _)| *number).ok_or(LeaseNotHeld)
     }
 }
 
@@ -241,7 +243,7 @@ impl ClientCalls {
     ) -> ToolOutcome {
         let started = Instant::now();
         let timeout = call.limits.timeout;
-        let patience = Patience::of(&call, &client);
+        let patience = ClaimDeadline::of(&call, &client);
         let wanted = wanted(&call, &client);
         let Some((place, mut answered)) = self.put(call, client, started) else {
             let message = format!("{MAX_CALLS} calls wait for executors of this tenant already");
@@ -254,16 +256,16 @@ impl ClientCalls {
             let until = match due {
                 // Whoever took the entry away has answered.
                 None => Instant::now() + REPORT_GRACE,
-                Some(Due::At(at)) => at,
-                Some(Due::Again(at)) => {
+                Some(TimerEvent::At(at)) => at,
+                Some(TimerEvent::Again(at)) => {
                     self.offered.notify_waiters();
                     at
                 }
-                Some(Due::Unclaimed { lost }) => {
+                Some(TimerEvent::Unclaimed { lost }) => {
                     return unclaimed(started, patience, lost, &wanted);
                 }
-                Some(Due::Lost(executor)) => return lost(started, &executor),
-                Some(Due::Overdue(executor)) => return overdue(started, timeout, &executor),
+                Some(TimerEvent::Lost(executor)) => return lost(started, &executor),
+                Some(TimerEvent::Overdue(executor)) => return overdue(started, timeout, &executor),
             };
             tokio::select! {
                 biased;
@@ -284,7 +286,7 @@ impl ClientCalls {
         call: ToolCall,
         client: ClientCall,
         now: Instant,
-    ) -> Option<(Place<'_>, oneshot::Receiver<ToolOutcome>)> {
+    ) -> Option<(QueueEntryGuard<'_>, oneshot::Receiver<ToolOutcome>)> {
         let (answer, answered) = oneshot::channel();
         let moved = Arc::new(Notify::new());
         let mut calls = self.lock();
@@ -295,7 +297,7 @@ impl ClientCalls {
         calls.last += 1;
         let number = calls.last;
         let entry = Entry {
-            begin_by: now + Patience::of(&call, &client).span(),
+            begin_by: now + ClaimDeadline::of(&call, &client).span(),
             deadline: now + call.limits.timeout,
             call: Arc::new(call),
             client,
@@ -307,7 +309,7 @@ impl ClientCalls {
         calls.by_number.insert(number, entry);
         drop(calls);
         self.offered.notify_waiters();
-        let place = Place {
+        let place = QueueEntryGuard {
             calls: self,
             number,
             moved,
@@ -315,7 +317,7 @@ impl ClientCalls {
         Some((place, answered))
     }
 
-    fn look(&self, number: u64, now: Instant) -> Option<Due> {
+    fn look(&self, number: u64, now: Instant) -> Option<TimerEvent> {
         Some(self.lock().by_number.get_mut(&number)?.look(now))
     }
 
@@ -324,10 +326,10 @@ impl ClientCalls {
         &self,
         tenant: &TenantId,
         executor: &Label,
-        carries: &Carries,
+        carries: &ExecutorCapabilities,
         id: LeaseId,
         now: Instant,
-    ) -> Option<Taken> {
+    ) -> Option<LeasedCall> {
         let mut calls = self.lock();
         let mut entries = calls.by_number.values_mut();
         let entry = entries.find(|entry| {
@@ -341,7 +343,7 @@ impl ClientCalls {
             until: now + self.lease,
         });
         entry.moved.notify_one();
-        Some(Taken {
+        Some(LeasedCall {
             lease: id,
             call: Arc::clone(&entry.call),
             client: entry.client.clone(),
@@ -355,14 +357,14 @@ impl ClientCalls {
         tenant: &TenantId,
         id: &LeaseId,
         now: Instant,
-    ) -> Result<(), NotHeld> {
+    ) -> Result<(), LeaseNotHeld> {
         let mut calls = self.lock();
         let number = calls.held(tenant, id, now)?;
-        let entry = calls.by_number.get_mut(&number).ok_or(NotHeld)?;
+        let entry = calls.by_number.get_mut(&number).ok_or(LeaseNotHeld)?;
         let lease = match &entry.state {
             // It begins with this renewal, and may not any more.
-            State::Offered(_) if now >= entry.begin_by => return Err(NotHeld),
-            State::Waiting => return Err(NotHeld),
+            State::Offered(_) if now >= entry.begin_by => return Err(LeaseNotHeld),
+            State::Waiting => return Err(LeaseNotHeld),
             State::Offered(lease) | State::Running(lease) => lease.clone(),
         };
         entry.state = State::Running(Lease {
@@ -379,10 +381,10 @@ impl ClientCalls {
         tenant: &TenantId,
         id: &LeaseId,
         now: Instant,
-    ) -> Result<Arc<ToolCall>, NotHeld> {
+    ) -> Result<Arc<ToolCall>, LeaseNotHeld> {
         let mut calls = self.lock();
         let number = calls.held(tenant, id, now)?;
-        let entry = calls.by_number.get(&number).ok_or(NotHeld)?;
+        let entry = calls.by_number.get(&number).ok_or(LeaseNotHeld)?;
         Ok(Arc::clone(&entry.call))
     }
 
@@ -393,23 +395,23 @@ impl ClientCalls {
         id: &LeaseId,
         outcome: ToolOutcome,
         now: Instant,
-    ) -> Result<(), NotHeld> {
+    ) -> Result<(), LeaseNotHeld> {
         let mut calls = self.lock();
         let number = calls.held(tenant, id, now)?;
-        let entry = calls.by_number.remove(&number).ok_or(NotHeld)?;
+        let entry = calls.by_number.remove(&number).ok_or(LeaseNotHeld)?;
         // Nobody waits any more when the run was cut off at the same moment.
-        entry.answer.send(outcome).map_err(|_| NotHeld)
+        entry.answer.send(outcome).map_err(|_| LeaseNotHeld)
     }
 }
 
 /// A call's place in the queue; gone with whoever waits for the call.
-struct Place<'c> {
+struct QueueEntryGuard<'c> {
     calls: &'c ClientCalls,
     number: u64,
     moved: Arc<Notify>,
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueEntryGuard<'_> {
     fn drop(&mut self) {
         self.calls.lock().by_number.remove(&self.number);
     }
@@ -440,13 +442,13 @@ fn wanted(call: &ToolCall, client: &ClientCall) -> String {
 
 fn unclaimed(
     started: Instant,
-    patience: Patience,
+    patience: ClaimDeadline,
     lost: Option<Label>,
     wanted: &str,
 ) -> ToolOutcome {
     let waited = patience.span().as_millis();
     let message = match lost {
-        None if matches!(patience, Patience::Approval(_)) => {
+        None if matches!(patience, ClaimDeadline::Approval(_)) => {
             let message = format!(
                 "no executor took the call within {waited} ms, when its approval lapsed; run {wanted}, and have the \
                  call approved again"

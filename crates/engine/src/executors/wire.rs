@@ -16,7 +16,7 @@ use charter_effects::{
     ClientGrants, DryRun, Language, OutputSize, ToolImplementation, ToolOutcome,
 };
 
-use super::queue::Taken;
+use super::queue::LeasedCall;
 
 /// A call that the wire has no form for.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,7 @@ pub(super) enum WireError {
 }
 
 /// A leased call as its executor reads it.
-pub(super) fn call(taken: &Taken, lease: Duration) -> Result<ExecutorCall, WireError> {
+pub(super) fn call(taken: &LeasedCall, lease: Duration) -> Result<ExecutorCall, WireError> {
     let call = &taken.call;
     let (grants, environment, egress) = match &taken.client.grants {
         ClientGrants::Asked {

@@ -2,7 +2,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::AccessScope;
-use charter_store::key::{KeyRecord, KeysKept};
+use charter_store::key::{KeyPresence, KeyRecord};
 use charter_store::page::{MAX_PAGE, PageRequest};
 
 use crate::{Caller, CredentialId, Engine, EngineError, Role};
@@ -25,7 +25,7 @@ impl Engine {
         if self.settings().credentials || is_lasting(key) {
             return Ok(());
         }
-        if self.keys_kept().await? != KeysKept::None {
+        if self.keys_kept().await? != KeyPresence::None {
             return Ok(());
         }
         let message = "the first key has to let an admin in for good, because every caller needs a key from then \

@@ -106,7 +106,8 @@ pub struct KeyShown {
 
 /// What an event says of a key: who did what to it. It names no secret, nor anything made from one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OfKey {
+#[schemars(rename = "OfKey")]
+pub struct KeyEventRef {
     /// The key.
     pub key_id: KeyId,
     /// What people call it.

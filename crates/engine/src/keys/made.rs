@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use charter_store::key::KeysKept;
+use charter_store::key::KeyPresence;
 
 use crate::{Engine, EngineError};
 
@@ -13,12 +13,12 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What this process knows of it. Keys that have ended are kept, so the answer changes once.
 #[derive(Debug, Default)]
-pub(crate) struct KeysMade {
+pub(crate) struct KeyPresenceCache {
     made: AtomicBool,
     looked: Mutex<Option<Instant>>,
 }
 
-impl KeysMade {
+impl KeyPresenceCache {
     pub(crate) fn is_known(&self) -> bool {
         self.made.load(Ordering::Acquire)
     }
@@ -48,7 +48,7 @@ impl Engine {
         let made = self.keys_made();
         if !made.is_known()
             && made.is_due(Instant::now())
-            && self.keys_kept().await? != KeysKept::None
+            && self.keys_kept().await? != KeyPresence::None
         {
             made.note();
         }
@@ -72,7 +72,7 @@ mod tests {
     /// The store is asked once a second until a key is known, and not any more then.
     #[test]
     fn the_store_is_asked_once_a_second() {
-        let made = KeysMade::default();
+        let made = KeyPresenceCache::default();
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
         let due = [0, 1, 999, 1_000, 1_500, 2_100].map(|ms| made.is_due(at(ms)));

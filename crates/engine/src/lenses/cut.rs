@@ -33,19 +33,19 @@ pub struct Position {
 
 /// What is stored of a passage beside its text and vectors.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct PassageMetadata {
     pub(super) position: Position,
     /// Beginning and end of each part that has a vector, in bytes of the passage.
     pub(super) parts: Vec<(usize, usize)>,
 }
 
 /// A passage before it is embedded.
-pub(super) struct Cut {
+pub(super) struct CutPassage {
     pub(super) text: String,
-    pub(super) place: Place,
+    pub(super) place: PassageMetadata,
 }
 
-impl Cut {
+impl CutPassage {
     /// The texts that have a vector each.
     pub(super) fn parts(&self) -> impl Iterator<Item = &str> {
         let parts = self.place.parts.iter();
@@ -59,7 +59,7 @@ pub(super) fn cut(
     file: Option<&str>,
     settings: WindowSettings,
     tokens: impl FnOnce(&str) -> Vec<std::ops::Range<usize>>,
-) -> Vec<Cut> {
+) -> Vec<CutPassage> {
     let text = &extracted.text;
     let sections: Vec<usize> = extracted.marks.iter().map(|mark| mark.at).collect();
     let windows = windows(text, &tokens(text), &sections, &settings);
@@ -68,9 +68,9 @@ pub(super) fn cut(
         let Window { span, parts } = window;
         let start_char = counted.up_to(text, span.start);
         let content = &text[span.clone()];
-        Cut {
+        CutPassage {
             text: content.to_owned(),
-            place: Place {
+            place: PassageMetadata {
                 parts: parts
                     .iter()
                     .map(|part| (part.start - span.start, part.end - span.start))

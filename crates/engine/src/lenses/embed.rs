@@ -8,10 +8,10 @@ use charter_contract::scope::Scope;
 use charter_store::lens::LensChunk;
 use charter_store::vector::TextHash;
 
-use super::cut::{Cut, Place};
+use super::cut::{CutPassage, PassageMetadata};
 use super::index::Indexed;
-use super::shelf::{LensKey, Shelved};
-use super::work::{Stage, Turn};
+use super::shelf::{CachedLensIndex, LensKey};
+use super::work::{IndexingPermit, Stage};
 use crate::catalogue::text_hash;
 use crate::{Engine, EngineError};
 
@@ -22,9 +22,9 @@ impl Engine {
     /// Vectors for every part: the index before's where the text is the same, else new ones.
     pub(super) async fn embed_cuts(
         &self,
-        cuts: Vec<Cut>,
-        before: Option<&Shelved>,
-        turn: &Turn,
+        cuts: Vec<CutPassage>,
+        before: Option<&CachedLensIndex>,
+        turn: &IndexingPermit,
     ) -> Result<(Vec<LensChunk>, usize), EngineError> {
         let mut known = match (self.embedder(), before) {
             (Some(_), Some(before)) => self.known_vectors(&turn.key().scope, before).await?,
@@ -34,7 +34,7 @@ impl Engine {
         if let Some(embedder) = self.embedder() {
             let mut missing: BTreeMap<TextHash, &str> = BTreeMap::new();
             let mut all = 0;
-            for text in cuts.iter().flat_map(Cut::parts) {
+            for text in cuts.iter().flat_map(CutPassage::parts) {
                 let hash = text_hash(text);
                 all += 1;
                 if !known.contains_key(&hash) {
@@ -97,7 +97,7 @@ impl Engine {
             let cuts = stored.await?.into_iter().map(|stored| {
                 let place = decode_stored(&stored.place).map_err(read)?;
                 let text = stored.text;
-                Ok(Cut { text, place })
+                Ok(CutPassage { text, place })
             });
             let cuts = cuts.collect::<Result<Vec<_>, EngineError>>()?;
             let (chunks, embedded) = self.embed_cuts(cuts, None, &turn).await?;
@@ -114,12 +114,12 @@ impl Engine {
     async fn known_vectors(
         &self,
         scope: &Scope,
-        before: &Shelved,
+        before: &CachedLensIndex,
     ) -> Result<HashMap<TextHash, Vec<u8>>, EngineError> {
         let mut known = HashMap::new();
         let chunks = self.store().lens_chunks(scope, before.generation);
         for chunk in chunks.await? {
-            let place: Place = decode_stored(&chunk.place)
+            let place: PassageMetadata = decode_stored(&chunk.place)
                 .map_err(|error| EngineError::internal("reading a passage's place", error))?;
             for ((start, end), vector) in place.parts.iter().zip(chunk.vectors) {
                 if let Some(text) = chunk.text.get(*start..*end) {

@@ -14,10 +14,10 @@ use charter_store::lens::{LensChunk, NewLensIndex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cut::{Cut, cut};
+use super::cut::{CutPassage, cut};
 use super::fetch::{Content, Failure, Part};
-use super::shelf::Shelved;
-use super::work::{Stage, Turn};
+use super::shelf::CachedLensIndex;
+use super::work::{IndexingPermit, Stage};
 use crate::{Engine, EngineError};
 
 /// Most passages of one lens.
@@ -46,13 +46,13 @@ pub(crate) struct Indexed {
     pub(crate) notices: Vec<String>,
     /// Files of a folder that it does without.
     #[serde(default)]
-    pub(crate) left_out: Vec<FileLeftOut>,
+    pub(crate) left_out: Vec<SkippedFile>,
 }
 
 /// A file of a folder that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LensFileLeftOut")]
-pub struct FileLeftOut {
+pub struct SkippedFile {
     /// Its path in the package.
     pub file: String,
     /// Why.
@@ -124,7 +124,7 @@ pub enum LensOutcome {
         notices: Vec<String>,
         /// Files of the folder that are left out, because they cannot be read.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        left_out: Vec<FileLeftOut>,
+        left_out: Vec<SkippedFile>,
     },
     /// A dry run fetches nothing.
     NotFetched,
@@ -156,8 +156,8 @@ impl Engine {
         &self,
         lens: &DomainLens,
         files: &BTreeMap<String, String>,
-        before: Option<&Shelved>,
-        turn: &Turn,
+        before: Option<&CachedLensIndex>,
+        turn: &IndexingPermit,
     ) -> Result<Prepared, Failure> {
         let windows = self.window_settings();
         let model = self.vector_model();
@@ -224,7 +224,7 @@ impl Engine {
         settings: WindowSettings,
     ) -> Result<CutContent, Failure> {
         let (mut cuts, mut notices) = (Vec::new(), Notices::default());
-        let mut left_out: Vec<FileLeftOut> = Vec::new();
+        let mut left_out: Vec<SkippedFile> = Vec::new();
         let parts = content.parts.len();
         for Part { file, raw } in content.parts {
             let extracted = match (self.sources().extract(raw, self.shutdown()).await, &file) {
@@ -233,7 +233,7 @@ impl Engine {
                     if left_out.len() + 1 == parts {
                         return Err(in_file(error, file).into());
                     }
-                    left_out.push(FileLeftOut {
+                    left_out.push(SkippedFile {
                         file: file.clone(),
                         reason: error.message,
                     });
@@ -271,9 +271,9 @@ impl Engine {
 
 /// What a source was cut into.
 struct CutContent {
-    cuts: Vec<Cut>,
+    cuts: Vec<CutPassage>,
     notices: Vec<String>,
-    left_out: Vec<FileLeftOut>,
+    left_out: Vec<SkippedFile>,
 }
 
 /// Notices of all files of a source, of which the first are kept.

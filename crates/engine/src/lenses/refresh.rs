@@ -18,7 +18,7 @@ use charter_store::lens::NewLensIndex;
 
 use super::fetch::Failure;
 use super::index::{Indexed, LensIndexed, LensOutcome, Prepared};
-use super::work::{Turn, WorkResult};
+use super::work::{IndexingPermit, WorkResult};
 use super::{LensKey, LensShown, key_of, may_read};
 use crate::documents::{unseen, unseen_active};
 use crate::packages::may_change;
@@ -175,7 +175,7 @@ impl Engine {
     }
 
     /// Looks at a source again; what comes of it is said in the lens's state and in the log.
-    async fn reindex_entry(&self, entry: &InForce, key: LensKey, turn: Turn) {
+    async fn reindex_entry(&self, entry: &InForce, key: LensKey, turn: IndexingPermit) {
         let result = match self.replaced(entry, &key, &turn).await {
             Ok(outcome) => WorkResult::Done(outcome),
             Err(Failure::Source(error)) => failed(&key, &error),
@@ -188,7 +188,7 @@ impl Engine {
         &self,
         entry: &InForce,
         key: &LensKey,
-        turn: &Turn,
+        turn: &IndexingPermit,
     ) -> Result<LensOutcome, Failure> {
         let before = self.live().lenses.of(key);
         let files = match entry.document.source.source_type {

@@ -10,15 +10,15 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::lens::DomainLens;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::violation::Report;
-use charter_domain::catalogue::Found;
+use charter_domain::catalogue::ResolvedDocument;
 use charter_search::{
-    EmbeddedQuery, Fusion, PassageHit, PassageIndex, PassagePlace, RouteSettings, WordScores,
+    EmbeddedQuery, Fusion, PassageHit, PassageIndex, PassagePosition, RouteSettings, WordScores,
     mixed_cosine, search_passages,
 };
 use charter_store::StoreError;
 use charter_store::lens::{LensGeneration, NearestPassages, PassageKey};
 
-use super::shelf::{Chunk, Held, Shelved};
+use super::shelf::{CachedLensIndex, Chunk, PassageStorage};
 use super::{LensAnswer, LensFilter, PassageShown, is_active, key_of, may_read, scope_shown};
 use crate::documents::unseen_active;
 use crate::{Caller, Engine, EngineError};
@@ -31,7 +31,7 @@ pub const MAX_PASSAGES: usize = 50;
 const COMPARED: usize = 200;
 
 /// The lenses that one question is about, with their indexes.
-type Searched = Vec<(Found<DomainLens>, Arc<Shelved>)>;
+type Searched = Vec<(ResolvedDocument<DomainLens>, Arc<CachedLensIndex>)>;
 
 /// A hit with its text.
 type Hit = (PassageHit, Chunk);
@@ -83,7 +83,7 @@ impl Engine {
     fn searched(&self, caller: &Caller, filter: &LensFilter) -> Result<Searched, EngineError> {
         let live = self.live();
         let view = live.view(&caller.tenant);
-        let on_shelf = |found: &Found<DomainLens>| live.lenses.of(&key_of(&found.entry));
+        let on_shelf = |found: &ResolvedDocument<DomainLens>| live.lenses.of(&key_of(&found.entry));
         for id in &filter.lens_ids {
             let found = view.lens(id.as_ref()).filter(is_active);
             let found =
@@ -120,14 +120,14 @@ impl Engine {
     ) -> Result<Option<Vec<Hit>>, EngineError> {
         let stored = searched
             .iter()
-            .any(|(_, shelved)| matches!(shelved.passages.held, Held::InStorage));
+            .any(|(_, shelved)| matches!(shelved.passages.held, PassageStorage::InStorage));
         if !stored {
             return find_here(searched, query, top_k).await.map(Some);
         }
         match self.find_in_storage(caller, searched, query, top_k).await {
             Ok(found) => Ok(Some(found)),
-            Err(Missed::Replaced) => Ok(None),
-            Err(Missed::Failed(error)) => Err(error),
+            Err(SearchMiss::Replaced) => Ok(None),
+            Err(SearchMiss::Failed(error)) => Err(error),
         }
     }
 
@@ -137,7 +137,7 @@ impl Engine {
         searched: &Searched,
         query: &Arc<EmbeddedQuery>,
         top_k: usize,
-    ) -> Result<Vec<Hit>, Missed> {
+    ) -> Result<Vec<Hit>, SearchMiss> {
         let fusion = RouteSettings::default().fusion;
         let words = {
             let (indexes, query) = (indexes(searched), Arc::clone(query));
@@ -150,7 +150,7 @@ impl Engine {
             .compare_passages(caller, searched, query, &by_words, &fusion)
             .await?;
         let hits = words.rank(&compared, &fusion, top_k);
-        let hits = hits.map_err(|error| Missed::Failed(crate::routing::refused(error)))?;
+        let hits = hits.map_err(|error| SearchMiss::Failed(crate::routing::refused(error)))?;
         let keys: Vec<PassageKey> = hits
             .iter()
             .filter_map(|hit| key(searched, hit.place))
@@ -170,9 +170,9 @@ impl Engine {
         caller: &Caller,
         searched: &Searched,
         query: &EmbeddedQuery,
-        by_words: &[PassagePlace],
+        by_words: &[PassagePosition],
         fusion: &Fusion,
-    ) -> Result<BTreeMap<PassagePlace, Option<f32>>, Missed> {
+    ) -> Result<BTreeMap<PassagePosition, Option<f32>>, SearchMiss> {
         let comparable = searched
             .iter()
             .enumerate()
@@ -200,13 +200,13 @@ impl Engine {
             .nearest_passages(&caller.tenant, &asked)
             .await?;
         // A passage of another model's index, or without a vector, is as far as can be.
-        let mut compared: BTreeMap<PassagePlace, Option<f32>> =
+        let mut compared: BTreeMap<PassagePosition, Option<f32>> =
             by_words.iter().map(|place| (*place, Some(0.0))).collect();
         for part in parts {
             let Some(index) = numbers.get(&part.passage.generation).copied() else {
                 continue;
             };
-            let place = PassagePlace {
+            let place = PassagePosition {
                 index,
                 passage: part.passage.ordinal,
             };
@@ -219,13 +219,13 @@ impl Engine {
 }
 
 /// Why storage did not find passages.
-enum Missed {
+enum SearchMiss {
     /// An index is not there any more.
     Replaced,
     Failed(EngineError),
 }
 
-impl From<StoreError> for Missed {
+impl From<StoreError> for SearchMiss {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::NotFound { .. } => Self::Replaced,
@@ -234,7 +234,7 @@ impl From<StoreError> for Missed {
     }
 }
 
-impl From<EngineError> for Missed {
+impl From<EngineError> for SearchMiss {
     fn from(error: EngineError) -> Self {
         Self::Failed(error)
     }
@@ -247,7 +247,7 @@ fn indexes(searched: &Searched) -> Vec<Arc<PassageIndex>> {
         .collect()
 }
 
-fn key(searched: &Searched, place: PassagePlace) -> Option<PassageKey> {
+fn key(searched: &Searched, place: PassagePosition) -> Option<PassageKey> {
     let (_, shelved) = searched.get(place.index)?;
     Some(PassageKey {
         generation: shelved.generation,
@@ -283,8 +283,8 @@ async fn find_here(
         .map_err(|error| EngineError::internal("searching lenses", error))?
         .map_err(crate::routing::refused)?;
     let with_text = |hit: PassageHit| match &searched.get(hit.place.index)?.1.passages.held {
-        Held::Here(chunks) => Some((hit, chunks.get(hit.place.passage)?.clone())),
-        Held::InStorage => None,
+        PassageStorage::Here(chunks) => Some((hit, chunks.get(hit.place.passage)?.clone())),
+        PassageStorage::InStorage => None,
     };
     Ok(hits.into_iter().filter_map(with_text).collect())
 }

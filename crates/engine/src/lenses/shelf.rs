@@ -11,7 +11,7 @@ use charter_search::embed::{EmbeddingModel, Vector};
 use charter_search::{Passage, PassageIndex};
 use charter_store::lens::{LensChunk, LensGeneration, LensText};
 
-use super::cut::{Place, Position};
+use super::cut::{PassageMetadata, Position};
 use super::index::Indexed;
 use crate::{Engine, EngineError};
 
@@ -24,11 +24,11 @@ pub(crate) struct LensKey {
 
 /// Every index of one revision of the catalogue.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Shelf(BTreeMap<LensKey, Arc<Shelved>>);
+pub(crate) struct LensIndexCache(BTreeMap<LensKey, Arc<CachedLensIndex>>);
 
 /// One index.
 #[derive(Debug)]
-pub(crate) struct Shelved {
+pub(crate) struct CachedLensIndex {
     pub(crate) generation: LensGeneration,
     pub(crate) indexed: Indexed,
     pub(super) passages: Arc<Passages>,
@@ -38,7 +38,7 @@ pub(crate) struct Shelved {
 #[derive(Debug)]
 pub(super) struct Passages {
     pub(super) index: Arc<PassageIndex>,
-    pub(super) held: Held,
+    pub(super) held: PassageStorage,
     /// The model in use when this was made.
     model: Option<EmbeddingModel>,
     /// Whether it made the vectors.
@@ -47,7 +47,7 @@ pub(super) struct Passages {
 
 /// Who has the texts and compares the vectors of passages.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(super) enum PassageStorage {
     /// This process.
     Here(Vec<Chunk>),
     /// Storage, which is asked.
@@ -64,7 +64,7 @@ pub(super) struct Chunk {
 impl Chunk {
     /// From what is stored.
     pub(super) fn of(text: String, place: &str) -> Result<Self, EngineError> {
-        let place: Place = decode_stored(place)
+        let place: PassageMetadata = decode_stored(place)
             .map_err(|error| EngineError::internal("reading a passage's place", error))?;
         Ok(Self {
             text,
@@ -80,16 +80,19 @@ impl Passages {
     }
 }
 
-impl Shelf {
+impl LensIndexCache {
     /// The index of a lens.
-    pub(crate) fn of(&self, key: &LensKey) -> Option<Arc<Shelved>> {
+    pub(crate) fn of(&self, key: &LensKey) -> Option<Arc<CachedLensIndex>> {
         self.0.get(key).cloned()
     }
 }
 
 impl Engine {
     /// The indexes as they are stored; those that did not change since `before` are taken over.
-    pub(crate) async fn load_shelf(&self, before: &Shelf) -> Result<Shelf, EngineError> {
+    pub(crate) async fn load_shelf(
+        &self,
+        before: &LensIndexCache,
+    ) -> Result<LensIndexCache, EngineError> {
         let model = self.embedder().map(|embedder| embedder.model().clone());
         let in_storage = self.store().searches_passages().await?;
         let mut shelf = BTreeMap::new();
@@ -129,14 +132,14 @@ impl Engine {
                     })
                 }
             };
-            let shelved = Shelved {
+            let shelved = CachedLensIndex {
                 generation: record.generation,
                 indexed,
                 passages,
             };
             shelf.insert(key, Arc::new(shelved));
         }
-        Ok(Shelf(shelf))
+        Ok(LensIndexCache(shelf))
     }
 
     /// An index with vectors and texts.
@@ -145,7 +148,7 @@ impl Engine {
         scope: &Scope,
         generation: LensGeneration,
         model: Option<EmbeddingModel>,
-    ) -> Result<(PassageIndex, Held), EngineError> {
+    ) -> Result<(PassageIndex, PassageStorage), EngineError> {
         let chunks = self.store().lens_chunks(scope, generation).await?;
         let build = move || {
             let mut texts = Vec::with_capacity(chunks.len());
@@ -167,7 +170,7 @@ impl Engine {
                 passages.push(passage(&chunk, vectors));
                 texts.push(chunk);
             }
-            Ok((index(&passages, model)?, Held::Here(texts)))
+            Ok((index(&passages, model)?, PassageStorage::Here(texts)))
         };
         built(build).await
     }
@@ -177,7 +180,7 @@ impl Engine {
         &self,
         scope: &Scope,
         generation: LensGeneration,
-    ) -> Result<(PassageIndex, Held), EngineError> {
+    ) -> Result<(PassageIndex, PassageStorage), EngineError> {
         let texts = self.store().lens_texts(scope, generation).await?;
         let build = move || {
             let passages = texts.into_iter().map(|LensText { text, place }| {
@@ -185,7 +188,7 @@ impl Engine {
                 Ok(passage(&chunk, Vec::new()))
             });
             let passages = passages.collect::<Result<Vec<_>, EngineError>>()?;
-            Ok((index(&passages, None)?, Held::InStorage))
+            Ok((index(&passages, None)?, PassageStorage::InStorage))
         };
         built(build).await
     }
@@ -193,8 +196,8 @@ impl Engine {
 
 /// Away from the threads that answer.
 async fn built(
-    build: impl FnOnce() -> Result<(PassageIndex, Held), EngineError> + Send + 'static,
-) -> Result<(PassageIndex, Held), EngineError> {
+    build: impl FnOnce() -> Result<(PassageIndex, PassageStorage), EngineError> + Send + 'static,
+) -> Result<(PassageIndex, PassageStorage), EngineError> {
     tokio::task::spawn_blocking(build)
         .await
         .map_err(|error| EngineError::internal("indexing passages", error))?

@@ -93,7 +93,7 @@ struct Entry {
 
 /// The right to index one lens; given back when it goes out of scope.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct IndexingPermit {
     work: Arc<LensWork>,
     key: LensKey,
 }
@@ -108,14 +108,14 @@ impl LensWork {
     }
 
     /// Takes a lens in hand; `None` while somebody else has it.
-    pub(crate) fn take(self: &Arc<Self>, key: &LensKey) -> Option<Turn> {
+    pub(crate) fn take(self: &Arc<Self>, key: &LensKey) -> Option<IndexingPermit> {
         let mut entries = self.entries();
         let entry = entries.entry(key.clone()).or_default();
         if entry.stage.is_some() {
             return None;
         }
         entry.stage = Some(Stage::Fetching);
-        Some(Turn {
+        Some(IndexingPermit {
             work: Arc::clone(self),
             key: key.clone(),
         })
@@ -132,7 +132,7 @@ impl LensWork {
     }
 }
 
-impl Turn {
+impl IndexingPermit {
     /// The lens that is indexed.
     pub(crate) fn key(&self) -> &LensKey {
         &self.key
@@ -153,7 +153,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for IndexingPermit {
     fn drop(&mut self) {
         if let Some(entry) = self.work.entries().get_mut(&self.key) {
             entry.stage = None;

@@ -17,12 +17,12 @@ const NAMED: usize = 3;
 
 /// Memories that are like one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Alike {
+pub(super) struct SimilarMemories {
     pub(super) similar_to: Vec<MemoryId>,
     pub(super) conflicts_with: Vec<MemoryId>,
 }
 
-impl Alike {
+impl SimilarMemories {
     fn add(&mut self, like: Likeness, other: &MemoryId) {
         let ids = match like {
             Likeness::Same | Likeness::Similar => &mut self.similar_to,
@@ -43,7 +43,7 @@ pub(super) fn mark(
 ) -> Vec<Hit> {
     let statements: Vec<Statement> = hits.iter().map(|hit| hit.indexed.statement()).collect();
     let like = |hit: &Hit, said: &Statement| {
-        let mut alike = Alike::default();
+        let mut alike = SimilarMemories::default();
         for (other, of_other) in hits.iter().zip(&statements) {
             if other.indexed.memory == hit.indexed.memory {
                 continue;
@@ -55,7 +55,7 @@ pub(super) fn mark(
         alike
     };
     let shown = hits.iter().zip(&statements).take(limit);
-    let marks: Vec<Alike> = shown.map(|(hit, said)| like(hit, said)).collect();
+    let marks: Vec<SimilarMemories> = shown.map(|(hit, said)| like(hit, said)).collect();
     hits.truncate(limit);
     for (hit, alike) in hits.iter_mut().zip(marks) {
         hit.alike = alike;
@@ -90,7 +90,7 @@ impl Engine {
         caller: &Caller,
         id: &MemoryId,
         written: &NewVersion,
-    ) -> Result<(Alike, Option<String>), EngineError> {
+    ) -> Result<(SimilarMemories, Option<String>), EngineError> {
         let query = self.query_like(written)?;
         let now = self.now();
         // Proposals count: an agent that proposes the same again is to be told.
@@ -111,7 +111,7 @@ impl Engine {
         };
         let entry = &written.entry;
         let said = Statement::of(&entry.title, &entry.content);
-        let mut alike = Alike::default();
+        let mut alike = SimilarMemories::default();
         let mut told = Vec::new();
         for hit in &hits {
             let of_other = hit.indexed.statement();

@@ -3,7 +3,7 @@
 use charter_contract::agentic::memory::{Importance, MemoryState};
 use charter_contract::time::Timestamp;
 use charter_contract::violation::Report;
-use charter_domain::memory::Holding;
+use charter_domain::memory::MemoryOwnership;
 use charter_search::EmbeddedQuery;
 use charter_store::memory::{NearMemory, NearestMemories};
 use schemars::JsonSchema;
@@ -207,7 +207,7 @@ pub(super) fn fits(
     query: &MemoryQuery,
     now: Timestamp,
 ) -> bool {
-    let holding = Holding {
+    let holding = MemoryOwnership {
         owner: &indexed.owner,
         visibility: indexed.visibility,
     };

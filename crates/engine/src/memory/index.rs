@@ -23,7 +23,7 @@ use fixedbitset::FixedBitSet;
 use quick_cache::sync::Cache;
 use tokio::sync::RwLock;
 
-use super::alike::{Alike, mark};
+use super::alike::{SimilarMemories, mark};
 use crate::{Engine, EngineError};
 
 /// Tenants whose indexes are kept; the one that was not asked about for longest goes first.
@@ -89,7 +89,7 @@ pub(super) struct Hit {
     pub(super) fused: f32,
     pub(super) lexical: f32,
     pub(super) cosine: Option<f32>,
-    pub(super) alike: Alike,
+    pub(super) alike: SimilarMemories,
 }
 
 impl Hit {
@@ -101,7 +101,7 @@ impl Hit {
             fused: hit.fused,
             lexical: hit.lexical,
             cosine: hit.cosine,
-            alike: Alike::default(),
+            alike: SimilarMemories::default(),
         }
     }
 }
@@ -273,7 +273,7 @@ impl MemoryIndex {
             fused: 0.0,
             lexical: 0.0,
             cosine: None,
-            alike: Alike::default(),
+            alike: SimilarMemories::default(),
         });
         hits.collect()
     }

@@ -255,7 +255,9 @@ async fn b003_10_a_write_is_answered_with_what_it_wrote_whoever_writes_next() {
     let shown = engine.supersede_memory(&ann, &id, proposal).await.unwrap();
     assert_eq!((shown.version, shown.proposed), (4, Some(5)));
     *overtaker.after.lock().unwrap() = Some("decide_memory");
-    let fifth = engine.decide_memory(&ann, &id, 5, MemoryWord::Accept).await;
+    let fifth = engine
+        .decide_memory(&ann, &id, 5, ProposalAnswer::Accept)
+        .await;
     overtaken();
     assert_eq!(content(fifth.unwrap()), (5, "five".to_owned()));
     let left = engine.show_memory(&ann, &id).await.unwrap();

@@ -11,22 +11,22 @@ use charter_domain::mission::StageOutput;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::Asking;
+use super::ask::RoleQuestion;
 use super::draft::PacketDraft;
 use super::draft::schema::{self, Sources};
-use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
+use super::stage::{FinishedTask, StageExecution, StageFailure, StageResult, held, unfit};
 use super::work::admissible;
 use crate::Engine;
 
 impl Engine {
     pub(super) async fn aggregate(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         package: &PromptPackage,
-        results: &[Finished],
+        results: &[FinishedTask],
         missing: &[(TaskId, String)],
         cancel: &CancellationToken,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         if results.is_empty() {
             let why: Vec<String> = missing
                 .iter()
@@ -37,7 +37,7 @@ impl Engine {
         let context = context(work, results, missing);
         let sources = Sources::in_view(&work.desk.inventory(), &context);
         let context = sources.shown_in(context);
-        let asking = Asking {
+        let asking = RoleQuestion {
             role: Role::Aggregator,
             route: &package.model_route,
             system: package.system_prompt.as_str(),
@@ -49,25 +49,25 @@ impl Engine {
         let drafted = self
             .drafted(work, asking, made, |_| Vec::new(), cancel)
             .await?;
-        let packet = held(drafted.made).map_err(|failure| StageFailed {
+        let packet = held(drafted.made).map_err(|failure| StageFailure {
             failure,
             tokens: drafted.tokens,
         })?;
-        Ok(StageDone {
+        Ok(StageResult {
             output: StageOutput {
                 artifacts: vec![packet],
                 model: Some(drafted.model),
                 ..StageOutput::default()
             },
             tokens: drafted.tokens,
-            ..StageDone::default()
+            ..StageResult::default()
         })
     }
 
     /// A task without a result is a gap, whatever the draft says (B002-10).
     fn packet(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         missing: &[(TaskId, String)],
         draft: PacketDraft,
     ) -> Result<AggregationPacket, Vec<String>> {
@@ -125,7 +125,7 @@ fn meant(sources: &Sources, draft: PacketDraft) -> PacketDraft {
     }
 }
 
-fn context(work: &StageWork, results: &[Finished], missing: &[(TaskId, String)]) -> Value {
+fn context(work: &StageExecution, results: &[FinishedTask], missing: &[(TaskId, String)]) -> Value {
     let results: Vec<Value> = results.iter().flat_map(shown).collect();
     let missing = missing.iter();
     let missing = missing.map(|(task, why)| json!({"task": task, "why": why}));
@@ -138,7 +138,7 @@ fn context(work: &StageWork, results: &[Finished], missing: &[(TaskId, String)])
 }
 
 /// What a task came to, with the refs that support claims.
-pub(super) fn shown(done: &Finished) -> Vec<Value> {
+pub(super) fn shown(done: &FinishedTask) -> Vec<Value> {
     let artifacts = done.output.artifacts.iter();
     artifacts
         .map(|artifact| {

@@ -3,21 +3,21 @@
 use charter_contract::ids::Label;
 use charter_contract::mission::task_graph::Role;
 use charter_domain::run::StepFailure;
-use charter_effects::{ModelRequest, ModelStage, NamedSchema, Unheard};
+use charter_effects::{ModelRequest, ModelStage, NamedSchema, NullListener};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::draft::schema::DraftSchema;
-use super::stage::{StageFailed, StageWork, unfit};
+use super::stage::{StageExecution, StageFailure, unfit};
 use crate::Engine;
-use crate::asking::{Declared, Drafted, drafted};
+use crate::asking::{DeclaredPart, ValidatedDraft, drafted};
 
 /// Tokens of one answer, where the mission has as many left.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
 /// What a role asks.
-pub(super) struct Asking<'a> {
+pub(super) struct RoleQuestion<'a> {
     pub(super) role: Role,
     pub(super) route: &'a Label,
     pub(super) system: &'a str,
@@ -32,23 +32,23 @@ impl Engine {
     /// do, in words that the model is told; `declared` names the parts that have schemas of their own.
     pub(super) async fn drafted<D: DeserializeOwned, T>(
         &self,
-        work: &StageWork,
-        asking: Asking<'_>,
+        work: &StageExecution,
+        asking: RoleQuestion<'_>,
         make: impl FnMut(D) -> Result<T, Vec<String>>,
-        declared: impl Fn(&T) -> Vec<Declared>,
+        declared: impl Fn(&T) -> Vec<DeclaredPart>,
         cancel: &CancellationToken,
-    ) -> Result<Drafted<T>, StageFailed> {
+    ) -> Result<ValidatedDraft<T>, StageFailure> {
         let request = request(work, asking)?;
         let models = self.models_for(work);
-        let drafted = drafted(&*models, request, &Unheard, make, declared, cancel);
-        drafted.await.map_err(|none| StageFailed {
+        let drafted = drafted(&*models, request, &NullListener, make, declared, cancel);
+        drafted.await.map_err(|none| StageFailure {
             failure: none.failure(),
             tokens: none.tokens,
         })
     }
 }
 
-fn request(work: &StageWork, asking: Asking<'_>) -> Result<ModelRequest, StepFailure> {
+fn request(work: &StageExecution, asking: RoleQuestion<'_>) -> Result<ModelRequest, StepFailure> {
     let Value::Object(schema) = asking.wanted.schema else {
         return Err(unfit("the schema of a draft is no object"));
     };

@@ -26,12 +26,12 @@ use serde_json::Value;
 
 use super::prompts;
 use super::stage::{lost, unfit};
-use super::start::Begun;
+use super::start::MissionStart;
 use crate::Tier;
 
 /// A mission under way in this process.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct MissionContext {
     pub(super) envelope: MissionEnvelope,
     pub(super) kind: MissionType,
     /// Whether no model is asked: the offline provider answers (DESIGN, mechanism 8).
@@ -62,12 +62,12 @@ impl Plan {
     }
 }
 
-impl Desk {
+impl MissionContext {
     pub(super) fn new(
         envelope: MissionEnvelope,
         kind: MissionType,
         prompts: BTreeMap<Role, PromptTemplate>,
-        begun: &Begun,
+        begun: &MissionStart,
         inventory: Inventory,
     ) -> Self {
         Self {

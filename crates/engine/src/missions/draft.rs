@@ -11,7 +11,7 @@ use charter_contract::mission::task_graph::Role;
 use charter_contract::mission::worker_result::Citation;
 use charter_contract::number::Confidence;
 use charter_contract::text::{ShortText, Text};
-use charter_domain::mission::Wanted;
+use charter_domain::mission::RequestedCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -61,7 +61,7 @@ pub(super) struct AnswerDraft {
 pub(super) struct TurnDraft {
     /// What it needs first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) calls: Vec<Wanted>,
+    pub(super) calls: Vec<RequestedCall>,
     /// Its last word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<AnswerDraft>,

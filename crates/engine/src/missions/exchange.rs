@@ -14,7 +14,7 @@ use charter_store::mission::{Imported, MissionImport, bundle};
 use serde::Serialize;
 use serde_json::json;
 
-use super::replay::Remade;
+use super::replay::RecomputedArtifacts;
 use super::show::MissionShown;
 use crate::runs::HistoryEvent;
 use crate::{Caller, Engine, EngineError, Role};
@@ -141,7 +141,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
         let artifacts = bundle.artifacts.iter();
         artifacts.map(|artifact| artifact.payload.as_str())
     };
-    let remade = history(bundle).and_then(|history| Remade::of(&history));
+    let remade = history(bundle).and_then(|history| RecomputedArtifacts::of(&history));
     let other = match remade {
         Ok(remade) => remade.other_than(texts()),
         Err(divergence) => Some(divergence),
@@ -265,7 +265,7 @@ impl Engine {
         &self,
         caller: &Caller,
         mission: &MissionId,
-    ) -> Result<Produced, EngineError> {
+    ) -> Result<MissionResults, EngineError> {
         let record = self.mission_record(caller, mission).await?;
         let root = self.root_of(caller, mission).await?;
         let stored = self.stored_artifacts(&caller.tenant, mission).await?;
@@ -281,7 +281,7 @@ impl Engine {
             (Some(first), Some(last)) => last.as_micros().abs_diff(first.as_micros()) / 1_000,
             _ => 0,
         };
-        Ok(Produced {
+        Ok(MissionResults {
             artifacts: artifacts.collect::<Result<_, _>>()?,
             state: charter_domain::mission::state(&run),
             used: Used {
@@ -293,13 +293,13 @@ impl Engine {
 }
 
 /// What a mission came to, to be compared.
-struct Produced {
+struct MissionResults {
     artifacts: Vec<Artifact>,
     state: MissionState,
     used: Used,
 }
 
-impl Produced {
+impl MissionResults {
     fn side(&self) -> Side<'_> {
         Side {
             artifacts: &self.artifacts,

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::MissionShown;
-use crate::runs::{Followed, HistoryEvent};
+use crate::runs::{FollowedEvent, HistoryEvent};
 use crate::{Caller, Engine, EngineError};
 
 /// An event of a mission's journal.
@@ -43,14 +43,14 @@ pub struct MissionEventListing {
 }
 
 /// Where a mission stands, and its run.
-type Stands = (MissionState, RunStatus);
+type MissionStatus = (MissionState, RunStatus);
 
-fn stands(run: &Run) -> Stands {
+fn stands(run: &Run) -> MissionStatus {
     (charter_domain::mission::state(run), run.status())
 }
 
-impl From<Followed<Stands>> for MissionEvent {
-    fn from(followed: Followed<Stands>) -> Self {
+impl From<FollowedEvent<MissionStatus>> for MissionEvent {
+    fn from(followed: FollowedEvent<MissionStatus>) -> Self {
         let (mission_state, status) = followed.after;
         let before = followed.before.map(|(state, _)| state);
         Self {

@@ -12,7 +12,7 @@ use charter_contract::text::Text;
 use charter_domain::mission::StageOutput;
 
 use super::prompts::{Variables, filled};
-use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
+use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
 use crate::Engine;
 
 /// Examples that a prompt carries.
@@ -21,9 +21,9 @@ const EXAMPLES: usize = 3;
 impl Engine {
     pub(super) fn make_package(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         task: &Task,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         let desk = &work.desk;
         let template = desk.prompt(task.role_type);
         let examples = nearest(template, task.objective.as_str());
@@ -77,12 +77,12 @@ impl Engine {
             created_at: self.now(),
             producer: label("prompt_master_agent")?,
         };
-        Ok(StageDone {
+        Ok(StageResult {
             output: StageOutput {
                 artifacts: vec![held(package)?],
                 ..StageOutput::default()
             },
-            ..StageDone::default()
+            ..StageResult::default()
         })
     }
 }

@@ -11,8 +11,8 @@ use charter_contract::mission::task_graph::Task;
 use charter_contract::text::{ShortText, Text};
 use charter_domain::mission::StageOutput;
 
-use super::desk::Desk;
-use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
+use super::desk::MissionContext;
+use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
 use crate::caller::Tier;
 use crate::lenses::LensFilter;
 use crate::{Engine, EngineError};
@@ -23,9 +23,9 @@ const PREVIEWS: usize = 6;
 impl Engine {
     pub(super) async fn make_pass(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         task: &Task,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         let desk = &work.desk;
         let now = self.now();
         let id = LibrarianPassId::parse(&format!("pass.{}", task.task_id));
@@ -52,19 +52,19 @@ impl Engine {
             created_at: now,
             producer: desk.producer("librarian_agent"),
         };
-        Ok(StageDone {
+        Ok(StageResult {
             output: StageOutput {
                 artifacts: vec![held(pass)?],
                 ..StageOutput::default()
             },
-            ..StageDone::default()
+            ..StageResult::default()
         })
     }
 
     /// Passages on the task's matter, of the lenses that its families have.
     async fn previews(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         task: &Task,
     ) -> Result<Vec<CachedPreview>, EngineError> {
         let lenses = lenses_of(&work.desk, task);
@@ -92,7 +92,7 @@ impl Engine {
 }
 
 /// The lenses of the families that the task may look into.
-fn lenses_of(desk: &Desk, task: &Task) -> BTreeSet<LensId> {
+fn lenses_of(desk: &MissionContext, task: &Task) -> BTreeSet<LensId> {
     let scopes = task.required_data_scopes.iter();
     let families = scopes.filter_map(|scope| desk.kind.resource_families.get(scope));
     families

@@ -16,13 +16,13 @@ use charter_domain::mission::{StageOutput, after_plan};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::Asking;
-use super::desk::Desk;
+use super::ask::RoleQuestion;
+use super::desk::MissionContext;
 use super::draft::{PlanDraft, schema};
 use super::package::{nearest, shown};
 use super::prompts::{Variables, filled};
 use super::scope;
-use super::stage::{StageDone, StageFailed, StageWork, held, unfit};
+use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
 use crate::questions::Effort;
 use crate::routing::Purpose;
 use crate::{Engine, EngineError};
@@ -37,7 +37,7 @@ const REVIEW: &str = "review";
 
 /// What a plan may use.
 #[derive(Debug, Default)]
-pub(super) struct Offered {
+pub(super) struct PlanOptions {
     /// Tools that only read, with the family of resources that each belongs to.
     pub(super) tools: BTreeMap<ToolId, (Tool, Label)>,
     /// Registered skills that come near the goal, as context.
@@ -47,9 +47,9 @@ pub(super) struct Offered {
 impl Engine {
     pub(super) async fn plan_mission(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         cancel: &CancellationToken,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         let desk = &work.desk;
         let offered = self.offered(work).await?;
         let template = desk.prompt(Role::Planner);
@@ -66,7 +66,7 @@ impl Engine {
         };
         let system = filled(&template.system_prompt, &shown(&nearest(template, goal)))?;
         let task = filled(&template.task_prompt, "")?;
-        let asking = Asking {
+        let asking = RoleQuestion {
             role: Role::Planner,
             route: &template.model_route,
             system: &system,
@@ -86,7 +86,7 @@ impl Engine {
             .drafted(work, asking, made, |_| Vec::new(), cancel)
             .await?;
         let graph = drafted.made;
-        let with_tokens = |failure| StageFailed {
+        let with_tokens = |failure| StageFailure {
             failure,
             tokens: drafted.tokens,
         };
@@ -97,7 +97,7 @@ impl Engine {
         for decision in decisions {
             artifacts.push(held(decision).map_err(with_tokens)?);
         }
-        Ok(StageDone {
+        Ok(StageResult {
             output: StageOutput {
                 artifacts,
                 model: Some(drafted.model),
@@ -111,10 +111,10 @@ impl Engine {
 
     /// What the caller's catalogue has for the goal: the tools of the mission's kind, and skills that
     /// come near it with theirs.
-    async fn offered(&self, work: &StageWork) -> Result<Offered, EngineError> {
+    async fn offered(&self, work: &StageExecution) -> Result<PlanOptions, EngineError> {
         let desk = &work.desk;
         let view = self.live().view(&work.caller.tenant);
-        let mut offered = Offered::default();
+        let mut offered = PlanOptions::default();
         let families = desk.kind.resource_families.values();
         let mut wanted: BTreeSet<ToolId> =
             families.flat_map(|family| family.tools.clone()).collect();
@@ -155,8 +155,8 @@ impl Engine {
     /// The task graph of a draft: its tasks, and those that every mission has.
     fn task_graph(
         &self,
-        desk: &Desk,
-        offered: &Offered,
+        desk: &MissionContext,
+        offered: &PlanOptions,
         draft: PlanDraft,
     ) -> Result<MissionTaskGraph, Vec<String>> {
         let mut wrong = Vec::new();
@@ -222,9 +222,9 @@ impl Engine {
     /// with its own.
     fn tool_scope(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         graph: &MissionTaskGraph,
-        offered: &Offered,
+        offered: &PlanOptions,
     ) -> Vec<PolicyDecision> {
         let asked = graph.tasks.iter().flat_map(|task| &task.allowed_tools);
         let asked: BTreeSet<&ToolId> = asked.collect();
@@ -250,7 +250,7 @@ impl Engine {
         asked.into_iter().filter_map(decide).collect()
     }
 
-    fn may_use(&self, work: &StageWork, tool: &Tool) -> (Decision, String) {
+    fn may_use(&self, work: &StageExecution, tool: &Tool) -> (Decision, String) {
         use charter_domain::policy::PolicyDecision as Said;
         let policies = self.live().policies(&work.caller.tenant);
         let (arguments, facts) = (scope::sample(tool), scope::facts(work));
@@ -319,7 +319,7 @@ fn with_own(mut planned: Vec<Task>) -> Result<Vec<Task>, String> {
 }
 
 /// What the planner is shown.
-fn context(desk: &Desk, offered: &Offered) -> Value {
+fn context(desk: &MissionContext, offered: &PlanOptions) -> Value {
     let tools = offered.tools.iter().map(|(id, (tool, family))| {
         json!({"tool_id": id, "description": tool.description, "resource_family": family})
     });

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::runs::{Diverges, HistoryEvent};
+use crate::runs::{HistoryEvent, ReplayDivergence};
 use crate::{Caller, Engine, EngineError};
 
 /// What replaying a mission came to.
@@ -60,13 +60,13 @@ impl Engine {
             artifacts: 0,
             divergence: replayed
                 .diverges
-                .map(|Diverges { at, detail }| format!("event {at}: {detail}")),
+                .map(|ReplayDivergence { at, detail }| format!("event {at}: {detail}")),
         };
         if found.divergence.is_some() {
             return Ok(found);
         }
         let history = self.history(&record.tenant_id, &record.run_id).await?;
-        let made = match Remade::of(&history) {
+        let made = match RecomputedArtifacts::of(&history) {
             Ok(made) => made,
             Err(divergence) => {
                 found.divergence = Some(divergence);
@@ -84,12 +84,12 @@ impl Engine {
 
 /// The artifacts that the recorded results of a mission come to, in the present form.
 #[derive(Debug)]
-pub(super) struct Remade {
+pub(super) struct RecomputedArtifacts {
     root: MissionRoot,
     made: BTreeMap<(ArtifactKind, String), String>,
 }
 
-impl Remade {
+impl RecomputedArtifacts {
     /// Works them out anew, with the growth of the graph checked on the way. The envelope is the one
     /// that the run began with.
     ///

@@ -6,10 +6,10 @@ use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::research_artifact::{ResearchArtifact, ResearchResult};
 use charter_contract::number::Confidence;
 use charter_contract::text::{HttpUrl, Text};
-use charter_domain::mission::{StageOutput, Wanted, after_turn};
+use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
 use serde_json::{Value, json};
 
-use super::stage::{StageDone, StageFailed, StageWork, Turn, held, unfit};
+use super::stage::{StageExecution, StageFailure, StageResult, WorkerTurn, held, unfit};
 use crate::Engine;
 use crate::caller::Tier;
 use crate::lenses::LensFilter;
@@ -22,9 +22,9 @@ const RESULTS: usize = 10;
 impl Engine {
     pub(super) async fn research(
         &self,
-        work: &StageWork,
-        turn: &Turn,
-    ) -> Result<StageDone, StageFailed> {
+        work: &StageExecution,
+        turn: &WorkerTurn,
+    ) -> Result<StageResult, StageFailure> {
         let query = turn.task.objective.as_str();
         if turn.number == 1 && turn.may_call() {
             let wanted = searches(&turn.package.tool_scope, query);
@@ -36,11 +36,11 @@ impl Engine {
                     wanted,
                     ..StageOutput::default()
                 };
-                return Ok(StageDone {
+                return Ok(StageResult {
                     output,
                     growth,
                     tools,
-                    ..StageDone::default()
+                    ..StageResult::default()
                 });
             }
         }
@@ -64,17 +64,17 @@ impl Engine {
             created_at: self.now(),
             producer: label("researcher_agent")?,
         };
-        Ok(StageDone {
+        Ok(StageResult {
             output: StageOutput {
                 artifacts: vec![held(artifact)?],
                 ..StageOutput::default()
             },
-            ..StageDone::default()
+            ..StageResult::default()
         })
     }
 
     /// What the searches answered, in the form that the tool declares.
-    fn found_on_the_web(&self, turn: &Turn) -> Vec<ResearchResult> {
+    fn found_on_the_web(&self, turn: &WorkerTurn) -> Vec<ResearchResult> {
         let answers = turn
             .made
             .iter()
@@ -100,9 +100,9 @@ impl Engine {
     /// a link.
     async fn found_in_lenses(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         query: &str,
-    ) -> Result<Vec<ResearchResult>, StageFailed> {
+    ) -> Result<Vec<ResearchResult>, StageFailure> {
         if work.caller.tier < Tier::Advanced {
             return Ok(Vec::new());
         }
@@ -132,10 +132,10 @@ impl Engine {
 }
 
 /// One search of the web, where the scope has its tool.
-fn searches(scope: &[ToolId], query: &str) -> Vec<Wanted> {
+fn searches(scope: &[ToolId], query: &str) -> Vec<RequestedCall> {
     let tool = scope.iter().find(|tool| tool.as_str() == WEB_SEARCH);
     let parameters = json!({"query": query, "count": RESULTS});
-    let wanted = tool.map(|tool| Wanted {
+    let wanted = tool.map(|tool| RequestedCall {
         tool: tool.clone(),
         parameters: parameters.as_object().cloned().unwrap_or_default(),
     });

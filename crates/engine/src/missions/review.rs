@@ -13,36 +13,36 @@ use charter_contract::mission::task_graph::Role;
 use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_contract::text::{ShortText, Text};
 use charter_domain::mission::admit::WRITEBACK;
-use charter_domain::mission::{Proposed, StageOutput, Wanted, after_review};
+use charter_domain::mission::{ProposedWriteBack, RequestedCall, StageOutput, after_review};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::aggregate::shown;
-use super::ask::Asking;
+use super::ask::RoleQuestion;
 use super::draft::{ProposalDraft, ReviewDraft, schema};
 use super::fill::fill;
-use super::stage::{Finished, StageDone, StageFailed, StageWork, held, unfit};
+use super::stage::{FinishedTask, StageExecution, StageFailure, StageResult, held, unfit};
 use super::work::admissible;
 use crate::Engine;
-use crate::asking::Declared;
+use crate::asking::DeclaredPart;
 use crate::questions::Effort;
 
 /// A review with what it proposes.
-struct Reviewed {
+struct ReviewResult {
     packet: ReviewPacket,
-    proposals: Vec<(WritebackProposal, Proposed)>,
+    proposals: Vec<(WritebackProposal, ProposedWriteBack)>,
 }
 
 impl Engine {
     pub(super) async fn review(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         package: &PromptPackage,
         packet: &AggregationPacket,
-        results: &[Finished],
+        results: &[FinishedTask],
         cancel: &CancellationToken,
-    ) -> Result<StageDone, StageFailed> {
-        let asking = Asking {
+    ) -> Result<StageResult, StageFailure> {
+        let asking = RoleQuestion {
             role: Role::Reviewer,
             route: &package.model_route,
             system: package.system_prompt.as_str(),
@@ -51,11 +51,11 @@ impl Engine {
             wanted: schema::review(&work.desk.kind.write_backs),
         };
         let made = |draft: ReviewDraft| self.reviewed(work, draft);
-        let declared = |reviewed: &Reviewed| payloads(work, reviewed);
+        let declared = |reviewed: &ReviewResult| payloads(work, reviewed);
         let drafted = self.drafted(work, asking, made, declared, cancel).await?;
         let tokens = drafted.tokens;
-        let with_tokens = |failure| StageFailed { failure, tokens };
-        let Reviewed { packet, proposals } = drafted.made;
+        let with_tokens = |failure| StageFailure { failure, tokens };
+        let ReviewResult { packet, proposals } = drafted.made;
         let mut artifacts = vec![held(packet).map_err(with_tokens)?];
         let mut changes = Vec::with_capacity(proposals.len());
         for (mut proposal, mut proposed) in proposals {
@@ -75,30 +75,34 @@ impl Engine {
             after_review(&changes).map_err(|error| with_tokens(unfit(error.to_string())))?;
         let mut called = Vec::new();
         for change in &changes {
-            called.push(Wanted {
+            called.push(RequestedCall {
                 tool: change.tool.clone(),
                 parameters: Map::new(),
             });
             called.extend(change.target.clone());
         }
         let tools = self.tools_of(work, &called).await;
-        Ok(StageDone {
+        Ok(StageResult {
             output: StageOutput {
                 artifacts,
                 model: Some(drafted.model),
                 ..StageOutput::default()
             },
             growth,
-            tools: tools.map_err(|error| StageFailed {
+            tools: tools.map_err(|error| StageFailure {
                 tokens,
-                ..StageFailed::from(error)
+                ..StageFailure::from(error)
             })?,
             tokens,
         })
     }
 
     /// The review of a draft, admitted together with what it proposes.
-    fn reviewed(&self, work: &StageWork, draft: ReviewDraft) -> Result<Reviewed, Vec<String>> {
+    fn reviewed(
+        &self,
+        work: &StageExecution,
+        draft: ReviewDraft,
+    ) -> Result<ReviewResult, Vec<String>> {
         let desk = &work.desk;
         let said = |error: charter_contract::ids::IdError| vec![error.to_string()];
         let packet = ReviewPacket {
@@ -128,7 +132,7 @@ impl Engine {
             }
         }
         if wrong.is_empty() {
-            Ok(Reviewed { packet, proposals })
+            Ok(ReviewResult { packet, proposals })
         } else {
             Err(wrong)
         }
@@ -136,10 +140,10 @@ impl Engine {
 
     fn proposal(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         at: usize,
         draft: ProposalDraft,
-    ) -> Result<(WritebackProposal, Proposed), Vec<String>> {
+    ) -> Result<(WritebackProposal, ProposedWriteBack), Vec<String>> {
         let desk = &work.desk;
         let what = format!(
             "`{}` of a `{}`",
@@ -172,9 +176,9 @@ impl Engine {
     /// B002-13: what no person has to approve still needs a policy that allows it.
     fn may_write_back(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         proposal: &WritebackProposal,
-        proposed: &Proposed,
+        proposed: &ProposedWriteBack,
     ) -> Result<PolicyDecision, charter_domain::run::StepFailure> {
         use charter_domain::policy::PolicyDecision as Said;
         let desk = &work.desk;
@@ -219,12 +223,12 @@ impl Engine {
 }
 
 /// The payloads of the proposals whose write-backs have schemas for them.
-fn payloads(work: &StageWork, reviewed: &Reviewed) -> Vec<Declared> {
+fn payloads(work: &StageExecution, reviewed: &ReviewResult) -> Vec<DeclaredPart> {
     let proposals = reviewed.proposals.iter();
     let declared = proposals.filter_map(|(proposal, _)| {
         let (action, entity) = (&proposal.action_type, &proposal.target_entity_type);
         let write_back = work.desk.kind.write_back(action, entity)?;
-        Some(Declared {
+        Some(DeclaredPart {
             schema: write_back.payload_schema.clone()?,
             value: Value::Object(proposal.payload.clone()),
             name: format!("the payload of `{action}` of a `{entity}`: "),
@@ -234,7 +238,10 @@ fn payloads(work: &StageWork, reviewed: &Reviewed) -> Vec<Declared> {
 }
 
 /// The calls that carry a proposal out.
-fn carried_out(proposal: &WritebackProposal, write_back: &WriteBack) -> Result<Proposed, String> {
+fn carried_out(
+    proposal: &WritebackProposal,
+    write_back: &WriteBack,
+) -> Result<ProposedWriteBack, String> {
     let parameters = fill(&write_back.parameters, proposal)?;
     let (tool, parameters) = match &write_back.by {
         CarriedOut::Tool(tool) => (tool.clone(), parameters),
@@ -252,9 +259,9 @@ fn carried_out(proposal: &WritebackProposal, write_back: &WriteBack) -> Result<P
     let look = |Reading { tool, parameters }: &Reading| {
         let parameters = fill(parameters, proposal)?;
         let tool: ToolId = tool.clone();
-        Ok::<_, String>(Wanted { tool, parameters })
+        Ok::<_, String>(RequestedCall { tool, parameters })
     };
-    Ok(Proposed {
+    Ok(ProposedWriteBack {
         proposal: proposal.proposal_id.clone(),
         tool,
         parameters,
@@ -270,7 +277,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-fn context(work: &StageWork, packet: &AggregationPacket, results: &[Finished]) -> Value {
+fn context(work: &StageExecution, packet: &AggregationPacket, results: &[FinishedTask]) -> Value {
     let offered = work.desk.kind.write_backs.iter().map(|known| {
         json!({
             "action_type": known.action_type, "target_entity_type": known.target_entity_type,

@@ -8,7 +8,7 @@ use charter_contract::parameter::{Parameter, ParameterType};
 use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
 use serde_json::{Map, Value, json};
 
-use super::stage::StageWork;
+use super::stage::StageExecution;
 
 /// A call of the tool with what its parameters default to or show as examples.
 pub(super) fn sample(tool: &Tool) -> Map<String, Value> {
@@ -36,7 +36,7 @@ fn plain(parameter: &Parameter) -> Value {
 }
 
 /// The facts of a mission before its first call.
-pub(super) fn facts(work: &StageWork) -> RunFacts {
+pub(super) fn facts(work: &StageExecution) -> RunFacts {
     RunFacts {
         kind: RunKind::Mission,
         subject: work.desk.kind.mission_type.to_string(),
@@ -49,7 +49,7 @@ pub(super) fn facts(work: &StageWork) -> RunFacts {
 
 /// What policy is asked about a tool.
 pub(super) fn question<'a>(
-    work: &'a StageWork,
+    work: &'a StageExecution,
     tool: &'a Tool,
     arguments: &'a Map<String, Value>,
     run: &'a RunFacts,

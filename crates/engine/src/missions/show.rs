@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-use super::start::{Begun, begun_of};
+use super::start::{MissionStart, begun_of};
 use super::write_back::playbook_run;
 use crate::{Caller, Engine, EngineError};
 
@@ -189,7 +189,7 @@ impl Engine {
     pub(crate) async fn shown_mission(
         &self,
         record: MissionRecord,
-    ) -> Result<(MissionShown, Begun), EngineError> {
+    ) -> Result<(MissionShown, MissionStart), EngineError> {
         let folded = self.fold(&record.tenant_id, &record.run_id).await?;
         // The journal may have gone on since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));

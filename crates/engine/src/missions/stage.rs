@@ -20,7 +20,7 @@ use charter_domain::run::{ErrorKind, Pin, Run, StepFailure, StepState, Tokens};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Desk, Plan};
+use super::desk::{MissionContext, Plan};
 use crate::runs::{PinnedTool, failure};
 use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
 
@@ -29,10 +29,10 @@ const STAGE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A stage that is about to be carried out.
 #[derive(Debug)]
-pub(crate) struct StageWork {
-    pub(super) desk: Arc<Desk>,
+pub(crate) struct StageExecution {
+    pub(super) desk: Arc<MissionContext>,
     pub(super) caller: Caller,
-    pub(super) brief: Brief,
+    pub(super) brief: StageInput,
     /// Tokens that the mission has left; `None` without a budget.
     pub(super) tokens_left: Option<u64>,
     pub(super) timeout: Duration,
@@ -40,10 +40,10 @@ pub(crate) struct StageWork {
     pub(super) key: String,
 }
 
-impl StageWork {
+impl StageExecution {
     /// What a stage is given, at the moment at which it begins.
     pub(crate) fn new(
-        desk: &Arc<Desk>,
+        desk: &Arc<MissionContext>,
         run: &Run,
         stage: Stage,
         parameters: &Map<String, Value>,
@@ -52,7 +52,7 @@ impl StageWork {
         let budget = run.graph().token_budget();
         let left = budget.saturating_sub(run.tokens().total());
         Ok(Self {
-            brief: Brief::of(desk, run, stage, parameters)?,
+            brief: StageInput::of(desk, run, stage, parameters)?,
             desk: Arc::clone(desk),
             caller: Caller {
                 tenant: desk.envelope.tenant_id.clone(),
@@ -76,21 +76,21 @@ impl StageWork {
 
 /// What a stage is given of the run.
 #[derive(Debug)]
-pub(super) enum Brief {
+pub(super) enum StageInput {
     Plan,
     Prompt(Task),
     Pass(Task),
-    Turn(Box<Turn>),
+    Turn(Box<WorkerTurn>),
     Aggregate {
         package: Box<PromptPackage>,
-        results: Vec<Finished>,
+        results: Vec<FinishedTask>,
         /// Tasks without a result, with why.
         missing: Vec<(TaskId, String)>,
     },
     Review {
         package: Box<PromptPackage>,
         packet: Box<AggregationPacket>,
-        results: Vec<Finished>,
+        results: Vec<FinishedTask>,
     },
     Playbook(Map<String, Value>),
     Webhook {
@@ -101,19 +101,19 @@ pub(super) enum Brief {
 
 /// A turn of a worker or researcher.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct WorkerTurn {
     pub(super) task: Task,
     pub(super) number: u32,
     pub(super) package: PromptPackage,
     /// A worker's.
     pub(super) pass: Option<LibrarianPass>,
     /// What was called for it so far.
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<ToolCallResult>,
     /// What the tasks before it came to.
-    pub(super) earlier: Vec<Finished>,
+    pub(super) earlier: Vec<FinishedTask>,
 }
 
-impl Turn {
+impl WorkerTurn {
     /// Whether it may ask for tools: the last turn has to answer.
     pub(super) fn may_call(&self) -> bool {
         self.number < MAX_TURNS && !self.package.tool_scope.is_empty()
@@ -122,7 +122,7 @@ impl Turn {
 
 /// A call that was made for a task.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct ToolCallResult {
     /// The step, which is what citations name.
     pub(super) reference: String,
     pub(super) tool: charter_contract::ids::ToolId,
@@ -133,14 +133,14 @@ pub(super) struct Made {
 
 /// A task that is done.
 #[derive(Debug, Clone)]
-pub(super) struct Finished {
+pub(super) struct FinishedTask {
     pub(super) task: TaskId,
     pub(super) output: StageOutput,
 }
 
 /// What a stage came to.
 #[derive(Debug, Default)]
-pub(crate) struct StageDone {
+pub(crate) struct StageResult {
     pub(crate) output: StageOutput,
     pub(crate) growth: Growth,
     /// What the new steps call, in the version that is pinned for them.
@@ -150,12 +150,12 @@ pub(crate) struct StageDone {
 
 /// A stage that came to nothing.
 #[derive(Debug)]
-pub(crate) struct StageFailed {
+pub(crate) struct StageFailure {
     pub(crate) failure: StepFailure,
     pub(crate) tokens: Tokens,
 }
 
-impl From<StepFailure> for StageFailed {
+impl From<StepFailure> for StageFailure {
     fn from(failure: StepFailure) -> Self {
         Self {
             failure,
@@ -164,7 +164,7 @@ impl From<StepFailure> for StageFailed {
     }
 }
 
-impl From<crate::EngineError> for StageFailed {
+impl From<crate::EngineError> for StageFailure {
     fn from(error: crate::EngineError) -> Self {
         let retryable = error.code.retryable();
         let kind = ErrorKind::SystemError;
@@ -191,10 +191,10 @@ pub(super) fn unfit(message: impl Into<String>) -> StepFailure {
     )
 }
 
-impl Brief {
+impl StageInput {
     /// What a stage is given, read from the run's state.
     pub(super) fn of(
-        desk: &Desk,
+        desk: &MissionContext,
         run: &Run,
         stage: Stage,
         parameters: &Map<String, Value>,
@@ -233,7 +233,7 @@ impl Brief {
 }
 
 /// The task graph: kept, or read from the planner's step.
-pub(super) fn plan_of(desk: &Desk, run: &Run) -> Result<Arc<Plan>, StepFailure> {
+pub(super) fn plan_of(desk: &MissionContext, run: &Run) -> Result<Arc<Plan>, StepFailure> {
     if let Some(plan) = desk.plan() {
         return Ok(plan);
     }
@@ -267,7 +267,7 @@ fn turn(
     plan: &Plan,
     task: Task,
     parameters: &Map<String, Value>,
-) -> Result<Turn, StepFailure> {
+) -> Result<WorkerTurn, StepFailure> {
     let number = parameters.get("turn").and_then(Value::as_u64);
     let number = number.and_then(|number| u32::try_from(number).ok());
     let number = number.ok_or_else(|| lost("such turn"))?;
@@ -284,7 +284,7 @@ fn turn(
             earlier.extend(finished(run, task)?);
         }
     }
-    Ok(Turn {
+    Ok(WorkerTurn {
         number,
         package: package.ok_or_else(|| lost("prompt package for the task"))?,
         pass: pass.and_then(|output| output.first()),
@@ -295,7 +295,7 @@ fn turn(
 }
 
 /// The calls that a turn asked for, with what they came to.
-fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<Made>, StepFailure> {
+fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<ToolCallResult>, StepFailure> {
     let step = named(turn_step(&task.task_id, turn))?;
     let Some(output) = output_of(run, &step) else {
         return Ok(Vec::new());
@@ -308,7 +308,7 @@ fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<Made>, StepFailu
             (None, Some(StepState::Failed { failure })) => Err(failure.message.clone()),
             (None, _) => Err("it was not called".to_owned()),
         };
-        made.push(Made {
+        made.push(ToolCallResult {
             reference: id.to_string(),
             tool: wanted.tool,
             parameters: wanted.parameters,
@@ -319,7 +319,7 @@ fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<Made>, StepFailu
 }
 
 /// What a task came to, once it is done: the output of its last turn.
-fn finished(run: &Run, task: &Task) -> Result<Option<Finished>, StepFailure> {
+fn finished(run: &Run, task: &Task) -> Result<Option<FinishedTask>, StepFailure> {
     let mut last = None;
     for number in 1..=MAX_TURNS {
         let step = named(turn_step(&task.task_id, number))?;
@@ -329,13 +329,13 @@ fn finished(run: &Run, task: &Task) -> Result<Option<Finished>, StepFailure> {
         last = Some(output);
     }
     let done = last.filter(|output| !output.artifacts.is_empty());
-    Ok(done.map(|output| Finished {
+    Ok(done.map(|output| FinishedTask {
         task: task.task_id.clone(),
         output,
     }))
 }
 
-fn results(run: &Run, plan: &Plan) -> Result<Vec<Finished>, StepFailure> {
+fn results(run: &Run, plan: &Plan) -> Result<Vec<FinishedTask>, StepFailure> {
     let mut results = Vec::new();
     for task in &plan.graph.tasks {
         results.extend(finished(run, task)?);
@@ -399,18 +399,18 @@ impl Engine {
     /// Carries a stage out.
     pub(crate) async fn carry_stage_out(
         self: &Arc<Self>,
-        work: StageWork,
+        work: StageExecution,
         cancel: &CancellationToken,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         match &work.brief {
-            Brief::Plan => self.plan_mission(&work, cancel).await,
-            Brief::Prompt(task) => self.make_package(&work, task),
-            Brief::Pass(task) => self.make_pass(&work, task).await,
-            Brief::Turn(turn) if turn.task.role_type == Role::Researcher => {
+            StageInput::Plan => self.plan_mission(&work, cancel).await,
+            StageInput::Prompt(task) => self.make_package(&work, task),
+            StageInput::Pass(task) => self.make_pass(&work, task).await,
+            StageInput::Turn(turn) if turn.task.role_type == Role::Researcher => {
                 self.research(&work, turn).await
             }
-            Brief::Turn(turn) => self.work(&work, turn, cancel).await,
-            Brief::Aggregate {
+            StageInput::Turn(turn) => self.work(&work, turn, cancel).await,
+            StageInput::Aggregate {
                 package,
                 results,
                 missing,
@@ -418,15 +418,15 @@ impl Engine {
                 self.aggregate(&work, package, results, missing, cancel)
                     .await
             }
-            Brief::Review {
+            StageInput::Review {
                 package,
                 packet,
                 results,
             } => self.review(&work, package, packet, results, cancel).await,
-            Brief::Playbook(parameters) => {
+            StageInput::Playbook(parameters) => {
                 self.carry_out_by_playbook(&work, parameters, cancel).await
             }
-            Brief::Webhook {
+            StageInput::Webhook {
                 proposal,
                 parameters,
             } => {

@@ -17,7 +17,7 @@ use charter_contract::validate;
 use charter_domain::graph::Source;
 use charter_domain::mission::admit::Inventory;
 use charter_domain::mission::opening;
-use charter_domain::run::{Opening, Pin, Run};
+use charter_domain::run::{Pin, Run, RunPrerequisites};
 use charter_store::mission::{ArtifactRecord, MissionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
-use super::desk::Desk;
+use super::desk::MissionContext;
 use super::show::MissionShown;
 use crate::documents::unseen;
 use crate::runs::{NewRun, pin};
@@ -98,7 +98,7 @@ impl MissionStarted {
 
 /// What a mission's run keeps besides the envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Begun {
+pub(crate) struct MissionStart {
     /// Whether the offline provider answers.
     pub(super) offline: bool,
     /// The tier of whoever began it.
@@ -141,7 +141,7 @@ impl Engine {
         order: &MissionOrder,
         message: Option<FirstMessage>,
     ) -> Result<MissionStarted, EngineError> {
-        let begun = Begun {
+        let begun = MissionStart {
             message,
             ..self.begun(caller, order)?
         };
@@ -177,7 +177,7 @@ impl Engine {
             parameters: parameters(&envelope, &begun)?,
             pins,
             dry_run: false,
-            opening: Opening::default(),
+            opening: RunPrerequisites::default(),
             tags: self.request_tags(caller, None, None)?,
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
@@ -195,14 +195,14 @@ impl Engine {
     }
 
     /// Who answers, as far as somebody can.
-    fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<Begun, EngineError> {
+    fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<MissionStart, EngineError> {
         let offline = order.model == Some(Answerer::Offline);
         if !offline && self.models().routes(&caller.tenant).is_empty() {
             let message = "no model is configured: set `models` in the configuration, or begin the \
                            mission with the model `offline`";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
-        Ok(Begun {
+        Ok(MissionStart {
             offline,
             tier: caller.tier,
             message: None,
@@ -293,7 +293,7 @@ impl Engine {
         &self,
         known: MissionRecord,
         envelope: &MissionEnvelope,
-        begun: &Begun,
+        begun: &MissionStart,
     ) -> Result<MissionShown, EngineError> {
         let stored: MissionEnvelope = validate::parse_stored(&known.envelope)
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
@@ -316,7 +316,7 @@ impl Engine {
         kind: Option<MissionType>,
         prompts: Vec<PromptTemplate>,
         unstored: &[ArtifactRecord],
-    ) -> Result<Option<Desk>, EngineError> {
+    ) -> Result<Option<MissionContext>, EngineError> {
         let Some(Source::Mission(mission)) = run.graph().source() else {
             return Ok(None);
         };
@@ -354,12 +354,14 @@ impl Engine {
             .into_iter()
             .map(|prompt| (prompt.role_type, prompt))
             .collect();
-        Ok(Some(Desk::new(envelope, kind, prompts, &begun, inventory)))
+        Ok(Some(MissionContext::new(
+            envelope, kind, prompts, &begun, inventory,
+        )))
     }
 }
 
 /// How a mission began.
-pub(super) fn begun_of(run: &Run) -> Result<Begun, EngineError> {
+pub(super) fn begun_of(run: &Run) -> Result<MissionStart, EngineError> {
     let begun = run.parameters().get("begun").cloned().unwrap_or_default();
     serde_json::from_value(begun)
         .map_err(|error| EngineError::internal("reading how a mission began", error))
@@ -376,7 +378,7 @@ pub(super) fn run_of(tenant: &TenantId, mission: &MissionId) -> RunId {
 
 fn parameters(
     envelope: &MissionEnvelope,
-    begun: &Begun,
+    begun: &MissionStart,
 ) -> Result<Map<String, Value>, EngineError> {
     match json!({"envelope": envelope, "begun": begun}) {
         Value::Object(parameters) => Ok(parameters),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use self::rig::{Rig, order};
 use crate::caller::tests::person;
-use crate::{Answer, ArtifactListing, Say};
+use crate::{ApprovalAnswer, ApprovalDecision, ArtifactListing};
 
 /// The artifacts of a page, as they are stored.
 fn payloads(page: ArtifactListing) -> Vec<Value> {
@@ -45,8 +45,8 @@ async fn an_offline_mission_from_goal_to_change() {
     let approval = proposal.approval_id.clone().unwrap();
     let (bob, ann) = (person("bob"), person("ann"));
     let asked = rig.engine.approval(&bob, &approval).await.unwrap();
-    let say = Say {
-        answer: Answer::Approve,
+    let say = ApprovalDecision {
+        answer: ApprovalAnswer::Approve,
         digest: asked.approval.digest.to_string(),
         reason: None,
     };

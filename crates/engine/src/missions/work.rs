@@ -12,36 +12,38 @@ use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::worker_result::{Citation, WorkerResult};
 use charter_domain::graph;
 use charter_domain::mission::admit::Admission;
-use charter_domain::mission::{StageOutput, Wanted, after_turn};
+use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
 use charter_domain::parameters::{self, Collected};
 use charter_domain::reference::{Bindings, resolve};
 use charter_domain::tier::skill_served;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::Asking;
+use super::ask::RoleQuestion;
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
-use super::stage::{Made, StageDone, StageFailed, StageWork, Turn, held, unfit};
-use crate::asking::{Declared, Drafted};
+use super::stage::{
+    StageExecution, StageFailure, StageResult, ToolCallResult, WorkerTurn, held, unfit,
+};
+use crate::asking::{DeclaredPart, ValidatedDraft};
 use crate::{Engine, EngineError};
 
 /// Bytes of one call's output that a worker is shown.
 const SHOWN_BYTES: usize = 24 * 1024;
 
 /// What a turn came to.
-enum Said {
+enum TurnOutcome {
     Answer(Box<WorkerResult>),
-    Calls(Vec<Wanted>),
+    Calls(Vec<RequestedCall>),
 }
 
 impl Engine {
     pub(super) async fn work(
         &self,
-        work: &StageWork,
-        turn: &Turn,
+        work: &StageExecution,
+        turn: &WorkerTurn,
         cancel: &CancellationToken,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         let pass = turn
             .pass
             .as_ref()
@@ -56,7 +58,7 @@ impl Engine {
         let must_cite = turn.package.constraints.must_cite_sources;
         let structured = work.desk.prompt(turn.task.role_type).output_schema.as_ref();
         let view = self.live().view(&work.caller.tenant);
-        let asking = Asking {
+        let asking = RoleQuestion {
             role: turn.task.role_type,
             route: &turn.package.model_route,
             system: turn.package.system_prompt.as_str(),
@@ -71,8 +73,8 @@ impl Engine {
                 schema::answer(&sources, must_cite, structured)
             },
         };
-        let declared = |said: &Said| structured_output(work, turn, said);
-        let Drafted {
+        let declared = |said: &TurnOutcome| structured_output(work, turn, said);
+        let ValidatedDraft {
             made,
             model,
             tokens,
@@ -82,28 +84,30 @@ impl Engine {
         } else {
             let read = |draft: AnswerDraft| {
                 let result = self.result(work, turn, &sources, draft)?;
-                Ok(Said::Answer(Box::new(result)))
+                Ok(TurnOutcome::Answer(Box::new(result)))
             };
             self.drafted(work, asking, read, declared, cancel).await?
         };
-        let with_tokens = |failure| StageFailed { failure, tokens };
+        let with_tokens = |failure| StageFailure { failure, tokens };
         let mut output = StageOutput {
             model: Some(model),
             ..StageOutput::default()
         };
         match made {
-            Said::Answer(result) => output.artifacts.push(held(*result).map_err(with_tokens)?),
-            Said::Calls(calls) => output.wanted = calls,
+            TurnOutcome::Answer(result) => {
+                output.artifacts.push(held(*result).map_err(with_tokens)?)
+            }
+            TurnOutcome::Calls(calls) => output.wanted = calls,
         }
         let growth = after_turn(&turn.task, turn.number, &output.wanted)
             .map_err(|error| with_tokens(unfit(error.to_string())))?;
         let tools = self.tools_of(work, &output.wanted).await;
-        Ok(StageDone {
+        Ok(StageResult {
             output,
             growth,
-            tools: tools.map_err(|error| StageFailed {
+            tools: tools.map_err(|error| StageFailure {
                 tokens,
-                ..StageFailed::from(error)
+                ..StageFailure::from(error)
             })?,
             tokens,
         })
@@ -111,15 +115,15 @@ impl Engine {
 
     fn said(
         &self,
-        work: &StageWork,
-        turn: &Turn,
+        work: &StageExecution,
+        turn: &WorkerTurn,
         sources: &Sources,
         draft: TurnDraft,
-    ) -> Result<Said, Vec<String>> {
+    ) -> Result<TurnOutcome, Vec<String>> {
         match (draft.calls.is_empty(), draft.answer) {
             (true, Some(answer)) => {
                 let result = self.result(work, turn, sources, answer)?;
-                Ok(Said::Answer(Box::new(result)))
+                Ok(TurnOutcome::Answer(Box::new(result)))
             }
             (false, None) => {
                 let calls = draft
@@ -129,7 +133,7 @@ impl Engine {
                 let (calls, wrong): (Vec<_>, Vec<_>) = calls.partition(Result::is_ok);
                 let wrong: Vec<String> = wrong.into_iter().filter_map(Result::err).collect();
                 if wrong.is_empty() {
-                    Ok(Said::Calls(
+                    Ok(TurnOutcome::Calls(
                         calls.into_iter().filter_map(Result::ok).collect(),
                     ))
                 } else {
@@ -142,7 +146,12 @@ impl Engine {
     }
 
     /// A call within the task's scope, with parameters that its tool takes.
-    fn bound(&self, work: &StageWork, turn: &Turn, call: Wanted) -> Result<Wanted, String> {
+    fn bound(
+        &self,
+        work: &StageExecution,
+        turn: &WorkerTurn,
+        call: RequestedCall,
+    ) -> Result<RequestedCall, String> {
         if !turn.package.tool_scope.contains(&call.tool) {
             return Err(format!(
                 "the tool `{}` is not in the task's scope",
@@ -157,7 +166,7 @@ impl Engine {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
             format!("the call of `{}`: {}", call.tool, faults.join("; "))
         })?;
-        Ok(Wanted {
+        Ok(RequestedCall {
             tool: call.tool,
             parameters: bound,
         })
@@ -167,8 +176,8 @@ impl Engine {
     /// there where they must be (B002-6).
     fn result(
         &self,
-        work: &StageWork,
-        turn: &Turn,
+        work: &StageExecution,
+        turn: &WorkerTurn,
         sources: &Sources,
         draft: AnswerDraft,
     ) -> Result<WorkerResult, Vec<String>> {
@@ -203,7 +212,7 @@ impl Engine {
     }
 
     /// What a worker is shown: data, never instructions.
-    async fn table(&self, work: &StageWork, turn: &Turn) -> Result<Value, EngineError> {
+    async fn table(&self, work: &StageExecution, turn: &WorkerTurn) -> Result<Value, EngineError> {
         let view = self.live().view(&work.caller.tenant);
         let tools = turn.package.tool_scope.iter().filter(|_| turn.may_call());
         let tools: Vec<Value> = tools
@@ -254,9 +263,9 @@ impl Engine {
     /// the skill's template, and cited like the call that it was found in.
     async fn worked_out(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         skill: &Skill,
-        made: &[Made],
+        made: &[ToolCallResult],
     ) -> Result<Vec<Value>, EngineError> {
         let mut all = Vec::new();
         let tags = self.request_tags(&work.caller, None, None)?;
@@ -286,24 +295,28 @@ impl Engine {
 }
 
 /// The structured output of an answer, where the worker's prompt has a schema for it.
-fn structured_output(work: &StageWork, turn: &Turn, said: &Said) -> Vec<Declared> {
+fn structured_output(
+    work: &StageExecution,
+    turn: &WorkerTurn,
+    said: &TurnOutcome,
+) -> Vec<DeclaredPart> {
     let prompt = work.desk.prompt(turn.task.role_type);
     match (said, &prompt.output_schema) {
-        (Said::Answer(result), Some(schema)) => {
+        (TurnOutcome::Answer(result), Some(schema)) => {
             let structured = result.structured_output.clone();
-            vec![Declared {
+            vec![DeclaredPart {
                 schema: schema.clone(),
                 value: structured.map_or(Value::Null, Value::Object),
                 name: "structured_output".to_owned(),
             }]
         }
-        (Said::Answer(_), None) | (Said::Calls(_), _) => Vec::new(),
+        (TurnOutcome::Answer(_), None) | (TurnOutcome::Calls(_), _) => Vec::new(),
     }
 }
 
 /// Whether the mission would take an artifact, in words where not.
 pub(super) fn admissible(
-    work: &StageWork,
+    work: &StageExecution,
     artifact: charter_contract::mission::Artifact,
 ) -> Result<(), Vec<String>> {
     use charter_domain::mission::admit::Refusal;
@@ -316,7 +329,7 @@ pub(super) fn admissible(
 
 /// The calls of a skill's plan that need nothing of earlier steps, with the values of the skill's
 /// parameters that the mission refers to by their names, that its goal mentions, or that are defaults.
-fn recommended(work: &StageWork, skill: &Skill) -> Vec<Value> {
+fn recommended(work: &StageExecution, skill: &Skill) -> Vec<Value> {
     let envelope = &work.desk.envelope;
     let named = |name: &&str| envelope.context_refs.contains_key(*name);
     let declared = skill.parameters.iter();
@@ -366,7 +379,7 @@ fn shown_artifact(artifact: &Value) -> Value {
     }
 }
 
-fn shown_call(made: &Made) -> Value {
+fn shown_call(made: &ToolCallResult) -> Value {
     let came_to = match &made.came_to {
         Ok(output) => {
             let text = output.to_string();
@@ -396,7 +409,7 @@ fn cut(text: &str) -> &str {
 }
 
 /// The tools that calls name, once each.
-pub(super) fn distinct(calls: &[Wanted]) -> Vec<&ToolId> {
+pub(super) fn distinct(calls: &[RequestedCall]) -> Vec<&ToolId> {
     let mut tools: Vec<&ToolId> = calls.iter().map(|call| &call.tool).collect();
     tools.sort();
     tools.dedup();

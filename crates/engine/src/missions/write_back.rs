@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::stage::{StageDone, StageFailed, StageWork, unfit};
+use super::stage::{StageExecution, StageFailure, StageResult, unfit};
 use crate::runs::failure;
 use crate::{Engine, EngineError};
 
@@ -27,10 +27,10 @@ impl Engine {
     /// confirmation of the plan; what the playbook has approved besides, people are asked as ever.
     pub(super) async fn carry_out_by_playbook(
         self: &Arc<Self>,
-        work: &StageWork,
+        work: &StageExecution,
         parameters: &Map<String, Value>,
         cancel: &CancellationToken,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         let playbook = parameters.get("playbook").and_then(Value::as_str);
         let playbook = playbook.and_then(|id| PlaybookId::parse(id).ok());
         let playbook = playbook.ok_or_else(|| unfit("the proposal names no playbook"))?;
@@ -56,7 +56,7 @@ impl Engine {
 
     async fn run_out(
         self: &Arc<Self>,
-        work: &StageWork,
+        work: &StageExecution,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
         run_id: &RunId,
@@ -95,11 +95,11 @@ impl Engine {
     /// body from the proposal: a step that was interrupted sends the same message again.
     pub(super) async fn send_to_webhook(
         &self,
-        work: &StageWork,
+        work: &StageExecution,
         proposal: &WritebackProposal,
         parameters: &Map<String, Value>,
         cancel: &CancellationToken,
-    ) -> Result<StageDone, StageFailed> {
+    ) -> Result<StageResult, StageFailure> {
         let url = parameters.get("url").and_then(Value::as_str);
         let url = url.ok_or_else(|| unfit("the proposal names no address"))?;
         let delivery = Delivery {
@@ -123,7 +123,7 @@ impl Engine {
 const WRITE_BACK: &str = "mission.writeback";
 
 /// What is sent, in the structure that the specification recommends.
-fn message(work: &StageWork, proposal: &WritebackProposal, body: Option<&Value>) -> Value {
+fn message(work: &StageExecution, proposal: &WritebackProposal, body: Option<&Value>) -> Value {
     let envelope = &work.desk.envelope;
     json!({
         "type": WRITE_BACK,
@@ -169,17 +169,17 @@ pub(super) fn playbook_run(key: &str) -> RunId {
     RunId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, key.as_bytes()))
 }
 
-fn done(result: Value) -> StageDone {
-    StageDone {
+fn done(result: Value) -> StageResult {
+    StageResult {
         output: StageOutput {
             result: Some(result),
             ..StageOutput::default()
         },
-        ..StageDone::default()
+        ..StageResult::default()
     }
 }
 
-fn stopped() -> StageFailed {
+fn stopped() -> StageFailure {
     let message = "the server is stopping; this goes on when it is back";
     failure(ErrorKind::SystemError, ErrorCode::Unavailable, message).into()
 }

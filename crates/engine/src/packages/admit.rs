@@ -12,19 +12,19 @@ use charter_contract::scope::Scope;
 use charter_contract::text::Version;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{Origin, View};
-use charter_domain::package::{Against, Gravity, Package, Problem, check, read};
+use charter_domain::package::{Against, Package, Problem, ProblemSeverity, check, read};
 use charter_effects::HostPattern;
 use charter_store::catalogue::{CatalogueRevision, ContentHash, NewDocument};
 use sha2::{Digest, Sha256};
 
-use super::gate::RoutingTried;
-use super::{Naming, PackageReport, scope_of};
-use crate::catalogue::Live;
+use super::gate::RoutingTestResult;
+use super::{PackageReport, VersionNaming, scope_of};
+use crate::catalogue::LiveCatalogue;
 use crate::{Caller, Engine, EngineError};
 
 /// A package that may enter the catalogue, as far as its documents go.
 #[derive(Debug)]
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedPackage {
     pub(crate) package: Package,
     pub(crate) origin: Arc<Origin>,
     pub(crate) content_hash: ContentHash,
@@ -36,8 +36,12 @@ pub(crate) struct Admitted {
     pub(crate) warnings: Vec<Problem>,
 }
 
-impl Admitted {
-    pub(crate) fn report(&self, problems: Vec<Problem>, tests: Vec<RoutingTried>) -> PackageReport {
+impl AdmittedPackage {
+    pub(crate) fn report(
+        &self,
+        problems: Vec<Problem>,
+        tests: Vec<RoutingTestResult>,
+    ) -> PackageReport {
         PackageReport {
             tests,
             package: Some(self.origin.package.clone()),
@@ -54,9 +58,9 @@ impl Engine {
         &self,
         caller: &Caller,
         bundle: PackageBundle,
-        naming: Naming,
+        naming: VersionNaming,
         cancel: &Cancellation,
-    ) -> Result<Result<Admitted, PackageReport>, EngineError> {
+    ) -> Result<Result<AdmittedPackage, PackageReport>, EngineError> {
         let place = self.place_to_check(&caller.tenant).await;
         let live = self.live();
         let caller = caller.clone();
@@ -67,11 +71,11 @@ impl Engine {
 
 fn admit(
     caller: &Caller,
-    live: &Live,
+    live: &LiveCatalogue,
     bundle: PackageBundle,
-    naming: Naming,
+    naming: VersionNaming,
     cancel: &Cancellation,
-) -> Result<Result<Admitted, PackageReport>, EngineError> {
+) -> Result<Result<AdmittedPackage, PackageReport>, EngineError> {
     let content_hash = hash_files(&bundle);
     let reading = read(bundle, cancel);
     let Some(mut package) = reading.package else {
@@ -121,8 +125,8 @@ fn admit(
         hashed.map(|(document, new)| (document.value.clone(), new.content_hash.to_string()));
     let failed = problems
         .iter()
-        .any(|problem| problem.gravity == Gravity::Error);
-    let admitted = Admitted {
+        .any(|problem| problem.gravity == ProblemSeverity::Error);
+    let admitted = AdmittedPackage {
         after: before.with_package(&origin, hashed),
         before,
         package,
@@ -202,7 +206,7 @@ pub(super) fn stored_form(package: &Package) -> Result<Vec<NewDocument>, EngineE
         .collect()
 }
 
-impl Naming {
+impl VersionNaming {
     fn version(self, manifest: &Version, content: ContentHash) -> String {
         match self {
             Self::OfManifest => manifest.to_string(),

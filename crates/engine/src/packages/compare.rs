@@ -13,8 +13,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::admit::Admitted;
-use crate::catalogue::Live;
+use super::admit::AdmittedPackage;
+use crate::catalogue::LiveCatalogue;
 
 /// What happens to one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -62,7 +62,7 @@ impl PackageDiff {
     }
 }
 
-pub(super) fn diff(admitted: &Admitted) -> PackageDiff {
+pub(super) fn diff(admitted: &AdmittedPackage) -> PackageDiff {
     let origin = &admitted.origin;
     let (before, after) = match origin.scope {
         Scope::Global => (&admitted.before.global, &admitted.after.global),
@@ -155,7 +155,7 @@ fn version_in_force(layer: &Layer, package: &PackageName) -> Option<String> {
 }
 
 /// What documents of other packages would lack without this one, in words.
-pub(super) fn losses(live: &Live, scope: &Scope, package: &PackageName) -> Vec<String> {
+pub(super) fn losses(live: &LiveCatalogue, scope: &Scope, package: &PackageName) -> Vec<String> {
     let views: Vec<View> = match scope {
         Scope::Tenant(tenant) => vec![live.view(tenant)],
         Scope::Global => {

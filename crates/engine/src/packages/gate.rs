@@ -8,14 +8,14 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::package::RoutingTest;
 use charter_contract::scope::Scope;
-use charter_domain::package::{Problem, Sourced};
+use charter_domain::package::{Problem, WithLocation};
 use charter_search::VerdictKind;
 use charter_search::embed::Vector;
 use charter_store::vector::{StoredVector, TextHash};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::admit::Admitted;
+use super::admit::AdmittedPackage;
 use crate::catalogue::{IndexSet, Stacked, identifiers, text_hash, texts_of};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
@@ -25,7 +25,8 @@ const EMBED_BATCH: usize = 256;
 
 /// Where a routing test of a package led, in the catalogue as it would be with the package in force.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RoutingTried {
+#[schemars(rename = "RoutingTried")]
+pub struct RoutingTestResult {
     /// The query.
     pub query: String,
     /// The file that the test stands in.
@@ -46,24 +47,24 @@ pub struct RoutingTried {
 
 /// What the gate found.
 #[derive(Debug)]
-pub(super) struct Gated {
+pub(super) struct GateReport {
     /// Failed routing tests.
     pub(super) problems: Vec<Problem>,
     /// All of them.
-    pub(super) tests: Vec<RoutingTried>,
+    pub(super) tests: Vec<RoutingTestResult>,
     /// Vectors of texts that had none.
     pub(super) vectors: HashMap<TextHash, Vector>,
 }
 
 impl Engine {
     /// Embeds what is new and runs the routing tests.
-    pub(super) async fn gate(&self, admitted: &Admitted) -> Result<Gated, EngineError> {
+    pub(super) async fn gate(&self, admitted: &AdmittedPackage) -> Result<GateReport, EngineError> {
         let layer = match admitted.origin.scope {
             Scope::Global => &admitted.after.global,
             Scope::Tenant(_) => &admitted.after.tenant,
         };
         let fresh = self.embed_missing(texts_of(layer)).await?;
-        let mut gated = Gated {
+        let mut gated = GateReport {
             problems: Vec::new(),
             tests: Vec::new(),
             vectors: HashMap::new(),
@@ -128,7 +129,7 @@ impl Engine {
     /// The indexes as they would be with the package in force.
     async fn stacked_with(
         &self,
-        admitted: &Admitted,
+        admitted: &AdmittedPackage,
         layer: &Arc<charter_domain::catalogue::Layer>,
         fresh: &HashMap<TextHash, Vector>,
     ) -> Result<Stacked, EngineError> {
@@ -162,9 +163,9 @@ impl Engine {
 
     async fn run_tests(
         &self,
-        admitted: &Admitted,
+        admitted: &AdmittedPackage,
         stacked: &Stacked,
-        gated: &mut Gated,
+        gated: &mut GateReport,
     ) -> Result<(), EngineError> {
         let live = self.live();
         let identifiers = identifiers(&admitted.after);
@@ -184,9 +185,13 @@ impl Engine {
     }
 }
 
-fn tried(test: &Sourced<RoutingTest>, verdict: RoutedVerdict, passed: bool) -> RoutingTried {
+fn tried(
+    test: &WithLocation<RoutingTest>,
+    verdict: RoutedVerdict,
+    passed: bool,
+) -> RoutingTestResult {
     let best = verdict.candidates.into_iter().next();
-    RoutingTried {
+    RoutingTestResult {
         query: verdict.query,
         file: test.place.file.to_string(),
         line: test.place.position("/query").line,
@@ -200,7 +205,7 @@ fn tried(test: &Sourced<RoutingTest>, verdict: RoutedVerdict, passed: bool) -> R
     }
 }
 
-fn failed(test: &Sourced<RoutingTest>, message: String) -> Problem {
+fn failed(test: &WithLocation<RoutingTest>, message: String) -> Problem {
     Problem::at(&test.place, "/query", "routing_test", message)
 }
 

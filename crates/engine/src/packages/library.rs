@@ -1,7 +1,7 @@
 //! The lenses of a package on its road into the catalogue.
 
-use super::admit::Admitted;
-use super::{Mode, Registered, refusal};
+use super::admit::AdmittedPackage;
+use super::{Mode, RegistrationReport, refusal};
 use crate::lenses::{LensIndexed, LensJob};
 use crate::{Engine, EngineError};
 
@@ -9,8 +9,8 @@ impl Engine {
     /// Work that goes on when whoever asked for it goes away: lenses may take minutes.
     pub(super) async fn whole(
         &self,
-        work: impl Future<Output = Result<Registered, EngineError>> + Send + 'static,
-    ) -> Result<Registered, EngineError> {
+        work: impl Future<Output = Result<RegistrationReport, EngineError>> + Send + 'static,
+    ) -> Result<RegistrationReport, EngineError> {
         let working = self.tasks().spawn(work);
         working
             .await
@@ -20,7 +20,7 @@ impl Engine {
     /// The indexes of a package's lenses; one that cannot be had refuses the package.
     pub(super) async fn indexed(
         &self,
-        admitted: &Admitted,
+        admitted: &AdmittedPackage,
         mode: Mode,
     ) -> Result<LensJob, EngineError> {
         let mut job = self
@@ -36,7 +36,7 @@ impl Engine {
     /// What became of the sources of a package that is in force as it is.
     pub(super) async fn looked_at_again(
         &self,
-        admitted: &Admitted,
+        admitted: &AdmittedPackage,
     ) -> Result<Vec<LensIndexed>, EngineError> {
         let (done, problems) = self
             .reindex_package(&admitted.package, &admitted.origin)

@@ -9,7 +9,7 @@ use charter_store::catalogue::{Change, PackageVersion};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{PackageDiff, RoutingTried};
+use super::{PackageDiff, RoutingTestResult};
 use crate::LensIndexed;
 
 /// One entry of a package's history.
@@ -62,7 +62,8 @@ impl From<PackageVersion> for PackageShown {
 
 /// What a registration did.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Registered {
+#[schemars(rename = "Registered")]
+pub struct RegistrationReport {
     /// The package.
     pub package: PackageName,
     /// Its version.
@@ -78,5 +79,5 @@ pub struct Registered {
     /// What became of its active lenses.
     pub lenses: Vec<LensIndexed>,
     /// Where its routing tests led; none where nothing had to be done.
-    pub tests: Vec<RoutingTried>,
+    pub tests: Vec<RoutingTestResult>,
 }

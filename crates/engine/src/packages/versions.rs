@@ -20,7 +20,7 @@ use crate::{Caller, Engine, EngineError};
 
 /// Which versions to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct VersionsWanted {
+pub struct VersionRange {
     /// The earlier one; the last one before `to` with another number when absent.
     pub from: Option<String>,
     /// The later one; the last one when absent.
@@ -71,7 +71,7 @@ impl Engine {
         caller: &Caller,
         scope: PackageScope,
         package: &PackageName,
-        wanted: VersionsWanted,
+        wanted: VersionRange,
     ) -> Result<VersionsDiff, EngineError> {
         let history = self.package_history(caller, scope, package).await?;
         let versions: Vec<&str> = history.iter().map(|entry| entry.version.as_str()).collect();

@@ -14,21 +14,21 @@ use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, StepId, TenantId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::answer::AnalysisResult;
-use charter_domain::catalogue::Found;
-use charter_domain::gate::{Decision, Rule};
+use charter_domain::catalogue::ResolvedDocument;
+use charter_domain::gate::{Decision, RuleResult};
 use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{Pin, ResultSource, Run, RunEvent, Tokens};
-use charter_domain::template::{self, Wanted};
+use charter_domain::template::{self, TemplateLookup};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::Asked;
+use super::ActiveRequest;
 use super::parameters::ParameterShown;
 use super::words::outlines;
 use crate::analysis::Drafting;
 use crate::confined::fill_in_here;
-use crate::evidence::Proof;
-use crate::runs::{HistoryEvent, Pinned};
+use crate::evidence::EvidenceOutcome;
+use crate::runs::{HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError};
 
 /// Ways in which a template fails that an answer lists; each finding may have one of its own.
@@ -39,7 +39,7 @@ const UNPROVEN_NAMED: usize = 5;
 
 /// What a skill's run came to. Its words are put in once a model, if any, has said its own ([`super::words`]).
 #[derive(Debug)]
-pub(crate) struct Analysed {
+pub(crate) struct SkillAnalysis {
     pub(crate) skill: Skill,
     /// The version of the skill that the run executed.
     pub(crate) pin: Option<Pin>,
@@ -62,7 +62,7 @@ pub(crate) struct Analysed {
 
 /// What rules found in the results of a run, with the evidence of each result.
 #[derive(Debug)]
-pub(crate) struct Examined {
+pub(crate) struct ExaminedRun {
     pub(crate) findings: Vec<Finding>,
     pub(crate) evidence: BTreeMap<StepId, EvidenceId>,
     pub(crate) warnings: Vec<String>,
@@ -77,12 +77,12 @@ pub(crate) struct Call {
     pub(crate) duration_ms: u64,
     pub(crate) at: charter_contract::time::Timestamp,
     /// What a built-in tool says that it did.
-    pub(crate) actions: Vec<ToldAction>,
+    pub(crate) actions: Vec<ToolAction>,
 }
 
 /// An action as a built-in tool tells it; when it was is the journal's to say.
 #[derive(Debug, serde::Deserialize)]
-pub(crate) struct ToldAction {
+pub(crate) struct ToolAction {
     pub(crate) action_type: ActionType,
     pub(crate) details: Map<String, Value>,
 }
@@ -91,15 +91,15 @@ impl Engine {
     /// Applies the skill's rules to the run's results, and reads how a model has analysed them.
     pub(super) async fn analyse(
         &self,
-        asked: &Asked,
-        pinned: &Pinned,
+        asked: &ActiveRequest,
+        pinned: &LoadedRun,
         run: &Run,
-    ) -> Result<Analysed, EngineError> {
+    ) -> Result<SkillAnalysis, EngineError> {
         let (tenant, skill) = (&asked.caller.tenant, pinned.skill()?);
         let history = self.history(tenant, run.id()).await?;
         let examined = self.examine(tenant, pinned, run, &history).await?;
         let mut pins = run.pins().iter();
-        Ok(Analysed {
+        Ok(SkillAnalysis {
             pin: pins.find(|pin| pin.kind == DocumentKind::Skill).cloned(),
             outlines: match skill.has_rules() {
                 true => Vec::new(),
@@ -123,10 +123,10 @@ impl Engine {
     pub(crate) async fn examine(
         &self,
         tenant: &TenantId,
-        pinned: &Pinned,
+        pinned: &LoadedRun,
         run: &Run,
         history: &[HistoryEvent],
-    ) -> Result<Examined, EngineError> {
+    ) -> Result<ExaminedRun, EngineError> {
         let (skill, tags) = (&pinned.skill()?, &pinned.workspace.tags);
         let mut findings = self.findings(tenant, skill, run).await?;
         self.arrange(tenant, tags, skill, &mut findings);
@@ -147,7 +147,7 @@ impl Engine {
         warnings.extend(unproven(&findings));
         self.relate(tenant, tags.tier, &skill.domain, &mut findings);
         let evidence = records.into_iter().map(|(step, record)| (step, record.id));
-        Ok(Examined {
+        Ok(ExaminedRun {
             evidence: evidence.collect(),
             findings,
             warnings,
@@ -241,7 +241,7 @@ impl Engine {
     /// not be filled in is a warning.
     async fn evidence_of(
         &self,
-        pinned: &Pinned,
+        pinned: &LoadedRun,
         run: &Run,
         history: &[HistoryEvent],
         findings: &[(Finding, StepId)],
@@ -260,7 +260,7 @@ impl Engine {
                 .iter()
                 .filter(|(_, from)| from == step)
                 .map(|(finding, _)| finding);
-            let captured = crate::evidence::Captured {
+            let captured = crate::evidence::CapturedResult {
                 tool: &tool.entry.document,
                 step,
                 parameters: begun_with(history, step),
@@ -268,11 +268,11 @@ impl Engine {
                 at: succeeded_at(history, step).unwrap_or_else(|| self.now()),
             };
             match captured.record(self, tenant, run.id(), supported).await? {
-                Proof::Recorded(made) => {
+                EvidenceOutcome::Recorded(made) => {
                     warnings.extend(made.fault);
                     records.insert(step.clone(), made.record);
                 }
-                Proof::Unshown(why) => warnings.push(why),
+                EvidenceOutcome::Unshown(why) => warnings.push(why),
             }
         }
         Ok(records)
@@ -335,10 +335,10 @@ impl Engine {
         tenant: &TenantId,
         tags: &RequestTags,
         skill: &Skill,
-    ) -> Option<Found<Template>> {
+    ) -> Option<ResolvedDocument<Template>> {
         let view = self.live().view(tenant);
         let agent = view.owner_of(skill.skill_id.as_ref());
-        let wanted = Wanted {
+        let wanted = TemplateLookup {
             output_type: skill.output_type.as_ref(),
             skill: Some(skill.skill_id.as_ref()),
             agent: agent
@@ -454,7 +454,7 @@ fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
         else {
             continue;
         };
-        for Rule { id, message, .. } in rules {
+        for RuleResult { id, message, .. } in rules {
             let warning = format!("{id}: {message}");
             if !warnings.contains(&warning) {
                 warnings.push(warning);
@@ -494,7 +494,7 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
 }
 
 /// The actions in a built-in tool's output. Others may call a field so, and mean something else.
-fn told_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToldAction> {
+fn told_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToolAction> {
     let told = Builtin::of(tool)
         .and(output)
         .and_then(|output| output.get("actions"));

@@ -19,16 +19,16 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tracing::Instrument;
 
-use super::analyse::Analysed;
-use super::classify::{Classified, domain_of, supported};
+use super::analyse::SkillAnalysis;
+use super::classify::{Classification, domain_of, supported};
 use super::course::Course;
 use super::execute::run_id;
 use super::explain::Explanation;
-use super::guard::About;
+use super::guard::AnswerSubject;
 use super::offer::{Offer, Offers};
 use super::progress::{Progress, ProgressEvent};
-use super::words::Reading;
-use super::{Asked, ask_back, change, consult, decline, explain, offer, propose, respond};
+use super::words::ReadAnswer;
+use super::{ActiveRequest, ask_back, change, consult, decline, explain, offer, propose, respond};
 use crate::candidates::Proposal;
 use crate::recovery::is_repeat;
 use crate::runs::RunShown;
@@ -39,13 +39,13 @@ use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 pub(super) struct SkillResult {
     pub(super) skill: SkillId,
     pub(super) run_id: RunId,
-    pub(super) outcome: Result<Analysed, EngineError>,
+    pub(super) outcome: Result<SkillAnalysis, EngineError>,
 }
 
 /// What a request led to.
-enum Work {
+enum RequestOutcome {
     /// Skills that were run to their end, in words, and what their findings lead to.
-    Read(Box<Reading>, Offers),
+    Read(Box<ReadAnswer>, Offers),
     /// A run that changes something, as far as it has come.
     Change(Box<RunShown>),
     /// A candidate, which was not run.
@@ -62,9 +62,13 @@ enum Work {
     Decline,
 }
 
-impl Work {
+impl RequestOutcome {
     /// The subject of an answer without a call; `None` for work that calls tools, which the gate is asked about.
-    fn about(&self, view: &View, classified: &Classified) -> Result<Option<About>, EngineError> {
+    fn about(
+        &self,
+        view: &View,
+        classified: &Classification,
+    ) -> Result<Option<AnswerSubject>, EngineError> {
         Ok(match self {
             Self::Read(..) | Self::Change(_) | Self::Offer(_) | Self::AskBack | Self::Decline => {
                 None
@@ -77,13 +81,13 @@ impl Work {
             Self::Consult(found) => {
                 let passages = found.passages.iter();
                 let domains = passages.map(|passage| passage.domain.clone());
-                Some(About {
+                Some(AnswerSubject {
                     flow: classified.flow,
                     domains: domains.collect(),
                     agent: None,
                 })
             }
-            Self::Explain(explanation) => Some(About {
+            Self::Explain(explanation) => Some(AnswerSubject {
                 flow: classified.flow,
                 domains: explanation.domains().clone(),
                 agent: None,
@@ -93,8 +97,8 @@ impl Work {
 }
 
 /// The subject of a candidate that is not made yet: the domain and agent that come nearest.
-fn about_candidate(view: &View, classified: &Classified) -> Result<About, EngineError> {
-    Ok(About {
+fn about_candidate(view: &View, classified: &Classification) -> Result<AnswerSubject, EngineError> {
+    Ok(AnswerSubject {
         flow: classified.flow,
         domains: BTreeSet::from([domain_of(view, classified)?]),
         agent: classified.agents.first().cloned(),
@@ -106,7 +110,7 @@ fn about_candidate(view: &View, classified: &Classified) -> Result<About, Engine
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
 
 /// How a recorded request stands.
-enum Opened {
+enum RequestClaim {
     /// It has no answer, and this process is to find one.
     Ours,
     /// It was answered.
@@ -138,7 +142,7 @@ pub struct RequestShown {
 }
 
 /// An answer that was found.
-struct FoundAnswer {
+struct ComputedAnswer {
     response: AgentResponse,
     /// The run whose end is the request's result.
     awaits: Option<RunId>,
@@ -159,7 +163,7 @@ impl Engine {
         request: AgentRequest,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
-        let asked = Asked::new(caller, request)?;
+        let asked = ActiveRequest::new(caller, request)?;
         let engine = Arc::clone(self);
         let answering = self
             .tasks()
@@ -216,13 +220,13 @@ impl Engine {
     /// `already_exists` when the id was used for another request.
     pub(crate) async fn submit(
         self: &Arc<Self>,
-        asked: Asked,
+        asked: ActiveRequest,
         progress: Progress,
     ) -> Result<(), EngineError> {
         self.must_have_room(&asked).await?;
         match self.open(&asked).await? {
-            Opened::Ours => {}
-            Opened::Answered(_) | Opened::Elsewhere => return Ok(()),
+            RequestClaim::Ours => {}
+            RequestClaim::Answered(_) | RequestClaim::Elsewhere => return Ok(()),
         }
         let engine = Arc::clone(self);
         let answering = async move {
@@ -241,18 +245,18 @@ impl Engine {
     /// `already_exists` when the id was used for another request.
     pub(crate) async fn refuse(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         refusal: EngineError,
     ) -> Result<(), EngineError> {
         match self.open(asked).await? {
-            Opened::Ours => self.close(asked, &Err(refusal)).await,
-            Opened::Answered(_) | Opened::Elsewhere => Ok(()),
+            RequestClaim::Ours => self.close(asked, &Err(refusal)).await,
+            RequestClaim::Answered(_) | RequestClaim::Elsewhere => Ok(()),
         }
     }
 
     async fn answer_once(
         self: Arc<Self>,
-        asked: Asked,
+        asked: ActiveRequest,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
         if let Some(session) = &asked.request.session_id {
@@ -261,9 +265,9 @@ impl Engine {
         self.must_have_room(&asked).await?;
         let hold = self.in_hand().take(&asked);
         match (self.open(&asked).await?, hold) {
-            (Opened::Answered(recorded), _) => *recorded,
-            (Opened::Ours, Some(_hold)) => self.answer_open(&asked, progress).await,
-            (Opened::Ours, None) | (Opened::Elsewhere, _) => {
+            (RequestClaim::Answered(recorded), _) => *recorded,
+            (RequestClaim::Ours, Some(_hold)) => self.answer_open(&asked, progress).await,
+            (RequestClaim::Ours, None) | (RequestClaim::Elsewhere, _) => {
                 let message = "this request is being answered";
                 Err(EngineError::new(ErrorCode::Overloaded, message))
             }
@@ -271,7 +275,7 @@ impl Engine {
     }
 
     /// Refuses a new request of a tenant that has as many runs as it may; what is recorded is gone on with.
-    async fn must_have_room(&self, asked: &Asked) -> Result<(), EngineError> {
+    async fn must_have_room(&self, asked: &ActiveRequest) -> Result<(), EngineError> {
         let tenant = &asked.caller.tenant;
         match self.must_have_room_for_a_run(tenant).await {
             Err(full) if full.code == ErrorCode::RateLimited => {
@@ -288,12 +292,12 @@ impl Engine {
     /// when it has been since it was found.
     pub(crate) async fn take_up(
         self: &Arc<Self>,
-        asked: &Asked,
+        asked: &ActiveRequest,
     ) -> Option<Result<AgentResponse, EngineError>> {
         let _hold = self.in_hand().take(asked)?;
         match self.open(asked).await {
-            Ok(Opened::Ours) => Some(self.answer_open(asked, Progress::silent()).await),
-            Ok(Opened::Answered(_) | Opened::Elsewhere) => None,
+            Ok(RequestClaim::Ours) => Some(self.answer_open(asked, Progress::silent()).await),
+            Ok(RequestClaim::Answered(_) | RequestClaim::Elsewhere) => None,
             Err(error) => Some(Err(error)),
         }
     }
@@ -301,7 +305,7 @@ impl Engine {
     /// Answers a request that is recorded and has no answer yet.
     async fn answer_open(
         self: &Arc<Self>,
-        asked: &Asked,
+        asked: &ActiveRequest,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
         let span = telemetry::answer(asked);
@@ -311,7 +315,7 @@ impl Engine {
             telemetry::failed(&span, error);
         }
         self.close(asked, &answer).await?;
-        let FoundAnswer { response, awaits } = answer?;
+        let ComputedAnswer { response, awaits } = answer?;
         match awaits {
             Some(_) => self.newest(asked, response).await,
             None => Ok(response),
@@ -321,7 +325,7 @@ impl Engine {
     /// The result of a change that has ended by now, or else its answer.
     async fn newest(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         answer: AgentResponse,
     ) -> Result<AgentResponse, EngineError> {
         let found = self.store().request(&asked.caller.tenant, asked.id());
@@ -336,16 +340,16 @@ impl Engine {
 
     async fn find_answer(
         self: &Arc<Self>,
-        asked: &Asked,
+        asked: &ActiveRequest,
         progress: &Progress,
-    ) -> Result<FoundAnswer, EngineError> {
+    ) -> Result<ComputedAnswer, EngineError> {
         let started = Instant::now();
         let (classified, work) = self.work_out(asked, progress).await?;
         let view = self.live().view(&asked.caller.tenant);
         let about = work.about(&view, &classified)?;
         let mut awaits = None;
         let response = match work {
-            Work::Read(reading, offers) => {
+            RequestOutcome::Read(reading, offers) => {
                 let answer =
                     respond::response(self, asked, &classified, *reading, started.elapsed());
                 answer.map(|mut answer| {
@@ -353,34 +357,38 @@ impl Engine {
                     answer
                 })
             }
-            Work::Change(run) => {
+            RequestOutcome::Change(run) => {
                 awaits = Some(run.summary.run_id.clone());
                 change::response(self, asked, &classified, &run, started.elapsed())
             }
-            Work::Propose(proposal) => {
+            RequestOutcome::Propose(proposal) => {
                 propose::response(self, asked, &classified, &proposal, started.elapsed())
             }
-            Work::Consult(found) => {
+            RequestOutcome::Consult(found) => {
                 consult::response(self, asked, &classified, &found, started.elapsed())
             }
-            Work::Explain(explanation) => {
+            RequestOutcome::Explain(explanation) => {
                 explain::response(self, asked, &classified, &explanation, started.elapsed())
             }
-            Work::Offer(offers) => {
+            RequestOutcome::Offer(offers) => {
                 offer::response(self, asked, &classified, offers, started.elapsed())
             }
-            Work::AskBack => ask_back::response(self, asked, &classified, started.elapsed()),
-            Work::Decline => decline::response(self, asked, &classified, started.elapsed()),
+            RequestOutcome::AskBack => {
+                ask_back::response(self, asked, &classified, started.elapsed())
+            }
+            RequestOutcome::Decline => {
+                decline::response(self, asked, &classified, started.elapsed())
+            }
         }?;
         let response = match about {
             Some(about) => self.shaped(asked, &about, response).await?,
             None => response,
         };
-        Ok(FoundAnswer { response, awaits })
+        Ok(ComputedAnswer { response, awaits })
     }
 
     /// Records the request, or finds an earlier one with the same id and content.
-    async fn open(&self, asked: &Asked) -> Result<Opened, EngineError> {
+    async fn open(&self, asked: &ActiveRequest) -> Result<RequestClaim, EngineError> {
         let at = self.now();
         let record = RequestRecord {
             request_id: asked.id().clone(),
@@ -395,7 +403,7 @@ impl Engine {
             updated_at: at,
         };
         match self.store().open_request(&record, &self.hold()).await {
-            Ok(()) => return Ok(Opened::Ours),
+            Ok(()) => return Ok(RequestClaim::Ours),
             Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -407,13 +415,13 @@ impl Engine {
             Some(earlier) if is_repeat(&earlier.asked, &record.asked) => {
                 let earlier = self.with_result(earlier).await;
                 if let Some(newest) = earlier.result.as_ref().or(earlier.answer.as_ref()) {
-                    return Ok(Opened::Answered(Box::new(respond::recorded(newest))));
+                    return Ok(RequestClaim::Answered(Box::new(respond::recorded(newest))));
                 }
                 let (tenant, hold) = (&asked.caller.tenant, self.hold());
                 let held = self.store().hold_request(tenant, asked.id(), at, &hold);
                 Ok(match held.await? {
-                    true => Opened::Ours,
-                    false => Opened::Elsewhere,
+                    true => RequestClaim::Ours,
+                    false => RequestClaim::Elsewhere,
                 })
             }
             Some(_) | None => {
@@ -429,8 +437,8 @@ impl Engine {
     /// Records the answer. A failure that may pass leaves the request open, to be taken up again.
     async fn close(
         &self,
-        asked: &Asked,
-        answer: &Result<FoundAnswer, EngineError>,
+        asked: &ActiveRequest,
+        answer: &Result<ComputedAnswer, EngineError>,
     ) -> Result<(), EngineError> {
         let text = match answer {
             Ok(answer) => respond::write(&answer.response)?,
@@ -460,9 +468,9 @@ impl Engine {
 
     async fn work_out(
         self: &Arc<Self>,
-        asked: &Asked,
+        asked: &ActiveRequest,
         progress: &Progress,
-    ) -> Result<(Classified, Work), EngineError> {
+    ) -> Result<(Classification, RequestOutcome), EngineError> {
         let classified = self.classified(asked).await?;
         telemetry::routed(&classified);
         progress.tell(ProgressEvent::Routed {
@@ -472,30 +480,32 @@ impl Engine {
         });
         supported(&classified)?;
         let work = match classified.course() {
-            Course::Quote => Work::Consult(self.consult(asked).await?),
-            Course::Explain => Work::Explain(Box::new(self.explain(asked, &classified).await?)),
-            Course::Offer => Work::Offer(self.offers_of_text(asked, &classified)),
-            Course::AskBack => Work::AskBack,
-            Course::Decline => Work::Decline,
+            Course::Quote => RequestOutcome::Consult(self.consult(asked).await?),
+            Course::Explain => {
+                RequestOutcome::Explain(Box::new(self.explain(asked, &classified).await?))
+            }
+            Course::Offer => RequestOutcome::Offer(self.offers_of_text(asked, &classified)),
+            Course::AskBack => RequestOutcome::AskBack,
+            Course::Decline => RequestOutcome::Decline,
             Course::Generate => {
                 let view = self.live().view(&asked.caller.tenant);
                 // Before anything is made: a candidate stays.
                 let about = about_candidate(&view, &classified)?;
                 self.must_answer(asked, &about).await?;
-                Work::Propose(Box::new(self.propose(asked, &classified).await?))
+                RequestOutcome::Propose(Box::new(self.propose(asked, &classified).await?))
             }
             Course::Open => {
                 let playbook = classified.playbook.as_ref().ok_or_else(|| {
                     EngineError::internal("opening a change", "no playbook was chosen")
                 })?;
                 let run = self.run_playbook(asked, &classified, playbook, progress);
-                Work::Change(Box::new(run.await?))
+                RequestOutcome::Change(Box::new(run.await?))
             }
             Course::Run => {
                 let results = self.run_skills(asked, &classified, progress).await;
                 let offers = self.offers_of_findings(asked, &results).await?;
                 let reading = self.put_into_words(asked, results, progress).await?;
-                Work::Read(Box::new(reading), offers)
+                RequestOutcome::Read(Box::new(reading), offers)
             }
         };
         Ok((classified, work))
@@ -504,8 +514,8 @@ impl Engine {
     /// Runs the skills of a request, all at the same time.
     async fn run_skills(
         self: &Arc<Self>,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
         progress: &Progress,
     ) -> Vec<SkillResult> {
         let running = classified.skills.iter().map(|skill| async move {
@@ -521,7 +531,7 @@ impl Engine {
     }
 
     /// The recorded classification, or a new one: tags first, then the verdict.
-    async fn classified(&self, asked: &Asked) -> Result<Classified, EngineError> {
+    async fn classified(&self, asked: &ActiveRequest) -> Result<Classification, EngineError> {
         let earlier = self
             .store()
             .request(&asked.caller.tenant, asked.id())

@@ -18,11 +18,11 @@ use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
-use super::classify::Classified;
+use super::classify::Classification;
 use super::course::Course;
 use super::follow_up::FollowUp;
 use super::respond::verdict;
-use super::{Asked, Follows};
+use super::{ActiveRequest, FollowUpReference};
 use crate::{Engine, EngineError};
 
 /// Turns that are looked back over: the question is in the latest of another request.
@@ -53,7 +53,7 @@ pub(crate) struct ClarificationOption {
 
 impl Clarification {
     /// The question about the candidates of a verdict.
-    fn of(view: &View, classified: &Classified) -> Self {
+    fn of(view: &View, classified: &Classification) -> Self {
         let candidates = classified.verdict.candidates.iter();
         let options = candidates.filter_map(|candidate| {
             let id = candidate.id.as_str();
@@ -113,8 +113,8 @@ impl Engine {
     /// that; `None` where it is a request of its own.
     pub(super) async fn chosen_option(
         &self,
-        asked: &Asked,
-    ) -> Result<Option<Classified>, EngineError> {
+        asked: &ActiveRequest,
+    ) -> Result<Option<Classification>, EngineError> {
         let Some((request, question, earlier)) = self.asked_back(asked).await? else {
             return Ok(None);
         };
@@ -151,7 +151,7 @@ impl Engine {
         );
         classified.verdict.reason.clone_from(&because);
         classified.verdict.intent_reason = Some(because.clone());
-        classified.verdict.follows = Some(Follows {
+        classified.verdict.follows = Some(FollowUpReference {
             request_id: request,
             alone: VerdictKind::Miss,
             because,
@@ -168,8 +168,8 @@ impl Engine {
     /// was classified.
     async fn asked_back(
         &self,
-        asked: &Asked,
-    ) -> Result<Option<(RequestId, String, Classified)>, EngineError> {
+        asked: &ActiveRequest,
+    ) -> Result<Option<(RequestId, String, Classification)>, EngineError> {
         let tenant = &asked.caller.tenant;
         let Some(session) = &asked.request.session_id else {
             return Ok(None);
@@ -183,7 +183,7 @@ impl Engine {
         let Some(verdict) = record.and_then(|record| record.verdict) else {
             return Ok(None);
         };
-        let classified: Classified = decode_stored(&verdict)
+        let classified: Classification = decode_stored(&verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         let asks = classified.course() == Course::AskBack;
         Ok(asks.then_some((last.request_id, last.input, classified)))
@@ -193,8 +193,8 @@ impl Engine {
 /// The response that asks back.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let view = engine.live().view(&asked.caller.tenant);

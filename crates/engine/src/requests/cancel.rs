@@ -10,7 +10,7 @@ use charter_contract::json::decode_stored;
 use super::course::Course;
 use super::execute::run_id;
 use super::words::analysis_run_id;
-use super::{Asked, Classified};
+use super::{ActiveRequest, Classification};
 use crate::{Caller, Engine, EngineError};
 
 /// How long a request that was not routed yet is waited for, and how often it is looked at.
@@ -30,7 +30,7 @@ impl Engine {
         reason: &str,
     ) -> Result<(), EngineError> {
         let record = self.request_of(caller, request).await?;
-        let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+        let asked = ActiveRequest::from_json(&record.asked, record.tenant_id)?;
         let mut runs = self.begun_runs(caller, request).await?;
         // There is none unless several skills were run and a model is asked about them.
         runs.push(analysis_run_id(&asked));
@@ -61,7 +61,7 @@ impl Engine {
     ) -> Result<Vec<RunId>, EngineError> {
         let mut runs = self.routed_runs(caller, request).await?.unwrap_or_default();
         let record = self.request_of(caller, request).await?;
-        let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+        let asked = ActiveRequest::from_json(&record.asked, record.tenant_id)?;
         let analysis = analysis_run_id(&asked);
         if self.store().run(&caller.tenant, &analysis).await?.is_some() {
             runs.push(analysis);
@@ -97,18 +97,18 @@ impl Engine {
         request: &RequestId,
     ) -> Result<Option<Vec<RunId>>, EngineError> {
         let record = self.request_of(caller, request).await?;
-        let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+        let asked = ActiveRequest::from_json(&record.asked, record.tenant_id)?;
         let Some(verdict) = record.verdict else {
             return Ok(None);
         };
-        let classified: Classified = decode_stored(&verdict)
+        let classified: Classification = decode_stored(&verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         Ok(Some(runs_of(&asked, &classified)))
     }
 }
 
 /// The runs that a request leads to, whether they were created or not.
-pub(crate) fn runs_of(asked: &Asked, classified: &Classified) -> Vec<RunId> {
+pub(crate) fn runs_of(asked: &ActiveRequest, classified: &Classification) -> Vec<RunId> {
     if !matches!(classified.course(), Course::Run | Course::Open) {
         return Vec::new();
     }

@@ -7,8 +7,8 @@ use charter_contract::ids::ResponseId;
 use charter_domain::run::{RunEvent, StepState};
 use serde_json::{Map, Value, json};
 
-use super::Asked;
-use super::classify::Classified;
+use super::ActiveRequest;
+use super::classify::Classification;
 use super::parameters::{ParameterShown, proposal_in_words};
 use super::respond::verdict;
 use crate::runs::RunShown;
@@ -17,8 +17,8 @@ use crate::{Engine, EngineError};
 /// The response to a request to write.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     run: &RunShown,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
@@ -39,7 +39,7 @@ pub(super) fn response(
 /// What every response about a run that changes something says of it: where it stands, its plan, what it did.
 pub(super) fn described(
     builder: AgentResponseBuilder,
-    classified: &Classified,
+    classified: &Classification,
     run: &RunShown,
 ) -> Result<AgentResponseBuilder, EngineError> {
     let mut builder = builder

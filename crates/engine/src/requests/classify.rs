@@ -9,23 +9,23 @@ use charter_contract::ids::{
     AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId, ToolId,
 };
 use charter_contract::intent::Intent;
-use charter_domain::catalogue::{Found, View};
+use charter_domain::catalogue::{ResolvedDocument, View};
 use charter_domain::intent::{self, Start};
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 
-use super::Asked;
+use super::ActiveRequest;
 use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
 use super::follow_up::FollowUp;
 use crate::documents::unseen_active;
 use crate::knowledge::as_searched;
-use crate::routing::{Hints, Purpose, Routed, RoutedVerdict};
+use crate::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
 use crate::{Caller, Engine, EngineError, LensFilter};
 
 /// Where a request was sent, as it is recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Classified {
+pub(crate) struct Classification {
     /// The flow of seed 000 §2.10.
     pub(crate) flow: Flow,
     /// The verdict over the skills.
@@ -50,7 +50,7 @@ pub(crate) struct Classified {
     pub(super) dry_run: bool,
 }
 
-impl Classified {
+impl Classification {
     /// A request of this flow and course, with nothing chosen.
     pub(super) fn new(flow: Flow, course: Course, verdict: RoutedVerdict) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Classified {
     }
 
     /// The text that answers to questions are looked up by: the request's, or its translation.
-    pub(super) fn text<'a>(&'a self, asked: &'a Asked) -> &'a str {
+    pub(super) fn text<'a>(&'a self, asked: &'a ActiveRequest) -> &'a str {
         let gateway = self.verdict.gateway.as_ref();
         let translation = gateway.and_then(|gateway| gateway.translation.as_deref());
         translation.unwrap_or(asked.request.input.as_str())
@@ -81,7 +81,10 @@ impl Classified {
 
 impl Engine {
     /// Decides the flow of a request.
-    pub(super) async fn classify(&self, asked: &Asked) -> Result<Classified, EngineError> {
+    pub(super) async fn classify(
+        &self,
+        asked: &ActiveRequest,
+    ) -> Result<Classification, EngineError> {
         if let Some(named) = self.named(asked)? {
             return Ok(named);
         }
@@ -115,7 +118,7 @@ impl Engine {
     }
 
     /// A request that stands alone.
-    pub(super) fn by_itself(&self, caller: &Caller, routed: Routed) -> Classified {
+    pub(super) fn by_itself(&self, caller: &Caller, routed: RoutingResult) -> Classification {
         let view = self.live().view(&caller.tenant);
         let few = self.settings().broad_skills;
         let (course, because) = course::decided(&view, &routed, few);
@@ -134,34 +137,39 @@ impl Engine {
             | Course::Generate => Vec::new(),
         };
         let flow = flow_of(course, &verdict, skills.len());
-        Classified {
+        Classification {
             skills,
             playbook: playbook.filter(|_| flow == Flow::Write),
             because,
             dry_run,
-            ..Classified::new(flow, course, verdict)
+            ..Classification::new(flow, course, verdict)
         }
     }
 
     /// A request that leans on an earlier one: skills answer it.
-    fn following(&self, asked: &Asked, verdict: RoutedVerdict, follow_up: FollowUp) -> Classified {
+    fn following(
+        &self,
+        asked: &ActiveRequest,
+        verdict: RoutedVerdict,
+        follow_up: FollowUp,
+    ) -> Classification {
         let view = self.live().view(&asked.caller.tenant);
         let skills = skills_of(&view, &verdict, self.settings().broad_skills);
         let flow = flow_of(Course::Run, &verdict, skills.len());
-        Classified {
+        Classification {
             skills,
             follow_up: Some(follow_up),
-            ..Classified::new(flow, Course::Run, verdict)
+            ..Classification::new(flow, Course::Run, verdict)
         }
     }
 
     /// Where a request goes that says so itself: it is not routed.
-    fn named(&self, asked: &Asked) -> Result<Option<Classified>, EngineError> {
+    fn named(&self, asked: &ActiveRequest) -> Result<Option<Classification>, EngineError> {
         let text = asked.request.input.as_str();
         if let Some(flow @ (Flow::RagSearch | Flow::Knowledge)) = asked.wishes.flow {
             let reason = "the request asks the reference library";
             let verdict = RoutedVerdict::unrouted(text, Intent::Knowledge, reason);
-            return Ok(Some(Classified::new(flow, Course::Quote, verdict)));
+            return Ok(Some(Classification::new(flow, Course::Quote, verdict)));
         }
         if let Some(skill) = &asked.wishes.skill_id {
             return self.named_skill(asked, skill).map(Some);
@@ -175,9 +183,9 @@ impl Engine {
     /// A request that one skill answers, which somebody has named.
     pub(super) fn named_skill(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         skill: &SkillId,
-    ) -> Result<Classified, EngineError> {
+    ) -> Result<Classification, EngineError> {
         let (caller, text) = (&asked.caller, asked.request.input.as_str());
         let view = self.live().view(&caller.tenant);
         let found = view
@@ -188,25 +196,25 @@ impl Engine {
         caller.must_reach(served, "skill", skill.as_ref())?;
         caller.must_be_usable(&view, "skill", skill.as_ref())?;
         let verdict = RoutedVerdict::named(text, Intent::Read, skill.as_ref());
-        Ok(Classified {
+        Ok(Classification {
             skills: vec![skill.clone()],
-            ..Classified::new(Flow::Skill, Course::Run, verdict)
+            ..Classification::new(Flow::Skill, Course::Run, verdict)
         })
     }
 
     /// A request that one playbook carries out, which somebody has named.
     pub(super) fn named_playbook(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         playbook: &PlaybookId,
-    ) -> Result<Classified, EngineError> {
+    ) -> Result<Classification, EngineError> {
         let text = asked.request.input.as_str();
         self.runnable_playbook(&asked.caller, playbook)?;
         let verdict = RoutedVerdict::named(text, Intent::Change, playbook.as_ref());
-        Ok(Classified {
+        Ok(Classification {
             playbook: Some(playbook.clone()),
             dry_run: intent::read(text).start == Start::DryRun,
-            ..Classified::new(Flow::Write, Course::Open, verdict)
+            ..Classification::new(Flow::Write, Course::Open, verdict)
         })
     }
 
@@ -229,8 +237,8 @@ impl Engine {
     /// The tag record of a classified request (seed 000 §2.10, the fields of its flow).
     pub(super) fn tags_of(
         &self,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
     ) -> Result<TagRecord, EngineError> {
         let view = self.live().view(&asked.caller.tenant);
         let persona = self.persona(asked.wishes.persona.as_ref())?;
@@ -273,8 +281,8 @@ impl Engine {
 fn tag_flow(
     tags: &mut TagRecord,
     view: &View,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
 ) -> Result<(), EngineError> {
     match classified.flow {
         Flow::Skill => {
@@ -349,7 +357,7 @@ fn is_generated(flow: Flow) -> bool {
 }
 
 /// The filter by which lenses were searched.
-fn filter_of(asked: &Asked, course: Course) -> LensFilter {
+fn filter_of(asked: &ActiveRequest, course: Course) -> LensFilter {
     match course {
         Course::Explain => as_searched(&asked.wishes.rag_params),
         Course::Run
@@ -375,7 +383,7 @@ fn provider_of(kind: DocumentKind) -> Option<Label> {
 }
 
 /// The tools of a skill's plan.
-fn tools_of(skill: Option<&Found<Skill>>) -> impl Iterator<Item = &ToolId> {
+fn tools_of(skill: Option<&ResolvedDocument<Skill>>) -> impl Iterator<Item = &ToolId> {
     let steps = skill
         .into_iter()
         .flat_map(|skill| &skill.document().execution_plan.steps);
@@ -397,7 +405,7 @@ fn location_of<'t>(view: &View, tools: impl IntoIterator<Item = &'t ToolId>) -> 
 }
 
 /// The domain of what was chosen; of what explains a rule; of the nearest agent on a miss; the platform's without one.
-pub(super) fn domain_of(view: &View, classified: &Classified) -> Result<DomainId, EngineError> {
+pub(super) fn domain_of(view: &View, classified: &Classification) -> Result<DomainId, EngineError> {
     let skill = classified
         .skills
         .first()
@@ -425,7 +433,7 @@ pub(super) fn domain_of(view: &View, classified: &Classified) -> Result<DomainId
 }
 
 /// Which flows are answered now; the others say so plainly.
-pub(super) fn supported(classified: &Classified) -> Result<(), EngineError> {
+pub(super) fn supported(classified: &Classification) -> Result<(), EngineError> {
     let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
     match classified.flow {
         Flow::Skill | Flow::ReadBroad | Flow::RagSearch | Flow::Knowledge | Flow::CodeGenDirect => {

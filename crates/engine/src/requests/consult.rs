@@ -10,8 +10,8 @@ use charter_contract::ids::ResponseId;
 use charter_contract::json::{decode_stored, to_stored};
 use serde_json::{Map, Value, json};
 
-use super::Asked;
-use super::classify::Classified;
+use super::ActiveRequest;
+use super::classify::Classification;
 use super::respond::verdict;
 use crate::{Engine, EngineError, LensAnswer, PassageShown};
 
@@ -20,7 +20,7 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` on the basic tier (B000-16); `no_match` when no passage comes close.
-    pub(super) async fn consult(&self, asked: &Asked) -> Result<LensAnswer, EngineError> {
+    pub(super) async fn consult(&self, asked: &ActiveRequest) -> Result<LensAnswer, EngineError> {
         if asked.tier() < Tier::Advanced {
             let message = "the reference library answers on the advanced tier";
             return Err(EngineError::new(ErrorCode::PermissionDenied, message));
@@ -49,8 +49,8 @@ fn place_in_request(pointer: &str) -> String {
 /// The response that quotes passages.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     answer: &LensAnswer,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {

@@ -13,7 +13,7 @@ use charter_domain::profile;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 
-use crate::routing::{Routed, RoutedCandidate, RoutedVerdict};
+use crate::routing::{RoutedCandidate, RoutedVerdict, RoutingResult};
 
 /// What is done for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ impl Course {
 pub(super) type Reasoned = (Course, Option<String>);
 
 /// What is done for a request, by where it was routed. `few` is the number of skills that answer together.
-pub(super) fn decided(view: &View, routed: &Routed, few: usize) -> Reasoned {
+pub(super) fn decided(view: &View, routed: &RoutingResult, few: usize) -> Reasoned {
     match routed.source {
         Source::Skills => match are_different(view, routed, few) {
             true => (Course::AskBack, None),
@@ -66,7 +66,7 @@ pub(super) fn decided(view: &View, routed: &Routed, few: usize) -> Reasoned {
     }
 }
 
-fn nothing(routed: &Routed) -> Reasoned {
+fn nothing(routed: &RoutingResult) -> Reasoned {
     match (routed.language, routed.remark) {
         (Language::Other(name), _) => (Course::Decline, Some(format!("it is written in {name}"))),
         (Language::English, Some(remark)) => (Course::Decline, Some(remark.reason().to_owned())),
@@ -97,7 +97,7 @@ fn change(verdict: &RoutedVerdict, start: Start) -> Reasoned {
 
 /// Whether the skills of a broad verdict answer different questions, of which one was asked. Skills of one domain are
 /// parts of one thing, and so are those of a request that asks for several things.
-fn are_different(view: &View, routed: &Routed, few: usize) -> bool {
+fn are_different(view: &View, routed: &RoutingResult, few: usize) -> bool {
     let verdict = &routed.verdict;
     if verdict.kind != VerdictKind::Broad || routed.parts > 1 {
         return false;

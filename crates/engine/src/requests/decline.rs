@@ -11,8 +11,8 @@ use charter_domain::profile;
 use charter_domain::tier::{playbook_served, skill_served};
 use serde_json::json;
 
-use super::Asked;
-use super::classify::Classified;
+use super::ActiveRequest;
+use super::classify::Classification;
 use super::respond::verdict;
 use crate::{Caller, Engine, EngineError};
 
@@ -22,8 +22,8 @@ const NAMED: usize = 4;
 /// The response that says what can be asked.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let because = classified.because.as_deref().unwrap_or_default();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
-use charter_domain::run::{Opening, Outcome, Run, StopCause};
+use charter_domain::run::{Outcome, Run, RunPrerequisites, StopCause};
 use serde_json::json;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
-use super::Asked;
-use super::analyse::Analysed;
-use super::classify::Classified;
+use super::ActiveRequest;
+use super::analyse::SkillAnalysis;
+use super::classify::Classification;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::progress::{Progress, ProgressEvent};
 use crate::runs::{NewRun, RunShown};
@@ -22,12 +22,12 @@ impl Engine {
     /// What the agent of a skill finds out with it.
     pub(super) async fn run_skill(
         self: &Arc<Self>,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
         skill: &SkillId,
         run_id: &RunId,
         progress: &Progress,
-    ) -> Result<Analysed, EngineError> {
+    ) -> Result<SkillAnalysis, EngineError> {
         let span = self.agent_span(&asked.caller.tenant, skill.as_ref());
         let found = self.find_out(asked, classified, skill, run_id, progress);
         ended(&span, found.instrument(span.clone()).await)
@@ -43,12 +43,12 @@ impl Engine {
 
     async fn find_out(
         self: &Arc<Self>,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
         skill: &SkillId,
         run_id: &RunId,
         progress: &Progress,
-    ) -> Result<Analysed, EngineError> {
+    ) -> Result<SkillAnalysis, EngineError> {
         let tenant = &asked.caller.tenant;
         let known = self.store().run(tenant, run_id).await?;
         let new = match known {
@@ -80,8 +80,8 @@ impl Engine {
     /// Starts the playbook's run, or finds it, and lets it go on as far as it can without a person.
     pub(super) async fn run_playbook(
         self: &Arc<Self>,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
         playbook: &PlaybookId,
         progress: &Progress,
     ) -> Result<RunShown, EngineError> {
@@ -92,8 +92,8 @@ impl Engine {
 
     async fn set_going(
         self: &Arc<Self>,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
         playbook: &PlaybookId,
         progress: &Progress,
     ) -> Result<RunShown, EngineError> {
@@ -163,7 +163,7 @@ impl Engine {
     /// Compiles a skill's plan, collects its parameters and pins what it executes.
     async fn new_run(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         earlier: Option<EarlierValues<'_>>,
         skill: &SkillId,
         run_id: RunId,
@@ -190,10 +190,10 @@ impl Engine {
             parameters: bound.values,
             pins: planned.pins,
             dry_run: false,
-            opening: Opening {
+            opening: RunPrerequisites {
                 sources: bound.sources,
                 tokens,
-                ..Opening::default()
+                ..RunPrerequisites::default()
             },
             tags: self.tags_for(asked, Flow::Skill)?,
             artifacts: Vec::new(),
@@ -203,7 +203,7 @@ impl Engine {
 
 /// The text that gives a change its parameters: where it was chosen in answer to a question that was asked back, what was
 /// asked for before belongs to it.
-fn change_text(asked: &Asked, classified: &Classified) -> String {
+fn change_text(asked: &ActiveRequest, classified: &Classification) -> String {
     let text = asked.request.input.as_str();
     match &classified.follow_up {
         Some(before) => format!("{}\n{text}", before.question),
@@ -221,7 +221,7 @@ fn ended<T>(span: &Span, result: Result<T, EngineError>) -> Result<T, EngineErro
 
 /// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
 /// part of it.
-pub(crate) fn run_id(asked: &Asked, document: &str) -> RunId {
+pub(crate) fn run_id(asked: &ActiveRequest, document: &str) -> RunId {
     run_id_of(&asked.caller.tenant, asked.id(), document)
 }
 

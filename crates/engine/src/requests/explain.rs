@@ -15,13 +15,13 @@ use charter_domain::expert_graph::{Depth, ExpertGraph, Neighbour, text_of};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Asked;
-use super::classify::Classified;
+use super::ActiveRequest;
+use super::classify::Classification;
 use super::consult::cited;
 use super::course::domain_of_candidate;
 use super::offer::{Offer, Offers};
 use super::respond::verdict;
-use crate::knowledge::{Cited, Knowledge, NodeMet};
+use crate::knowledge::{CitedPassage, Knowledge, MatchedNode};
 use crate::{Engine, EngineError};
 
 /// Passages that are quoted.
@@ -86,8 +86,8 @@ impl Engine {
     /// `unavailable` when the question cannot be embedded; `no_match` when what answered is no longer there.
     pub(super) async fn explain(
         &self,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
     ) -> Result<Explanation, EngineError> {
         let view = self.live().view(&asked.caller.tenant);
         let candidates = &classified.verdict.candidates;
@@ -125,7 +125,7 @@ impl Engine {
     }
 }
 
-fn node(graph: &ExpertGraph<'_>, met: &NodeMet) -> NodeShown {
+fn node(graph: &ExpertGraph<'_>, met: &MatchedNode) -> NodeShown {
     let both = [Direction::Out, Direction::In];
     let near = graph.neighbours(&met.node.id, &both, &[], Depth::ONE);
     NodeShown {
@@ -193,8 +193,8 @@ fn document(view: &View, kind: DocumentKind, id: &str) -> Option<DocumentShown> 
 /// The response that explains.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     explanation: &Explanation,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
@@ -262,7 +262,7 @@ fn content(explanation: &Explanation) -> String {
     format!("Quoted as it stands:\n\n{}", parts.join("\n\n"))
 }
 
-fn passage_text(number: usize, cited_passage: &Cited) -> String {
+fn passage_text(number: usize, cited_passage: &CitedPassage) -> String {
     let passage = &cited_passage.passage;
     let source = cited(passage);
     match &cited_passage.sentence {

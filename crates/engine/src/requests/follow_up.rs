@@ -10,7 +10,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId, TenantId};
 use charter_contract::intent::Intent;
 use charter_contract::json::decode_stored;
-use charter_domain::follow_up::{self, Alone};
+use charter_domain::follow_up::{self, StandaloneMeaning};
 use charter_domain::graph;
 use charter_domain::intent::{Language, Remark};
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
@@ -18,12 +18,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Asked;
-use super::classify::Classified;
+use super::ActiveRequest;
+use super::classify::Classification;
 use super::course::Course;
 use super::execute::run_id_of;
 use super::parameters::EarlierValues;
-use crate::routing::{Purpose, Routed, RoutedVerdict};
+use crate::routing::{Purpose, RoutedVerdict, RoutingResult};
 use crate::{Engine, EngineError};
 
 /// Turns of a session that are looked back over.
@@ -40,7 +40,8 @@ pub(crate) struct FollowUp {
 
 /// Which turn of the session a verdict rests on, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Follows {
+#[schemars(rename = "Follows")]
+pub struct FollowUpReference {
     /// The request of that turn.
     pub request_id: RequestId,
     /// What the text came to alone.
@@ -49,7 +50,7 @@ pub struct Follows {
     pub because: String,
 }
 
-impl Classified {
+impl Classification {
     /// The values of a skill from the request that this one follows.
     pub(super) fn earlier_values(&self, skill: &SkillId) -> Option<EarlierValues<'_>> {
         let follows = self.verdict.follows.as_ref()?;
@@ -63,24 +64,26 @@ impl Classified {
 
 /// What the text comes to alone. The only candidate may be barely above the floor: from half way to the narrow threshold
 /// on it counts as an answer, if it is a skill. What a passage answers may lean on a question all the same.
-fn alone(own: &RoutedVerdict) -> Alone {
+fn alone(own: &RoutedVerdict) -> StandaloneMeaning {
     let halfway = (own.thresholds.floor + own.thresholds.narrow) / 2.0;
     match own.candidates.first() {
-        None => Alone::Nothing,
-        Some(best) if best.kind == DocumentKind::Skill && best.score >= halfway => Alone::Clear,
-        Some(_) => Alone::Weak,
+        None => StandaloneMeaning::Nothing,
+        Some(best) if best.kind == DocumentKind::Skill && best.score >= halfway => {
+            StandaloneMeaning::Clear
+        }
+        Some(_) => StandaloneMeaning::Weak,
     }
 }
 
 /// Whether a text may lean on an earlier one: small talk does not, and a change says in full what it wants.
-fn may_lean(routed: &Routed) -> bool {
+fn may_lean(routed: &RoutingResult) -> bool {
     routed.language == Language::English
         && routed.verdict.intent != Some(Intent::Change)
         && matches!(routed.remark, None | Some(Remark::FollowUp))
 }
 
 /// An earlier request of the session that was answered by skills.
-struct Earlier {
+struct EarlierRequest {
     request: RequestId,
     question: String,
     skills: Vec<SkillId>,
@@ -91,8 +94,8 @@ impl Engine {
     /// alone, or joined to that question fits nothing better.
     pub(super) async fn follow_up(
         &self,
-        asked: &Asked,
-        routed: &Routed,
+        asked: &ActiveRequest,
+        routed: &RoutingResult,
     ) -> Result<Option<(RoutedVerdict, FollowUp)>, EngineError> {
         let (text, own) = (asked.request.input.as_str(), &routed.verdict);
         let reads = matches!(
@@ -129,7 +132,7 @@ impl Engine {
         let parameters = self.taken_over(asked, &verdict, &earlier).await?;
         verdict.intent = Some(Intent::Read);
         verdict.intent_reason = Some(format!("it follows a question: {because}"));
-        verdict.follows = Some(Follows {
+        verdict.follows = Some(FollowUpReference {
             request_id: last.request.clone(),
             alone: own.kind,
             because,
@@ -145,7 +148,7 @@ impl Engine {
     }
 
     /// The session's requests that skills answered, the latest first.
-    async fn earlier(&self, asked: &Asked) -> Result<Vec<Earlier>, EngineError> {
+    async fn earlier(&self, asked: &ActiveRequest) -> Result<Vec<EarlierRequest>, EngineError> {
         let tenant = &asked.caller.tenant;
         let Some(session) = &asked.request.session_id else {
             return Ok(Vec::new());
@@ -160,10 +163,10 @@ impl Engine {
             let Some(verdict) = record.and_then(|record| record.verdict) else {
                 continue;
             };
-            let classified: Classified = decode_stored(&verdict)
+            let classified: Classification = decode_stored(&verdict)
                 .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
             if classified.course() == Course::Run {
-                earlier.push(Earlier {
+                earlier.push(EarlierRequest {
                     question: classified
                         .follow_up
                         .map_or(turn.input, |follow_up| follow_up.question),
@@ -178,9 +181,9 @@ impl Engine {
     /// The parameters of every skill that the verdict chooses.
     async fn taken_over(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         verdict: &RoutedVerdict,
-        earlier: &[Earlier],
+        earlier: &[EarlierRequest],
     ) -> Result<BTreeMap<SkillId, Map<String, Value>>, EngineError> {
         let tenant = &asked.caller.tenant;
         let text = asked.request.input.as_str();
@@ -221,7 +224,7 @@ impl Engine {
     async fn ran_with(
         &self,
         tenant: &TenantId,
-        earlier: &Earlier,
+        earlier: &EarlierRequest,
     ) -> Result<BTreeMap<SkillId, Map<String, Value>>, EngineError> {
         let mut ran = BTreeMap::new();
         for skill in &earlier.skills {

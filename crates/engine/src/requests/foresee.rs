@@ -8,7 +8,7 @@ use crate::{Caller, Engine, EngineError};
 
 /// What a request in these words would come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Foreseen {
+pub struct RequestPreview {
     /// What it is taken to ask for.
     pub intent: Intent,
     /// Why, for people.
@@ -26,7 +26,11 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`Engine::route`].
-    pub async fn foresee(&self, caller: &Caller, text: &str) -> Result<Foreseen, EngineError> {
+    pub async fn foresee(
+        &self,
+        caller: &Caller,
+        text: &str,
+    ) -> Result<RequestPreview, EngineError> {
         let candidates = self.settings().candidates;
         let routed = self
             .route_by_intent(caller, text, &Hints::default(), candidates)
@@ -44,7 +48,7 @@ impl Engine {
             Course::Offer | Course::AskBack | Course::Explain => candidates.collect(),
             Course::Quote | Course::Decline | Course::Generate => Vec::new(),
         };
-        Ok(Foreseen {
+        Ok(RequestPreview {
             intent: verdict.intent.unwrap_or(Intent::None),
             reason: verdict.intent_reason.clone().unwrap_or_default(),
             course: classified.course(),

@@ -11,12 +11,12 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::template::Template;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, DomainId};
-use charter_domain::gate::{Decision, Rule, decide_answer};
-use charter_domain::guardrail::{self, RequestTags, Resolved, Subject};
-use charter_domain::template::{self, Wanted};
+use charter_domain::gate::{Decision, RuleResult, decide_answer};
+use charter_domain::guardrail::{self, ApplicableGuardrail, RequestTags, Subject};
+use charter_domain::template::{self, TemplateLookup};
 use serde_json::{Map, Value, json};
 
-use super::Asked;
+use super::ActiveRequest;
 use crate::questions::Effort;
 use crate::{Engine, EngineError};
 
@@ -25,7 +25,7 @@ const NOT_FILLED_IN: &str = "verdict";
 
 /// The subject of an answer without a call.
 #[derive(Debug)]
-pub(super) struct About {
+pub(super) struct AnswerSubject {
     pub(super) flow: Flow,
     /// The domains of everything that it is made of.
     pub(super) domains: BTreeSet<DomainId>,
@@ -33,7 +33,7 @@ pub(super) struct About {
     pub(super) agent: Option<AgentId>,
 }
 
-impl About {
+impl AnswerSubject {
     fn subject<'a>(&'a self, domain: &'a DomainId, tags: &'a RequestTags) -> Subject<'a> {
         Subject {
             skill: None,
@@ -52,7 +52,11 @@ impl About {
 
 impl Engine {
     /// The tags of a request that is answered in this flow, for guardrails and templates.
-    pub(super) fn tags_for(&self, asked: &Asked, flow: Flow) -> Result<RequestTags, EngineError> {
+    pub(super) fn tags_for(
+        &self,
+        asked: &ActiveRequest,
+        flow: Flow,
+    ) -> Result<RequestTags, EngineError> {
         self.request_tags(&asked.caller, asked.wishes.persona.as_ref(), Some(flow))
     }
 
@@ -62,15 +66,16 @@ impl Engine {
     /// `guardrail_blocked` with the messages of the guardrails that block it, which the user gets instead.
     pub(super) async fn must_answer(
         &self,
-        asked: &Asked,
-        about: &About,
+        asked: &ActiveRequest,
+        about: &AnswerSubject,
     ) -> Result<Vec<String>, EngineError> {
         let tags = self.tags_for(asked, about.flow)?;
         let view = self.live().view(&asked.caller.tenant);
         let mut all: Vec<String> = Vec::new();
         for domain in &about.domains {
             let bearing = guardrail::resolve(&view, about.subject(domain, &tags));
-            let effort = Effort::long_if_any(bearing.iter().map(Resolved::asks_expressions));
+            let effort =
+                Effort::long_if_any(bearing.iter().map(ApplicableGuardrail::asks_expressions));
             let place = self.place_to_ask(&asked.caller.tenant, effort).await;
             let warnings = match place.ask(|| decide_answer(&bearing, &tags, domain.as_str())) {
                 Decision::Deny { rules } => {
@@ -97,8 +102,8 @@ impl Engine {
     /// a warning.
     pub(super) async fn shaped(
         &self,
-        asked: &Asked,
-        about: &About,
+        asked: &ActiveRequest,
+        about: &AnswerSubject,
         mut response: AgentResponse,
     ) -> Result<AgentResponse, EngineError> {
         let mut warnings = self.must_answer(asked, about).await?;
@@ -119,12 +124,12 @@ impl Engine {
     /// The template of an answer.
     fn answer_template(
         &self,
-        asked: &Asked,
-        about: &About,
+        asked: &ActiveRequest,
+        about: &AnswerSubject,
     ) -> Result<Option<Template>, EngineError> {
         let tags = self.tags_for(asked, about.flow)?;
         let view = self.live().view(&asked.caller.tenant);
-        let wanted = Wanted {
+        let wanted = TemplateLookup {
             output_type: about.flow.as_str(),
             skill: None,
             agent: about.agent.as_ref().map(AgentId::as_str),
@@ -140,8 +145,8 @@ impl Engine {
     /// fields of the answer's metadata.
     fn answer_values(
         &self,
-        asked: &Asked,
-        about: &About,
+        asked: &ActiveRequest,
+        about: &AnswerSubject,
         response: &AgentResponse,
     ) -> Result<Map<String, Value>, EngineError> {
         let tags = self.tags_for(asked, about.flow)?;
@@ -162,7 +167,7 @@ impl Engine {
 }
 
 /// The message of a guardrail with its id.
-fn quoted(rule: &Rule) -> String {
+fn quoted(rule: &RuleResult) -> String {
     format!("{}: {}", rule.id, rule.message)
 }
 
@@ -260,7 +265,7 @@ mod tests {
     /// An answer from several domains has no template of one of them.
     #[test]
     fn an_answer_has_a_domain_if_it_has_one_alone() {
-        let about = |domains: &[&str]| About {
+        let about = |domains: &[&str]| AnswerSubject {
             flow: Flow::RagSearch,
             domains: domains
                 .iter()

@@ -7,28 +7,28 @@ use std::sync::{Mutex, PoisonError};
 
 use charter_contract::ids::{RequestId, TenantId};
 
-use super::Asked;
+use super::ActiveRequest;
 
 /// The requests under way.
 #[derive(Debug, Default)]
-pub(crate) struct InHand(Mutex<BTreeSet<Key>>);
+pub(crate) struct ActiveRequests(Mutex<BTreeSet<Key>>);
 
 type Key = (TenantId, RequestId);
 
 /// A request that its holder answers; given back when dropped.
 #[derive(Debug)]
-pub(super) struct Hold<'a> {
-    all: &'a InHand,
+pub(super) struct ActiveRequestGuard<'a> {
+    all: &'a ActiveRequests,
     key: Key,
 }
 
-impl InHand {
+impl ActiveRequests {
     /// Takes a request in hand; `None` while somebody else has it.
-    pub(super) fn take(&self, asked: &Asked) -> Option<Hold<'_>> {
+    pub(super) fn take(&self, asked: &ActiveRequest) -> Option<ActiveRequestGuard<'_>> {
         let key = (asked.caller.tenant.clone(), asked.id().clone());
         let free = self.with(|requests| requests.insert(key.clone()));
         // Not made at all for whoever comes second: dropping it would give back the first one's hold.
-        free.then(|| Hold { all: self, key })
+        free.then(|| ActiveRequestGuard { all: self, key })
     }
 
     /// Whether there is none.
@@ -42,7 +42,7 @@ impl InHand {
     }
 }
 
-impl Drop for Hold<'_> {
+impl Drop for ActiveRequestGuard<'_> {
     fn drop(&mut self) {
         self.all.with(|requests| requests.remove(&self.key));
     }
@@ -63,8 +63,8 @@ mod tests {
             "timestamp": "2026-04-14T12:00:00Z", "input": "a question",
         }))
         .unwrap();
-        let asked = Asked::new(&Caller::local().unwrap(), request).unwrap();
-        let requests = InHand::default();
+        let asked = ActiveRequest::new(&Caller::local().unwrap(), request).unwrap();
+        let requests = ActiveRequests::default();
         let hold = requests.take(&asked);
         assert!(hold.is_some());
         for _ in 0..2 {

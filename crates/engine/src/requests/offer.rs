@@ -19,9 +19,9 @@ use charter_domain::parameters;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Asked;
+use super::ActiveRequest;
 use super::answer::SkillResult;
-use super::classify::Classified;
+use super::classify::Classification;
 use super::respond::verdict;
 use crate::{Engine, EngineError};
 
@@ -111,7 +111,11 @@ fn quoted(word: &str) -> String {
 
 impl Engine {
     /// The playbooks that a sentence speaks of, with the values that it states.
-    pub(super) fn offers_of_text(&self, asked: &Asked, classified: &Classified) -> Vec<Offer> {
+    pub(super) fn offers_of_text(
+        &self,
+        asked: &ActiveRequest,
+        classified: &Classification,
+    ) -> Vec<Offer> {
         let candidates = classified.verdict.candidates.iter();
         let playbooks = candidates.filter(|candidate| candidate.kind == DocumentKind::Playbook);
         let offers = playbooks.filter_map(|candidate| {
@@ -130,7 +134,7 @@ impl Engine {
     /// `unavailable` when the engine stops first.
     pub(super) async fn offers_of_findings(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         results: &[SkillResult],
     ) -> Result<Offers, EngineError> {
         let done = results
@@ -166,7 +170,7 @@ impl Engine {
     /// Offers a playbook with the parameters that its filter makes of findings.
     async fn offer_for(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         playbook: &Playbook,
         met: &[&Finding],
         skills: &[SkillId],
@@ -255,8 +259,8 @@ fn met<'f>(
 /// The response that offers what a sentence may ask for.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     offers: Vec<Offer>,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {

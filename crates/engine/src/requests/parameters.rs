@@ -16,7 +16,7 @@ use charter_domain::run::{Run, Tokens};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::Asked;
+use super::ActiveRequest;
 use crate::{Caller, Engine, EngineError, MemoryQuery};
 
 /// Memories that are looked at for missing parameters.
@@ -46,7 +46,7 @@ pub(super) struct EarlierValues<'a> {
 
 /// Values for a target, and what may help to find the missing ones.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct CollectedParameters {
     pub(super) bound: Bound,
     /// Values that memories state for missing parameters.
     pub(super) proposals: Vec<ProposedValue>,
@@ -134,7 +134,7 @@ pub(super) fn proposal_in_words(proposed: &ProposedValue) -> String {
     format!("The memory \"{title}\" proposes {parameter} = {value} (\"{words}\").")
 }
 
-impl Gathered {
+impl CollectedParameters {
     /// The values, if none is missing.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl Gathered {
     }
 }
 
-impl Asked {
+impl ActiveRequest {
     /// The values that the caller gave, and those that a text states beside them.
     pub(super) fn stated(&self, declared: &[Parameter], text: &str) -> Map<String, Value> {
         let given = Collected::given(declared, &self.wishes.parameters);
@@ -176,10 +176,10 @@ impl Engine {
     /// `invalid_parameters` for values that the caller gave and that do not fit.
     pub(super) async fn gather(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         target: ParameterTarget<'_>,
         earlier: Option<EarlierValues<'_>>,
-    ) -> Result<Gathered, EngineError> {
+    ) -> Result<CollectedParameters, EngineError> {
         let mut collected = Collected::given(target.declared, &asked.wishes.parameters)
             .read(target.text, asked.request.timestamp);
         if let Some(earlier) = earlier {
@@ -211,7 +211,7 @@ impl Engine {
             .settle()
             .map_err(|faults| EngineError::parameters(&format!("`{}`", target.id), &faults))?;
         proposals.retain(|one| bound.missing.contains(&one.parameter));
-        Ok(Gathered {
+        Ok(CollectedParameters {
             bound,
             proposals,
             notices,

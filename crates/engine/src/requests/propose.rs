@@ -11,8 +11,8 @@ use charter_contract::parameter::Parameter;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Asked;
-use super::classify::Classified;
+use super::ActiveRequest;
+use super::classify::Classification;
 use super::respond::verdict;
 use crate::candidates::Proposal;
 use crate::{Engine, EngineError};
@@ -45,8 +45,8 @@ struct StepShown<'p> {
 /// The response that shows a candidate.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     proposal: &Proposal,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {

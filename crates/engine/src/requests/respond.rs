@@ -13,12 +13,12 @@ use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::run::{ResultSource, Tokens};
 use serde_json::{Map, Value, json};
 
-use super::Asked;
-use super::analyse::{Analysed, Call};
+use super::ActiveRequest;
+use super::analyse::{Call, SkillAnalysis};
 use super::answer::SkillResult;
-use super::classify::Classified;
+use super::classify::Classification;
 use super::parameters::ParameterShown;
-use super::words::{ModelAnalysis, Reading};
+use super::words::{ModelAnalysis, ReadAnswer};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 
@@ -31,17 +31,17 @@ const LISTED: usize = 20;
 /// The only skill's failure; of several, the first's when all failed.
 pub(super) fn response(
     engine: &Engine,
-    asked: &Asked,
-    classified: &Classified,
-    reading: Reading,
+    asked: &ActiveRequest,
+    classified: &Classification,
+    reading: ReadAnswer,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
-    let Reading {
+    let ReadAnswer {
         results,
         analysis,
         notice,
     } = reading;
-    let Parted {
+    let PartitionedResults {
         mut done,
         mut runs,
         mut warnings,
@@ -50,7 +50,7 @@ pub(super) fn response(
     let heads: Vec<String> = done.iter().map(head).collect();
     let of_skills = done.iter_mut();
     let of_skills = of_skills.map(|analysed| std::mem::take(&mut analysed.findings));
-    let found = written::Found::of(of_skills.collect(), analysis.as_ref());
+    let found = written::CombinedFindings::of(of_skills.collect(), analysis.as_ref());
     let tokens = tokens_of(&done, &runs, analysis.as_ref());
     runs.extend(analysis.as_ref().map(|analysis| analysis.run.to_string()));
     runs.dedup();
@@ -99,7 +99,7 @@ pub(super) fn response(
 }
 
 /// Tokens that models used in the runs of an answer: of its skills, and of an analysis in a run of its own.
-fn tokens_of(done: &[Analysed], runs: &[String], analysis: Option<&ModelAnalysis>) -> Tokens {
+fn tokens_of(done: &[SkillAnalysis], runs: &[String], analysis: Option<&ModelAnalysis>) -> Tokens {
     let of_skills = done.iter().map(|analysed| analysed.tokens);
     let joint = analysis.filter(|analysis| !runs.contains(&analysis.run.to_string()));
     let of_joint = joint.map(|analysis| analysis.tokens);
@@ -120,7 +120,7 @@ fn shown(analysis: &ModelAnalysis) -> Value {
 
 impl Engine {
     /// Advice on showing the findings, of the templates that render them. Where templates disagree the first counts.
-    fn rendering_hints(&self, tenant: &TenantId, done: &[Analysed]) -> Map<String, Value> {
+    fn rendering_hints(&self, tenant: &TenantId, done: &[SkillAnalysis]) -> Map<String, Value> {
         let mut hints = Map::new();
         for analysed in done {
             let template = self.template_of(tenant, &analysed.tags, &analysed.skill);
@@ -142,7 +142,7 @@ pub(super) fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
 }
 
 /// The parameters of all runs, each value with its source once.
-fn parameters_of(done: &[Analysed]) -> Vec<&ParameterShown> {
+fn parameters_of(done: &[SkillAnalysis]) -> Vec<&ParameterShown> {
     let mut parameters: Vec<&ParameterShown> = Vec::new();
     for shown in done.iter().flat_map(|analysed| &analysed.parameters) {
         if !parameters.contains(&shown) {
@@ -163,14 +163,14 @@ fn taken_from(parameters: &[&ParameterShown]) -> String {
 }
 
 /// What the skills came to, apart from those that failed.
-struct Parted {
-    done: Vec<Analysed>,
+struct PartitionedResults {
+    done: Vec<SkillAnalysis>,
     runs: Vec<String>,
     warnings: Vec<String>,
 }
 
-fn part(results: Vec<SkillResult>) -> Result<Parted, EngineError> {
-    let mut parted = Parted {
+fn part(results: Vec<SkillResult>) -> Result<PartitionedResults, EngineError> {
+    let mut parted = PartitionedResults {
         done: Vec::new(),
         runs: Vec::new(),
         warnings: Vec::new(),
@@ -201,7 +201,7 @@ fn part(results: Vec<SkillResult>) -> Result<Parted, EngineError> {
 }
 
 /// What a call did: as a built-in tool tells it, and of any other that it was run.
-fn actions(analysed: &Analysed, call: &Call) -> Vec<(ActionType, Map<String, Value>)> {
+fn actions(analysed: &SkillAnalysis, call: &Call) -> Vec<(ActionType, Map<String, Value>)> {
     let run = details(analysed, call);
     if call.actions.is_empty() {
         return vec![(ActionType::CommandExecution, run)];
@@ -214,7 +214,7 @@ fn actions(analysed: &Analysed, call: &Call) -> Vec<(ActionType, Map<String, Val
     told.collect()
 }
 
-fn details(analysed: &Analysed, call: &Call) -> Map<String, Value> {
+fn details(analysed: &SkillAnalysis, call: &Call) -> Map<String, Value> {
     let details = json!({
         "tool_id": call.tool, "step_id": call.step, "skill_id": analysed.skill.skill_id,
         "duration_ms": call.duration_ms, "cached": call.source == ResultSource::Cached,
@@ -228,10 +228,10 @@ fn details(analysed: &Analysed, call: &Call) -> Map<String, Value> {
 /// The answer for people: what was asked of whom, what a model says of it, the findings, results that are none, and
 /// what to be careful about.
 fn content(
-    classified: &Classified,
-    done: &[Analysed],
+    classified: &Classification,
+    done: &[SkillAnalysis],
     heads: &[String],
-    found: &written::Found,
+    found: &written::CombinedFindings,
     warnings: &[String],
 ) -> String {
     let mut parts: Vec<String> = Vec::new();
@@ -263,7 +263,7 @@ fn content(
 }
 
 /// What a skill came to, in a line.
-fn head(analysed: &Analysed) -> String {
+fn head(analysed: &SkillAnalysis) -> String {
     let name = &analysed.skill.display_name;
     let is_silent = analysed.outlines.is_empty();
     match &analysed.summary {
@@ -301,7 +301,7 @@ pub(super) fn write(response: &AgentResponse) -> Result<String, EngineError> {
 }
 
 pub(super) fn write_error(
-    asked: &Asked,
+    asked: &ActiveRequest,
     error: &EngineError,
     engine: &Engine,
 ) -> Result<String, EngineError> {

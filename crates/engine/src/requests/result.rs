@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::change::{described, words};
-use super::{Asked, Classified, respond};
+use super::{ActiveRequest, Classification, respond};
 use crate::runs::RunShown;
 use crate::{Engine, EngineError, events};
 
@@ -92,8 +92,8 @@ impl Engine {
             return Ok(());
         };
         let tenant = &record.tenant_id;
-        let asked = Asked::from_json(&record.asked, tenant.clone())?;
-        let classified: Classified = decode_stored(verdict)
+        let asked = ActiveRequest::from_json(&record.asked, tenant.clone())?;
+        let classified: Classification = decode_stored(verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         let run = self.fold(tenant, run_id).await?.run;
         let shown = self.show_run(&asked.caller, run_id).await?;
@@ -127,13 +127,13 @@ fn result_id(request: &RequestId) -> ResponseId {
 
 /// The response that says what a change came to.
 fn response(
-    asked: &Asked,
-    classified: &Classified,
+    asked: &ActiveRequest,
+    classified: &Classification,
     run: &Run,
     shown: &RunShown,
 ) -> Result<AgentResponse, EngineError> {
     let summary = &shown.summary;
-    let mut result = Written::new(shown);
+    let mut result = ResultText::new(shown);
     let account = run.account();
     let (changes, undone) = (result.changes(&account), result.undone(&account));
     let missing = missing_evidence(run);
@@ -175,14 +175,14 @@ fn missing_evidence(run: &Run) -> Vec<&str> {
 }
 
 /// Changes and what is undone, as they are written: large states are left out and named.
-struct Written<'s> {
+struct ResultText<'s> {
     evidence: BTreeMap<&'s StepId, Vec<&'s EvidenceId>>,
     /// Bytes that states may still take.
     left: usize,
     left_out: Vec<String>,
 }
 
-impl<'s> Written<'s> {
+impl<'s> ResultText<'s> {
     fn new(shown: &'s RunShown) -> Self {
         let mut evidence: BTreeMap<&StepId, Vec<&EvidenceId>> = BTreeMap::new();
         for record in &shown.evidence {

@@ -11,18 +11,18 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId};
 use charter_domain::answer::{AnalysisResult, outline};
 use charter_domain::graph::{from_analysis, with_analysis};
-use charter_domain::run::{Opening, Outcome, Run, Tokens};
+use charter_domain::run::{Outcome, Run, RunPrerequisites, Tokens};
 use serde_json::{Map, Value, json};
 
-use super::Asked;
-use super::analyse::Analysed;
+use super::ActiveRequest;
+use super::analyse::SkillAnalysis;
 use super::answer::SkillResult;
-use super::classify::Classified;
+use super::classify::Classification;
 use super::execute::run_id;
 use super::parameters::ParameterShown;
 use super::progress::Progress;
 use crate::analysis::{AnalysisOrder, Drafting, route_of};
-use crate::runs::{NewRun, Pinned, pin};
+use crate::runs::{LoadedRun, NewRun, pin};
 use crate::{Engine, EngineError};
 
 /// What the run of an analysis over several skills is called among the runs of its request. No document has such an id.
@@ -30,7 +30,7 @@ const ANALYSIS: &str = "charter/analysis";
 
 /// What a request's skills came to, in words.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct ReadAnswer {
     /// In the order of the verdict.
     pub(super) results: Vec<SkillResult>,
     /// What a model contributed.
@@ -50,7 +50,7 @@ pub(super) struct ModelAnalysis {
 }
 
 /// The run of the analysis over several skills of a request; it exists where there was one.
-pub(crate) fn analysis_run_id(asked: &Asked) -> RunId {
+pub(crate) fn analysis_run_id(asked: &ActiveRequest) -> RunId {
     run_id(asked, ANALYSIS)
 }
 
@@ -59,8 +59,8 @@ impl Engine {
     /// the tenant has.
     pub(super) fn with_analysis(
         &self,
-        asked: &Asked,
-        classified: &Classified,
+        asked: &ActiveRequest,
+        classified: &Classification,
         skill: &SkillId,
         new: NewRun,
     ) -> Result<NewRun, EngineError> {
@@ -101,10 +101,10 @@ impl Engine {
     /// `approval_required` while a person has to allow the analysis; `overloaded`, `unavailable` and the like.
     pub(super) async fn put_into_words(
         self: &Arc<Self>,
-        asked: &Asked,
+        asked: &ActiveRequest,
         mut results: Vec<SkillResult>,
         progress: &Progress,
-    ) -> Result<Reading, EngineError> {
+    ) -> Result<ReadAnswer, EngineError> {
         let drafting = match results.as_mut_slice() {
             [alone] => alone_drafted(alone),
             several => self.drafted_together(asked, several, progress).await?,
@@ -140,7 +140,7 @@ impl Engine {
                 self.word(tenant, analysed, drafted).await?;
             }
         }
-        Ok(Reading {
+        Ok(ReadAnswer {
             results,
             analysis,
             notice,
@@ -151,10 +151,10 @@ impl Engine {
     async fn word(
         &self,
         tenant: &TenantId,
-        analysed: &mut Analysed,
+        analysed: &mut SkillAnalysis,
         drafted: Option<&AnalysisResult>,
     ) -> Result<(), EngineError> {
-        let Analysed {
+        let SkillAnalysis {
             skill,
             tags,
             findings,
@@ -179,7 +179,7 @@ impl Engine {
     /// names one. Results of the others are no model's to see.
     async fn drafted_together(
         self: &Arc<Self>,
-        asked: &Asked,
+        asked: &ActiveRequest,
         results: &[SkillResult],
         progress: &Progress,
     ) -> Result<Option<(Drafting, Vec<SkillId>)>, EngineError> {
@@ -218,9 +218,9 @@ impl Engine {
     /// A run of its own for the analysis of the results of several skills.
     fn new_analysis<'a>(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         order: &AnalysisOrder,
-        skills: impl Iterator<Item = &'a Analysed>,
+        skills: impl Iterator<Item = &'a SkillAnalysis>,
         run_id: RunId,
     ) -> Result<NewRun, EngineError> {
         let caller = &asked.caller;
@@ -241,14 +241,14 @@ impl Engine {
             parameters: Map::new(),
             pins,
             dry_run: false,
-            opening: Opening::default(),
+            opening: RunPrerequisites::default(),
             artifacts: Vec::new(),
         })
     }
 }
 
 impl ModelAnalysis {
-    fn is_about(&self, analysed: &Analysed) -> bool {
+    fn is_about(&self, analysed: &SkillAnalysis) -> bool {
         self.skills.contains(&analysed.skill.skill_id)
     }
 }
@@ -294,7 +294,7 @@ fn notice_of(result: &AnalysisResult) -> Option<String> {
 }
 
 /// The results of a skill without rules, each under what its step is for.
-pub(super) fn outlines(skill: &Skill, pinned: &Pinned, run: &Run) -> Vec<String> {
+pub(super) fn outlines(skill: &Skill, pinned: &LoadedRun, run: &Run) -> Vec<String> {
     let steps = skill.execution_plan.steps.iter();
     let outlines = steps.filter_map(|step| {
         let output: &Value = run.outputs().get(&step.step_id)?;

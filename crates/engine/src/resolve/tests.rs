@@ -48,7 +48,7 @@ fn agent(id: &str, skill: &str) -> (DocumentKind, Value) {
     (DocumentKind::Agent, value)
 }
 
-fn ids(resolved: &[Resolved]) -> Vec<String> {
+fn ids(resolved: &[ApplicableGuardrail]) -> Vec<String> {
     resolved
         .iter()
         .map(|resolved| resolved.found.document().guardrail_id.to_string())

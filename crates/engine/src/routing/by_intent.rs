@@ -9,11 +9,13 @@ use charter_domain::intent::{
     self, Decision, Evidence, Fit, Language, Look, NamedDocument, Reading, Registered, Remark,
     Settled, Source, Start, settle,
 };
-use charter_search::{EmbeddedQuery, Named, QueryError, RouteQuery, RouteSettings, VerdictKind};
+use charter_search::{
+    EmbeddedQuery, NameMatch, QueryError, RouteQuery, RouteSettings, VerdictKind,
+};
 
 use super::gateway::GatewayReading;
-use super::{Compared, Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
-use crate::catalogue::{Live, Stacked, parse_entry_id};
+use super::{ComparableQuery, Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
+use crate::catalogue::{LiveCatalogue, Stacked, parse_entry_id};
 use crate::knowledge::Knowledge;
 use crate::{Caller, Engine, EngineError, LensFilter};
 
@@ -36,7 +38,7 @@ pub(crate) struct Question {
     pub(super) reading: Reading,
     /// What is compared.
     pub(super) subject: String,
-    pub(super) compared: Compared,
+    pub(super) compared: ComparableQuery,
 }
 
 impl Question {
@@ -52,7 +54,7 @@ impl Question {
 
 /// Where a request goes, and what that rests on.
 #[derive(Debug, Clone)]
-pub(crate) struct Routed {
+pub(crate) struct RoutingResult {
     pub(crate) verdict: RoutedVerdict,
     /// What was found and is below the floor, best first.
     pub(crate) dropped: Vec<RoutedCandidate>,
@@ -69,17 +71,17 @@ pub(crate) struct Routed {
 
 /// What each kind comes to by itself.
 pub(super) struct Ranked {
-    pub(super) skills: Weighed,
-    pub(super) playbooks: Weighed,
+    pub(super) skills: WeighedVerdict,
+    pub(super) playbooks: WeighedVerdict,
 }
 
 /// A verdict, and what is below the floor.
-pub(super) struct Weighed {
+pub(super) struct WeighedVerdict {
     pub(super) verdict: RoutedVerdict,
     pub(super) dropped: Vec<RoutedCandidate>,
 }
 
-impl Weighed {
+impl WeighedVerdict {
     fn best(&self) -> Option<&RoutedCandidate> {
         let found = self.verdict.candidates.iter().chain(&self.dropped);
         found.max_by(|a, b| a.score.total_cmp(&b.score))
@@ -113,7 +115,7 @@ impl Ranked {
             );
             found.map(|(mut verdict, dropped)| {
                 verdict.candidates.truncate(top_k);
-                Weighed { verdict, dropped }
+                WeighedVerdict { verdict, dropped }
             })
         };
         Ok(Self {
@@ -143,9 +145,9 @@ impl Ranked {
 
     /// The document that the question names; of a skill and a playbook, the one that its intent asks for.
     fn named(&self, intent: Intent) -> Option<NamedDocument> {
-        let of = |weighed: &Weighed, kind: Registered| {
+        let of = |weighed: &WeighedVerdict, kind: Registered| {
             let named = weighed.best()?.named?;
-            let mistyped = named == Named::WithAnError;
+            let mistyped = named == NameMatch::WithAnError;
             Some(NamedDocument { kind, mistyped })
         };
         let skill = of(&self.skills, Registered::Skill);
@@ -164,7 +166,7 @@ impl Ranked {
     }
 
     /// The verdict of a decision.
-    fn routed(self, question: &Question, decision: Decision, known: &Knowledge) -> Routed {
+    fn routed(self, question: &Question, decision: Decision, known: &Knowledge) -> RoutingResult {
         let Reading {
             remark,
             parts,
@@ -203,7 +205,7 @@ impl Ranked {
         };
         let asked = verdict.clauses.len();
         let subject = (question.subject != question.text.trim()).then(|| question.subject.clone());
-        Routed {
+        RoutingResult {
             verdict: RoutedVerdict {
                 intent: Some(decision.intent),
                 intent_reason: Some(decision.reason),
@@ -259,7 +261,7 @@ impl Engine {
         text: &str,
         hints: &Hints,
         top_k: usize,
-    ) -> Result<Routed, EngineError> {
+    ) -> Result<RoutingResult, EngineError> {
         let live = self.live();
         let settings = live.settings;
         self.route_over_all(caller, &live, &settings, text, hints, top_k)
@@ -270,12 +272,12 @@ impl Engine {
     pub(super) async fn route_over_all(
         &self,
         caller: &Caller,
-        live: &Live,
+        live: &LiveCatalogue,
         settings: &RouteSettings,
         text: &str,
         hints: &Hints,
         top_k: usize,
-    ) -> Result<Routed, EngineError> {
+    ) -> Result<RoutingResult, EngineError> {
         if top_k == 0 {
             return Err(refused(QueryError::NoCandidates));
         }
@@ -326,7 +328,7 @@ impl Engine {
         settings: &RouteSettings,
         text: &str,
         top_k: usize,
-    ) -> Result<Routed, EngineError> {
+    ) -> Result<RoutingResult, EngineError> {
         let question = self.question(identifiers, stacked, text).await?;
         let ranked = Ranked::of(&question, stacked, settings, top_k)?;
         let mut evidence = ranked.evidence(&question, stacked, settings);
@@ -372,7 +374,7 @@ impl Engine {
             text: text.to_owned(),
             reading,
             subject,
-            compared: Compared { query, ..compared },
+            compared: ComparableQuery { query, ..compared },
         })
     }
 

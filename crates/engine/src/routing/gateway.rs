@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::RoutedCandidate;
-use super::by_intent::{Question, Ranked, Weighed};
+use super::by_intent::{Question, Ranked, WeighedVerdict};
 use crate::catalogue::Stacked;
 use crate::{Engine, EngineError};
 
@@ -278,7 +278,7 @@ fn allowed(reading: &Reading) -> Vec<Intent> {
 
 /// The candidates of a broad verdict of the kind that the intent looks at.
 fn several<'r>(reading: &Reading, ranked: &'r Ranked) -> &'r [RoutedCandidate] {
-    let of = |weighed: &'r Weighed| {
+    let of = |weighed: &'r WeighedVerdict| {
         let verdict = &weighed.verdict;
         let broad = verdict.kind == VerdictKind::Broad && verdict.candidates.len() > 1;
         let shown = verdict.candidates.len().min(SHOWN);

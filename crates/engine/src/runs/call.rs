@@ -13,7 +13,7 @@ use charter_domain::run::{ErrorKind, StepFailure};
 use charter_domain::script::{PythonSource, python_returns};
 use charter_effects::{
     BuiltinGrants, BuiltinTool, ClientCall, ClientGrants, DryRun, HttpTool, Limits, McpTool,
-    OutputRoom, PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
+    OutputBudget, PackageFiles, Repeat, ScriptTool, Target, ToolCall, ToolImplementation,
 };
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ impl Prepared {
         self,
         engine: &Engine,
         idempotency_key: String,
-        room: Arc<dyn OutputRoom>,
+        room: Arc<dyn OutputBudget>,
     ) -> Result<ToolCall, StepFailure> {
         let document = &self.tool.entry.document;
         let grants = &engine.settings().grants;

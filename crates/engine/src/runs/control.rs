@@ -9,17 +9,17 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent, RunOrder};
-use charter_store::journal::{After, Append, ClaimedRun};
+use charter_store::journal::{Append, ClaimedRun, NextPhase};
 use charter_store::lease::Lease;
 use tokio::sync::oneshot;
 use tracing::Instrument;
 
-use super::Unstored;
-use super::drivers::{Order, Place, busy, left_behind};
-use super::journal::{Folded, Unwritten, chain, is_of_newer};
+use super::PendingRun;
+use super::drivers::{DriverHandle, Order, busy, left_behind};
+use super::journal::{FoldedRun, PendingEvent, chain, is_of_newer};
 use crate::questions::Effort;
 use crate::requests::Progress;
-use crate::settings::Duty;
+use crate::settings::ProcessRole;
 use crate::{Engine, EngineError, events, missions};
 
 /// How long a command waits for a run that is held, and how often it tries.
@@ -86,7 +86,7 @@ impl Engine {
 
     /// Whether this process drives runs. What it does not drive, workers claim.
     pub(super) fn drives_runs(&self) -> bool {
-        self.settings().duty != Duty::Api && !self.is_draining()
+        self.settings().duty != ProcessRole::Api && !self.is_draining()
     }
 
     /// Drives a run in the background, as far as it goes; whoever drives it already looks again.
@@ -133,8 +133,8 @@ impl Engine {
     /// `already_exists` when storage knows the run; what kept it from being stored.
     pub(super) async fn drive_later(
         self: &Arc<Self>,
-        place: Place,
-        new: Unstored,
+        place: DriverHandle,
+        new: PendingRun,
     ) -> Result<(), EngineError> {
         let (engine, stored) = (Arc::clone(self), Arc::clone(&new.stored));
         let is_stored = Arc::clone(&stored);
@@ -262,7 +262,7 @@ impl Engine {
         command: Command,
         lease: &Lease,
     ) -> Result<Run, EngineError> {
-        let Folded {
+        let FoldedRun {
             mut run,
             version,
             head,
@@ -274,7 +274,7 @@ impl Engine {
         let mut events = run.decide(command).map_err(|error| illegal(&error))?;
         while !events.is_empty() {
             for event in events {
-                written.push(Unwritten::new(&event, at)?);
+                written.push(PendingEvent::new(&event, at)?);
                 let applied = run.apply(event, at);
                 applied.map_err(|error| EngineError::internal("folding an event", error))?;
             }
@@ -287,8 +287,8 @@ impl Engine {
             }
         }
         let (then, approvals) = match run.outcome() {
-            Some(_) => (After::Ends, self.lapsing(tenant, run_id).await?),
-            None => (After::Runs, Vec::new()),
+            Some(_) => (NextPhase::Ends, self.lapsing(tenant, run_id).await?),
+            None => (NextPhase::Runs, Vec::new()),
         };
         let append = Append {
             tenant_id: tenant.clone(),

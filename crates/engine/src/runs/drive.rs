@@ -21,10 +21,10 @@ use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
 use charter_domain::gate::Decision;
 use charter_domain::run::{
-    Beginning, Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, Tokens,
+    Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, StepStart, Tokens,
 };
 use charter_store::approval::ApprovalChange;
-use charter_store::journal::{After, RunRecord};
+use charter_store::journal::{NextPhase, RunRecord};
 use charter_store::lease::Lease;
 use charter_store::mission::ArtifactRecord;
 use futures_util::future::BoxFuture;
@@ -34,17 +34,17 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use self::turns::Turns;
-use self::writing::Hold;
-use super::drivers::{Order, Place, busy, left_behind, unless_lost};
+use self::turns::RateLimitQueue;
+use self::writing::RunOwnership;
+use super::drivers::{DriverHandle, Order, busy, left_behind, unless_lost};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
-use super::journal::{Folded, Unwritten};
-use super::room::{Housed, Part, RunRoom};
-use super::{NewRun, Unstored};
+use super::journal::{FoldedRun, PendingEvent};
+use super::room::{ResumableRun, RunMemory, RunMemoryShare};
+use super::{NewRun, PendingRun};
 use crate::outputs::{OutputMemory, VALUES_WAIT};
 use crate::questions::Effort;
 use crate::requests::Progress;
-use crate::settings::Duty;
+use crate::settings::ProcessRole;
 use crate::shares::Share;
 use crate::{Engine, EngineError};
 use crate::{approvals, missions, telemetry};
@@ -52,8 +52,8 @@ use crate::{approvals, missions, telemetry};
 /// A run that this worker holds.
 struct Drive<'e> {
     engine: &'e Arc<Engine>,
-    folded: Folded,
-    hold: Hold,
+    folded: FoldedRun,
+    hold: RunOwnership,
     workspace: Workspace,
     progress: Progress,
     cancel: CancellationToken,
@@ -61,7 +61,7 @@ struct Drive<'e> {
     /// Where the run stands as far as watchers know.
     told: Option<RunStatus>,
     /// Decided and not yet durable.
-    unwritten: Vec<Unwritten>,
+    unwritten: Vec<PendingEvent>,
     approvals: Vec<ApprovalChange>,
     /// Approvals that were given in a pause and are not used before its end.
     set_aside: BTreeSet<ApprovalId>,
@@ -70,25 +70,25 @@ struct Drive<'e> {
     /// The memory of outputs that are not durable yet.
     memory: Vec<Share>,
     /// The memory of the run's values, and what of it is set aside.
-    room: Arc<RunRoom>,
-    kept: Vec<Part>,
+    room: Arc<RunMemory>,
+    kept: Vec<RunMemoryShare>,
     /// Where the run's mission stands as far as storage knows.
     mission: Option<MissionState>,
     /// Steps that wait for the rate limit of their tool.
-    turns: Turns,
+    turns: RateLimitQueue,
 }
 
 /// Where a run is taken from.
-enum Whence {
+enum RunSource {
     /// Its journal, under a lease that is to be taken.
     Stored(RunId),
     /// Its journal as it was read under a lease that this worker has.
-    Held(Box<Housed>, Lease),
+    Held(Box<ResumableRun>, Lease),
     /// Nothing of it is stored.
-    New(Box<Unstored>),
+    New(Box<PendingRun>),
 }
 
-impl Whence {
+impl RunSource {
     fn run_id(&self) -> &RunId {
         match self {
             Self::Stored(run_id) => run_id,
@@ -114,7 +114,7 @@ impl Engine {
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
-        let whence = Whence::Stored(run_id.clone());
+        let whence = RunSource::Stored(run_id.clone());
         self.drive_from(whence, workspace, progress).await
     }
 
@@ -130,29 +130,29 @@ impl Engine {
     ) -> Result<Run, EngineError> {
         let new = self.unstored(new)?;
         let pinned = self.pinned_by_new(&new).await?;
-        let whence = Whence::New(Box::new(new));
+        let whence = RunSource::New(Box::new(new));
         self.drive_from(whence, pinned.workspace, progress).await
     }
 
     /// The same in a driver's place, for whoever waits no longer than until the run is stored.
     pub(super) async fn drive_unstored(
         self: &Arc<Self>,
-        place: Place,
-        new: Unstored,
+        place: DriverHandle,
+        new: PendingRun,
     ) -> Result<Run, EngineError> {
         let pinned = self.pinned_by_new(&new).await?;
-        let whence = Whence::New(Box::new(new));
+        let whence = RunSource::New(Box::new(new));
         self.drive_at(place, whence, pinned.workspace, Progress::silent())
             .await
     }
 
     async fn drive_from(
         self: &Arc<Self>,
-        whence: Whence,
+        whence: RunSource,
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
-        if self.settings().duty == Duty::Api {
+        if self.settings().duty == ProcessRole::Api {
             return self.leave_to_workers(whence, &workspace.tenant).await;
         }
         let place = self.drivers().sit_next(whence.run_id()).await;
@@ -163,7 +163,7 @@ impl Engine {
     /// that it is not claimed again at once.
     pub(super) async fn drive_claimed(
         self: &Arc<Self>,
-        place: Place,
+        place: DriverHandle,
         run: &RunRecord,
         lease: Lease,
     ) -> Result<Run, EngineError> {
@@ -173,15 +173,15 @@ impl Engine {
             Ok((housed, pinned.workspace))
         };
         let (housed, workspace) = unless_lost(&place.lost, reading).await?;
-        let whence = Whence::Held(Box::new(housed), lease);
+        let whence = RunSource::Held(Box::new(housed), lease);
         self.drive_at(place, whence, workspace, Progress::silent())
             .await
     }
 
     async fn drive_at(
         self: &Arc<Self>,
-        mut place: Place,
-        whence: Whence,
+        mut place: DriverHandle,
+        whence: RunSource,
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
@@ -207,11 +207,11 @@ impl Engine {
     /// Waits while a worker drives the run, to its end or until it waits for a person.
     async fn leave_to_workers(
         self: &Arc<Self>,
-        whence: Whence,
+        whence: RunSource,
         tenant: &TenantId,
     ) -> Result<Run, EngineError> {
         let run_id = whence.run_id().clone();
-        if let Whence::New(new) = whence {
+        if let RunSource::New(new) = whence {
             self.store_new(*new).await?;
         }
         self.driven_elsewhere(tenant, &run_id).await
@@ -229,38 +229,40 @@ impl Engine {
 
     async fn drive_seated(
         self: &Arc<Self>,
-        whence: Whence,
+        whence: RunSource,
         workspace: Workspace,
         progress: Progress,
-        place: &mut Place,
+        place: &mut DriverHandle,
     ) -> Result<Run, EngineError> {
         let (housed, hold, unwritten, artifacts) = match whence {
-            Whence::Stored(run_id) => {
+            RunSource::Stored(run_id) => {
                 let lease = self.lease_of(&run_id).await?;
                 self.drivers().holds(&run_id, lease.fence);
                 match self.fold_to_carry_on(&workspace.tenant, &run_id).await {
-                    Ok(housed) => (housed, Hold::Held(lease), Vec::new(), Vec::new()),
+                    Ok(housed) => (housed, RunOwnership::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
                         self.store().release(&lease).await?;
                         return Err(error);
                     }
                 }
             }
-            Whence::Held(housed, lease) => (*housed, Hold::Held(lease), Vec::new(), Vec::new()),
-            Whence::New(new) => {
-                let room = RunRoom::new(self.run_values(), &workspace.tenant);
+            RunSource::Held(housed, lease) => {
+                (*housed, RunOwnership::Held(lease), Vec::new(), Vec::new())
+            }
+            RunSource::New(new) => {
+                let room = RunMemory::new(self.run_values(), &workspace.tenant);
                 let part = room.take(new.run.memory(), VALUES_WAIT).await?;
-                let hold = Hold::Unstored(Box::new(new.record), new.stored);
+                let hold = RunOwnership::Unstored(Box::new(new.record), new.stored);
                 let started = vec![new.started];
-                let folded = Folded::unwritten(new.run);
-                let housed = Housed { folded, room, part };
+                let folded = FoldedRun::unwritten(new.run);
+                let housed = ResumableRun { folded, room, part };
                 (housed, hold, started, new.artifacts)
             }
         };
-        let Housed { folded, room, part } = housed;
+        let ResumableRun { folded, room, part } = housed;
         let told = match hold {
-            Hold::Unstored(..) => None,
-            Hold::Held(_) | Hold::Returned => Some(folded.run.status()),
+            RunOwnership::Unstored(..) => None,
+            RunOwnership::Held(_) | RunOwnership::Returned => Some(folded.run.status()),
         };
         let mission = missions::state_of(&folded.run);
         let mut drive = Drive {
@@ -280,11 +282,11 @@ impl Engine {
             room,
             kept: part.into_iter().collect(),
             mission,
-            turns: Turns::default(),
+            turns: RateLimitQueue::default(),
         };
         let ended = unless_lost(&place.lost, drive.go_on()).await;
         drive.cancel.cancel();
-        if let Hold::Held(lease) = &drive.hold {
+        if let RunOwnership::Held(lease) = &drive.hold {
             self.store().release(lease).await?;
         }
         ended?;
@@ -322,23 +324,23 @@ impl Drive<'_> {
             match next {
                 Next::Ended => {
                     self.lapse_pending().await?;
-                    return self.write(After::Ends).await;
+                    return self.write(NextPhase::Ends).await;
                 }
                 // Effects under way are dropped, which ends them: the journal says that they began,
                 // and whoever takes the run up begins them again under the same key.
                 Next::Start(_) | Next::Wait { .. } if self.cancel.is_cancelled() => {
-                    self.write(After::Runs).await?;
+                    self.write(NextPhase::Runs).await?;
                     return Err(EngineError::interrupted());
                 }
                 // On its way out, this process lets what is under way end and begins nothing more.
                 Next::Start(_) | Next::Wait { .. }
                     if self.engine.is_draining() && in_flight.is_empty() =>
                 {
-                    self.write(After::Runs).await?;
+                    self.write(NextPhase::Runs).await?;
                     return Err(EngineError::interrupted());
                 }
                 Next::Start(_) if self.engine.is_draining() => {
-                    self.write(After::Runs).await?;
+                    self.write(NextPhase::Runs).await?;
                     self.wait(&mut in_flight, &mut in_hand, None).await?;
                 }
                 Next::Start(_) if in_flight.is_empty() && self.lacks_room() => {
@@ -359,7 +361,7 @@ impl Drive<'_> {
                             break;
                         }
                     }
-                    self.write(After::Runs).await?;
+                    self.write(NextPhase::Runs).await?;
                     for effect in effects {
                         in_hand.insert(effect.call().step.clone());
                         in_flight.push(self.start(effect));
@@ -372,7 +374,7 @@ impl Drive<'_> {
                 }
                 Next::Wait { until } => {
                     let until = self.turns.sooner(until, &waiting);
-                    self.write(After::Runs).await?;
+                    self.write(NextPhase::Runs).await?;
                     self.wait(&mut in_flight, &mut in_hand, until).await?;
                 }
             }
@@ -480,7 +482,7 @@ impl Drive<'_> {
                 let accepted = match self.folded.run.decide(*command) {
                     Ok(events) => {
                         self.take(events)?;
-                        self.write(After::Runs).await
+                        self.write(NextPhase::Runs).await
                     }
                     Err(refused) => Err(super::control::illegal(&refused)),
                 };
@@ -553,7 +555,7 @@ impl Drive<'_> {
         decision: Decision,
         at: Timestamp,
     ) -> Result<(), EngineError> {
-        let beginning = Beginning {
+        let beginning = StepStart {
             call: prepared.call().clone(),
             decision,
             now: at,
@@ -680,7 +682,7 @@ impl Drive<'_> {
                 let record = approvals::record(&approval)?;
                 self.approvals.push(ApprovalChange::Ask(record));
             }
-            let unwritten = Unwritten::new(&event, at)?;
+            let unwritten = PendingEvent::new(&event, at)?;
             let folded = self.folded.run.apply(event, at);
             folded.map_err(|error| EngineError::internal("folding an event", error))?;
             self.unwritten.push(unwritten);

@@ -26,7 +26,7 @@ pub(crate) enum Order {
 
 /// How a driver stands to its run's lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Grip {
+enum LeaseState {
     /// It has none.
     Free,
     /// It is renewed, and the driver ends when it is somebody else's.
@@ -41,7 +41,7 @@ struct Driver {
     /// Told apart from those that drive the run before and after it.
     number: u64,
     orders: mpsc::Sender<Order>,
-    grip: Grip,
+    grip: LeaseState,
     lost: CancellationToken,
     /// Whether this process looked for the run, rather than being given it.
     claimed: bool,
@@ -79,12 +79,12 @@ impl Seats {
 
 /// While it is there, a run waits for something that is not its process's own: an effect under way, a moment.
 #[derive(Debug)]
-pub(crate) struct Resting {
+pub(crate) struct IdleGuard {
     drivers: Drivers,
     run: RunId,
 }
 
-impl Drop for Resting {
+impl Drop for IdleGuard {
     fn drop(&mut self) {
         if let Some(driver) = self.drivers.seats().by_run.get_mut(&self.run) {
             driver.rests = driver.rests.saturating_sub(1);
@@ -94,21 +94,21 @@ impl Drop for Resting {
 
 /// A driver's place; given up when dropped.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct DriverSlot {
     drivers: Drivers,
     run: RunId,
 }
 
 /// A driver's place, and what its driver is told.
 #[derive(Debug)]
-pub(super) struct Place {
-    pub(super) seat: Seat,
+pub(super) struct DriverHandle {
+    pub(super) seat: DriverSlot,
     pub(super) orders: mpsc::Receiver<Order>,
     /// Cancelled when the run was taken over: whatever its driver waits for then is for nothing.
     pub(super) lost: CancellationToken,
 }
 
-impl Drop for Seat {
+impl Drop for DriverSlot {
     fn drop(&mut self) {
         self.drivers.seats().by_run.remove(&self.run);
         self.drivers.tell_of_room();
@@ -124,7 +124,7 @@ impl Drivers {
     ///
     /// # Errors
     /// The way to whoever has it.
-    pub(super) fn sit(&self, run: &RunId) -> Result<Place, mpsc::Sender<Order>> {
+    pub(super) fn sit(&self, run: &RunId) -> Result<DriverHandle, mpsc::Sender<Order>> {
         let mut seats = self.seats();
         if let Some(driver) = seats.by_run.get(run) {
             return Err(driver.orders.clone());
@@ -135,21 +135,21 @@ impl Drivers {
         let driver = Driver {
             number: seats.numbered,
             orders: sender,
-            grip: Grip::Free,
+            grip: LeaseState::Free,
             lost: lost.clone(),
             claimed: false,
             rests: 0,
         };
         seats.by_run.insert(run.clone(), driver);
-        let seat = Seat {
+        let seat = DriverSlot {
             drivers: self.clone(),
             run: run.clone(),
         };
-        Ok(Place { seat, orders, lost })
+        Ok(DriverHandle { seat, orders, lost })
     }
 
     /// Takes the driver's place of a run once nobody has it.
-    pub(super) async fn sit_next(&self, run: &RunId) -> Place {
+    pub(super) async fn sit_next(&self, run: &RunId) -> DriverHandle {
         loop {
             match self.sit(run) {
                 Ok(place) => return place,
@@ -188,12 +188,12 @@ impl Drivers {
     }
 
     /// A run waits from now on for something that is not this process's own.
-    pub(super) fn rests(&self, run: &RunId) -> Resting {
+    pub(super) fn rests(&self, run: &RunId) -> IdleGuard {
         if let Some(driver) = self.seats().by_run.get_mut(run) {
             driver.rests += 1;
         }
         self.tell_of_room();
-        Resting {
+        IdleGuard {
             drivers: self.clone(),
             run: run.clone(),
         }
@@ -214,7 +214,7 @@ impl Drivers {
 
     /// From now on a run's driver has its lease, under this fence.
     pub(super) fn holds(&self, run: &RunId, fence: Fence) {
-        self.grip(run, Grip::Holds(fence));
+        self.grip(run, LeaseState::Holds(fence));
     }
 
     /// The same of a run that this process claimed.
@@ -227,10 +227,10 @@ impl Drivers {
 
     /// A run's driver is about to give its lease back.
     pub(super) fn gives_back(&self, run: &RunId) {
-        self.grip(run, Grip::GivesBack);
+        self.grip(run, LeaseState::GivesBack);
     }
 
-    fn grip(&self, run: &RunId, grip: Grip) {
+    fn grip(&self, run: &RunId, grip: LeaseState) {
         if let Some(driver) = self.seats().by_run.get_mut(run) {
             driver.grip = grip;
         }
@@ -240,7 +240,7 @@ impl Drivers {
     pub(crate) fn held(&self) -> HashMap<RunId, u64> {
         let seats = self.seats();
         let drivers = seats.by_run.iter();
-        let held = drivers.filter(|(_, driver)| driver.grip != Grip::Free);
+        let held = drivers.filter(|(_, driver)| driver.grip != LeaseState::Free);
         held.map(|(run, driver)| (run.clone(), driver.number))
             .collect()
     }
@@ -262,11 +262,11 @@ impl Drivers {
             return false;
         };
         let ends = match driver.grip {
-            Grip::Holds(fence) => is_meant(driver, fence),
-            Grip::Free | Grip::GivesBack => false,
+            LeaseState::Holds(fence) => is_meant(driver, fence),
+            LeaseState::Free | LeaseState::GivesBack => false,
         };
         if ends {
-            driver.grip = Grip::Free;
+            driver.grip = LeaseState::Free;
             driver.lost.cancel();
         }
         ends
@@ -310,7 +310,7 @@ mod tests {
         RunId::from_uuid(Uuid::from_u128(number))
     }
 
-    fn claimed(drivers: &Drivers, number: u128) -> Place {
+    fn claimed(drivers: &Drivers, number: u128) -> DriverHandle {
         let place = drivers.sit(&run(number)).unwrap();
         drivers.holds_claimed(&run(number), Fence(1));
         place
@@ -323,7 +323,8 @@ mod tests {
         let _given = drivers.sit(&run(9)).unwrap();
         assert_eq!(drivers.room(10, 4), 4);
         assert_eq!(drivers.room(3, 4), 2);
-        let mut places: Vec<Place> = (1..=4).map(|number| claimed(&drivers, number)).collect();
+        let mut places: Vec<DriverHandle> =
+            (1..=4).map(|number| claimed(&drivers, number)).collect();
         assert_eq!(drivers.room(10, 4), 0);
         places.pop();
         assert_eq!(drivers.room_made().now_or_never(), None);

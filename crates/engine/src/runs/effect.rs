@@ -19,21 +19,21 @@ use charter_contract::parameter::ParameterType;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Digest, ExactCall};
 use charter_domain::catalogue::Entry;
-use charter_domain::gate::{Decision, Rule, RuleKind};
+use charter_domain::gate::{Decision, RuleKind, RuleResult};
 use charter_domain::graph::{Action, Arguments, Step};
-use charter_domain::guardrail::{RequestTags, Resolved};
+use charter_domain::guardrail::{ApplicableGuardrail, RequestTags};
 use charter_domain::mission::TARGET_CHANGED;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
-use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, Tokens, Yield};
+use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, StepYield, Tokens};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_against};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use self::own::Own;
-use super::room::RunRoom;
-use crate::missions::Desk;
-use crate::outputs::{OutputMemory, Room};
+use self::own::InternalEffect;
+use super::room::RunMemory;
+use crate::missions::MissionContext;
+use crate::outputs::{OutputAllocation, OutputMemory};
 use crate::requests::Progress;
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
@@ -66,11 +66,11 @@ pub(crate) struct Workspace {
     pub(crate) tools: BTreeMap<ToolId, PinnedTool>,
     /// Bodies of a playbook's steps and rollbacks.
     pub(crate) scripts: BTreeMap<ScriptId, ScriptTool>,
-    pub(crate) guardrails: Vec<Resolved>,
+    pub(crate) guardrails: Vec<ApplicableGuardrail>,
     pub(crate) policies: Arc<PolicySet>,
     pub(crate) playbook: Option<(PlaybookId, SafetyClass)>,
     /// What a mission's stages work with.
-    pub(crate) desk: Option<Arc<Desk>>,
+    pub(crate) desk: Option<Arc<MissionContext>>,
 }
 
 /// An effect and what the gate says about it.
@@ -87,7 +87,7 @@ pub(crate) struct Prepared {
     /// An earlier result of the same call, which is taken in place of a call.
     recalled: Option<Value>,
     /// What this server carries out itself, in place of a tool.
-    own: Option<Own>,
+    own: Option<InternalEffect>,
     /// Whether it carries a mission's proposal out.
     of_proposal: bool,
     /// When the approval lapses that it begins under.
@@ -113,7 +113,7 @@ pub(crate) enum StepEnd {
         output: Value,
         source: ResultSource,
         duration_ms: u64,
-        brings: Box<Yield>,
+        brings: Box<StepYield>,
         /// What the new steps call.
         tools: Vec<PinnedTool>,
         /// The memory of a large output.
@@ -180,7 +180,7 @@ pub(crate) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<Strin
 
 /// What a step calls, in the versions that its run pinned.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Called<'w> {
+pub(super) struct CalledTool<'w> {
     pub(super) tool: &'w PinnedTool,
     script: Option<&'w ScriptTool>,
     writes: bool,
@@ -266,14 +266,14 @@ impl Workspace {
             return Ok(None);
         };
         let refused = desk.refuses(run, task, tool, now)?;
-        let rule = |(id, why): (String, String)| Rule::new(RuleKind::Permission, &id, why);
+        let rule = |(id, why): (String, String)| RuleResult::new(RuleKind::Permission, &id, why);
         Ok(refused.map(|refused| Decision::Deny {
             rules: vec![rule(refused)],
         }))
     }
 
     /// What a step calls; otherwise what is missing.
-    pub(super) fn called(&self, step: &Step) -> Result<Called<'_>, String> {
+    pub(super) fn called(&self, step: &Step) -> Result<CalledTool<'_>, String> {
         let Action::Call {
             tool,
             script,
@@ -287,7 +287,7 @@ impl Workspace {
             let script = self.scripts.get(id);
             script.ok_or_else(|| format!("the run has no script `{id}`"))
         };
-        Ok(Called {
+        Ok(CalledTool {
             tool: self
                 .tools
                 .get(tool)
@@ -303,7 +303,7 @@ impl Workspace {
         &self,
         run: &Run,
         step: &Step,
-        called: Called<'_>,
+        called: CalledTool<'_>,
         mut given: Map<String, Value>,
     ) -> Result<Option<ExactCall>, EngineError> {
         let document = &called.tool.entry.document;
@@ -411,7 +411,7 @@ impl Prepared {
     pub(crate) async fn perform(
         mut self,
         engine: &Arc<Engine>,
-        room: Arc<RunRoom>,
+        room: Arc<RunMemory>,
         key: String,
         cancel: CancellationToken,
     ) -> StepEnd {
@@ -467,7 +467,7 @@ impl Prepared {
     async fn has_changed(
         &mut self,
         engine: &Engine,
-        room: &Arc<RunRoom>,
+        room: &Arc<RunMemory>,
         cancel: &CancellationToken,
     ) -> Result<(), StepFailure> {
         let Some(seen) = self.seen.take() else {
@@ -490,7 +490,7 @@ impl Prepared {
     async fn run(
         mut self,
         engine: &Engine,
-        room: &Arc<RunRoom>,
+        room: &Arc<RunMemory>,
         key: String,
         cancel: CancellationToken,
     ) -> Result<(Value, u64, Option<Box<OutputMemory>>), NoOutput> {
@@ -500,7 +500,7 @@ impl Prepared {
         let (of_proposal, approved_until) = (self.of_proposal, self.approved_until);
         let (tenant, run) = (self.tenant.clone(), self.call.run_id.clone());
         let room = engine.room_for_output(room);
-        let call = self.tool_call(engine, key, Arc::<Room>::clone(&room))?;
+        let call = self.tool_call(engine, key, Arc::<OutputAllocation>::clone(&room))?;
         let _slot = engine.tool_slot(&tenant, &call).await;
         still_approved(approved_until, engine.now())?;
         let _resting = engine.drivers().rests(&run);

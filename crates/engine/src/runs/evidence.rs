@@ -18,7 +18,7 @@ use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
 use charter_domain::graph::{Action, Step, StepGraph};
-use charter_domain::run::{Begun, ResultSource, Run, RunEvent, StepState};
+use charter_domain::run::{EffectStart, ResultSource, Run, RunEvent, StepState};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::JournalEvent;
 use charter_store::page::{MAX_PAGE, PageRequest};
@@ -29,9 +29,9 @@ use uuid::Uuid;
 
 use super::HistoryEvent;
 use super::effect::Workspace;
-use super::journal::Folded;
-use super::show::{Diverges, hex};
-use crate::evidence::{Captured, FAULT, Proof, id_of};
+use super::journal::FoldedRun;
+use super::show::{ReplayDivergence, hex};
+use crate::evidence::{CapturedResult, EvidenceOutcome, FAULT, id_of};
 use crate::{Engine, EngineError};
 
 /// Where a payload says what run its record is of.
@@ -43,15 +43,15 @@ const FAULTY: &str =
 
 /// A call that succeeded, as the journal has it.
 #[derive(Debug)]
-pub(super) struct Made<'h> {
+pub(super) struct SucceededCall<'h> {
     tool: &'h ToolId,
     /// The playbook's own script, which ran in the tool's place.
     script: Option<&'h str>,
-    begun: &'h Begun,
+    begun: &'h EffectStart,
     /// What a person agreed to before it.
     approval: Option<Value>,
     /// Who says that it happened, where nobody heard how it ended.
-    reported: Option<Reported<'h>>,
+    reported: Option<ReportedCall<'h>>,
     output: &'h Value,
     at: Timestamp,
     /// The position of the event that says how it ended.
@@ -60,7 +60,7 @@ pub(super) struct Made<'h> {
 
 /// A person's word for a call that was interrupted.
 #[derive(Debug, Serialize)]
-struct Reported<'h> {
+struct ReportedCall<'h> {
     by: &'h UserId,
     reason: &'h Option<String>,
 }
@@ -91,7 +91,7 @@ pub(super) struct Anchor {
 
 impl Anchor {
     /// Of a run whose journal is durable as folded.
-    pub(super) fn of(folded: &Folded) -> Self {
+    pub(super) fn of(folded: &FoldedRun) -> Self {
         Self {
             plan_digest: folded.run.plan_digest(),
             journal_version: folded.version,
@@ -122,8 +122,8 @@ impl Workspace {
 /// The calls of a run that succeeded, in the order in which they did. A result that was in the cache
 /// is no call of this run: whoever made that call has the record. What a write says in a dry run that
 /// it would do is no proof of anything.
-pub(super) fn made(history: &[HistoryEvent]) -> Vec<Made<'_>> {
-    let mut known = Known::default();
+pub(super) fn made(history: &[HistoryEvent]) -> Vec<SucceededCall<'_>> {
+    let mut known = OpenCall::default();
     history
         .iter()
         .filter_map(|entry| known.see(entry))
@@ -132,17 +132,17 @@ pub(super) fn made(history: &[HistoryEvent]) -> Vec<Made<'_>> {
 
 /// What the journal has said so far about calls that have not succeeded yet.
 #[derive(Debug, Default)]
-struct Known<'h> {
+struct OpenCall<'h> {
     graph: Option<&'h StepGraph>,
     /// Steps that results added to it.
     grown: BTreeMap<&'h StepId, &'h Step>,
     dry_run: bool,
-    begun: BTreeMap<&'h StepId, &'h Begun>,
+    begun: BTreeMap<&'h StepId, &'h EffectStart>,
     approvals: BTreeMap<&'h StepId, Value>,
 }
 
-impl<'h> Known<'h> {
-    fn see(&mut self, entry: &'h HistoryEvent) -> Option<Made<'h>> {
+impl<'h> OpenCall<'h> {
+    fn see(&mut self, entry: &'h HistoryEvent) -> Option<SucceededCall<'h>> {
         match &entry.event {
             RunEvent::Started(started) => {
                 self.graph = Some(&started.graph);
@@ -207,7 +207,7 @@ impl<'h> Known<'h> {
         step: &'h StepId,
         output: &'h Value,
         source: &'h ResultSource,
-    ) -> Option<Made<'h>> {
+    ) -> Option<SucceededCall<'h>> {
         let mut approval = self.approvals.remove(step);
         let reported = match source {
             ResultSource::Fresh => None,
@@ -217,7 +217,7 @@ impl<'h> Known<'h> {
                 if let Some(asked) = &mut approval {
                     asked["by"] = json!(by);
                 }
-                Some(Reported { by, reason })
+                Some(ReportedCall { by, reason })
             }
         };
         let Action::Call {
@@ -232,7 +232,7 @@ impl<'h> Known<'h> {
         if self.dry_run && *writes {
             return None;
         }
-        Some(Made {
+        Some(SucceededCall {
             tool,
             script: script.as_ref().map(AsRef::as_ref),
             begun: self.begun.get(step)?,
@@ -255,9 +255,9 @@ impl Engine {
     pub(super) async fn proof(
         &self,
         workspace: &Workspace,
-        folded: &Folded,
+        folded: &FoldedRun,
         anchor: &Anchor,
-        made: &Made<'_>,
+        made: &SucceededCall<'_>,
     ) -> Result<Option<EvidenceRecord>, EngineError> {
         let tool = workspace.tools.get(made.tool);
         let tool = tool.map(|tool| &tool.entry.document);
@@ -294,12 +294,12 @@ impl Engine {
     async fn captured(
         &self,
         tenant: &TenantId,
-        folded: &Folded,
+        folded: &FoldedRun,
         tool: &Tool,
-        made: &Made<'_>,
+        made: &SucceededCall<'_>,
     ) -> Result<Option<EvidenceRecord>, EngineError> {
         let (run, step) = (folded.run.id(), &made.begun.step);
-        let captured = |tool| Captured {
+        let captured = |tool| CapturedResult {
             tool,
             step,
             parameters: Some(&made.begun.parameters),
@@ -307,14 +307,14 @@ impl Engine {
             at: made.at,
         };
         let fault = match captured(tool).record(self, tenant, run, [].iter()).await {
-            Ok(Proof::Recorded(made)) => {
+            Ok(EvidenceOutcome::Recorded(made)) => {
                 if let Some(fault) = &made.fault {
                     tracing::warn!(run.id = %run, step.id = %step, error = %fault,
                         "the summary of a tool's evidence failed; the record is made without it");
                 }
                 return Ok(Some(made.record));
             }
-            Ok(Proof::Unshown(_)) => return Ok(None),
+            Ok(EvidenceOutcome::Unshown(_)) => return Ok(None),
             Err(error) if is_fault(&error) => error,
             Err(error) => return Err(error),
         };
@@ -326,7 +326,7 @@ impl Engine {
             "what a tool declares about its evidence failed; the record is made without it");
         let bare = without_filters(tool);
         let bare = captured(&bare).record(self, tenant, run, [].iter()).await?;
-        let Proof::Recorded(bare) = bare else {
+        let EvidenceOutcome::Recorded(bare) = bare else {
             return Ok(None);
         };
         let mut record = bare.record;
@@ -393,7 +393,7 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
         journal: &[JournalEvent],
-    ) -> Result<Option<Diverges>, EngineError> {
+    ) -> Result<Option<ReplayDivergence>, EngineError> {
         let mut diverges = None;
         let each = |record: EvidenceRecord| {
             let said = record.payload.get(RUN).unwrap_or_default();
@@ -407,7 +407,7 @@ impl Engine {
             if last.is_some_and(|event| hex(&event.hash.0) == head) {
                 return ControlFlow::Continue(());
             }
-            diverges = Some(Diverges {
+            diverges = Some(ReplayDivergence {
                 at: version,
                 detail: format!(
                     "the evidence `{}` says that the journal up to here was another: {head}",

@@ -13,15 +13,15 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
-use charter_domain::gate::{Decision, Finding};
+use charter_domain::gate::{Decision, RuleFinding};
 use charter_domain::graph::{self, Step};
-use charter_domain::run::{Opening, Run};
+use charter_domain::run::{Run, RunPrerequisites};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::gate::Explained;
+use super::gate::ExplainedDecision;
 use super::{NewRun, pin};
 use crate::documents::unseen_active;
 use crate::plans::check_depth;
@@ -32,7 +32,7 @@ const LEFT_OUT: &str = "left_out";
 
 /// Whose step a call would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Within {
+pub enum CallOrigin {
     /// A skill's.
     Skill(SkillId),
     /// A playbook's.
@@ -44,13 +44,13 @@ pub enum Within {
 
 /// A call that has not happened.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ThoughtOf {
+pub struct HypotheticalCall {
     /// What is called.
     pub tool: ToolId,
     /// The exact arguments; the tool's defaults are filled in. What looks like a reference is none.
     pub parameters: Map<String, Value>,
     /// Whose step it is.
-    pub within: Within,
+    pub within: CallOrigin,
     /// Which step, where several call the tool.
     pub step: Option<StepId>,
     /// Whether nothing is to be changed.
@@ -61,7 +61,8 @@ pub struct ThoughtOf {
 
 /// What the gate would say to a call, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct CallExplained {
+#[schemars(rename = "CallExplained")]
+pub struct CallExplanation {
     /// `allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a run that changes nothing.
     pub verdict: &'static str,
     /// What is called.
@@ -84,15 +85,15 @@ pub struct CallExplained {
     /// to the gate.
     pub decision: Option<Decision>,
     /// Every rule that was considered, in the order in which the gate asks.
-    pub rules: Vec<Finding>,
+    pub rules: Vec<RuleFinding>,
     /// What was taken for the facts that a run adds.
-    pub assumed: Option<Assumed>,
+    pub assumed: Option<AssumedFacts>,
 }
 
 /// Facts of a run that nobody knows before it runs, as they were taken for the explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AssumedFacts")]
-pub struct Assumed {
+pub struct AssumedFacts {
     /// Who approved exactly this call.
     pub approvers: Vec<UserId>,
     /// Approvals that the run was given.
@@ -113,8 +114,8 @@ impl Engine {
     pub async fn explain_call(
         &self,
         caller: &Caller,
-        thought: &ThoughtOf,
-    ) -> Result<CallExplained, EngineError> {
+        thought: &HypotheticalCall,
+    ) -> Result<CallExplanation, EngineError> {
         check_depth(&thought.parameters)?;
         let tool = self.resolve_tool(caller, thought.tool.as_ref())?;
         let new = self.thought_run(caller, thought, tool.document())?;
@@ -127,8 +128,8 @@ impl Engine {
         let called = workspace.called(step).map_err(internal)?;
         let given = thought.parameters.clone();
         let call = workspace.exact(&run, step, called, given)?;
-        let alone = thought.within == Within::Plan;
-        let mut explained = CallExplained {
+        let alone = thought.within == CallOrigin::Plan;
+        let mut explained = CallExplanation {
             verdict: LEFT_OUT,
             tool: thought.tool.clone(),
             kind: workspace.kind,
@@ -149,7 +150,7 @@ impl Engine {
                 let key = (caller.tenant.clone(), tool.tool_id.clone());
                 self.rate_limits().look(&key, limit.into(), now)
             });
-            let Explained {
+            let ExplainedDecision {
                 decision,
                 findings,
                 facts,
@@ -158,7 +159,7 @@ impl Engine {
             explained.parameters = call.parameters;
             explained.decision = Some(decision);
             explained.rules = findings;
-            explained.assumed = Some(Assumed {
+            explained.assumed = Some(AssumedFacts {
                 approvers: facts.approvers,
                 approvals: facts.approvals,
                 calls: facts.calls,
@@ -172,27 +173,27 @@ impl Engine {
     fn thought_run(
         &self,
         caller: &Caller,
-        thought: &ThoughtOf,
+        thought: &HypotheticalCall,
         tool: &Tool,
     ) -> Result<NewRun, EngineError> {
         let run_id = RunId::from_uuid(self.new_uuid());
         let none = Map::new();
         let persona = thought.persona.as_ref();
         let (graph, pins, flow) = match &thought.within {
-            Within::Playbook(playbook) => {
+            CallOrigin::Playbook(playbook) => {
                 let new = self.playbook_run(caller, playbook, &none, thought.dry_run, run_id)?;
                 let tags = self.request_tags(caller, persona, new.tags.flow)?;
                 return Ok(NewRun { tags, ..new });
             }
-            Within::Skill(_) if thought.dry_run => {
+            CallOrigin::Skill(_) if thought.dry_run => {
                 let message = "a skill only reads: there are no dry runs of one";
                 return Err(EngineError::new(ErrorCode::InvalidRequest, message));
             }
-            Within::Skill(skill) => {
+            CallOrigin::Skill(skill) => {
                 let planned = self.planned_skill(caller, skill)?;
                 (planned.graph, planned.pins, Some(Flow::Skill))
             }
-            Within::Plan => {
+            CallOrigin::Plan => {
                 let view = self.live().view(&caller.tenant);
                 let found = view.tool(tool.tool_id.as_ref());
                 let found = found.filter(|found| found.document().status == Status::Active);
@@ -217,7 +218,7 @@ impl Engine {
             parameters: none,
             pins,
             dry_run: thought.dry_run,
-            opening: Opening::default(),
+            opening: RunPrerequisites::default(),
             tags: self.request_tags(caller, persona, flow)?,
             artifacts: Vec::new(),
         })
@@ -225,7 +226,7 @@ impl Engine {
 }
 
 /// The step that is meant: the named one, or the one that calls the tool. Reversals have to be named.
-fn step_of<'r>(run: &'r Run, thought: &ThoughtOf) -> Result<&'r Step, EngineError> {
+fn step_of<'r>(run: &'r Run, thought: &HypotheticalCall) -> Result<&'r Step, EngineError> {
     let refused = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
     let tool = &thought.tool;
     let calls = |step: &&Step| step.tool() == Some(tool);

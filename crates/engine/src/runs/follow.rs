@@ -52,7 +52,7 @@ pub struct RunEventListing {
 }
 
 /// An event, and what was made of the run before and after it.
-pub(crate) struct Followed<S> {
+pub(crate) struct FollowedEvent<S> {
     pub(crate) entry: HistoryEvent,
     pub(crate) before: Option<S>,
     pub(crate) after: S,
@@ -105,7 +105,7 @@ impl Engine {
         stands: fn(&Run) -> S,
         after: u64,
         limit: usize,
-    ) -> Result<(Vec<Followed<S>>, Option<u64>), EngineError> {
+    ) -> Result<(Vec<FollowedEvent<S>>, Option<u64>), EngineError> {
         let measured = self.measure_journal(tenant, run).await?;
         let mut folding = Folding::new(stands);
         let (mut found, mut memory) = (Vec::new(), 0_usize);
@@ -140,7 +140,7 @@ impl Engine {
         run: RunId,
         stands: fn(&Run) -> S,
         after: u64,
-    ) -> impl Stream<Item = Followed<S>> + Send + use<S> {
+    ) -> impl Stream<Item = FollowedEvent<S>> + Send + use<S> {
         let follower = Follower {
             engine: Arc::clone(self),
             tenant,
@@ -162,8 +162,8 @@ impl Engine {
     }
 }
 
-impl From<Followed<RunStatus>> for RunEventShown {
-    fn from(followed: Followed<RunStatus>) -> Self {
+impl From<FollowedEvent<RunStatus>> for RunEventShown {
+    fn from(followed: FollowedEvent<RunStatus>) -> Self {
         Self {
             status: followed.after,
             moved: followed.before != Some(followed.after),
@@ -202,7 +202,7 @@ impl<S> Folding<S> {
         }
     }
 
-    fn take(&mut self, entry: HistoryEvent) -> Result<Followed<S>, EngineError> {
+    fn take(&mut self, entry: HistoryEvent) -> Result<FollowedEvent<S>, EngineError> {
         let before = self.run.as_ref().map(self.stands);
         let event = match &self.run {
             // Where a mission stands is in the outputs of its stages.
@@ -221,7 +221,7 @@ impl<S> Folding<S> {
             none => none.insert(Run::start(event, at).map_err(damaged)?),
         };
         self.sequence = entry.sequence;
-        Ok(Followed {
+        Ok(FollowedEvent {
             before,
             after: (self.stands)(run),
             entry,
@@ -245,7 +245,7 @@ struct Follower<S> {
 }
 
 impl<S> Follower<S> {
-    async fn next(&mut self) -> Result<Option<Followed<S>>, EngineError> {
+    async fn next(&mut self) -> Result<Option<FollowedEvent<S>>, EngineError> {
         loop {
             while let Some(stored) = self.read.pop_front() {
                 let memory = stored.payload.len().saturating_mul(MEMORY_PER_BYTE);

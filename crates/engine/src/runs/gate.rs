@@ -7,32 +7,33 @@ use charter_contract::ids::ToolId;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
 use charter_domain::gate::{
-    self, Asked, Decision, Finding, PolicyAnswer, Question, Rule, RuleKind, Safety, Says,
+    self, Decision, GateInput, PolicyAnswer, RuleEffect, RuleFinding, RuleKind, RulePhase,
+    RuleResult, Safety,
 };
 use charter_domain::graph::{Source, Step};
-use charter_domain::guardrail::Resolved;
+use charter_domain::guardrail::ApplicableGuardrail;
 use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
-use charter_domain::rate_limit::{Left, TooSoon};
+use charter_domain::rate_limit::{BucketLevel, RateLimitExceeded};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
-use crate::missions::Desk;
+use crate::missions::MissionContext;
 use crate::questions::Effort;
 
 /// A decision with everything that was considered for it.
 #[derive(Debug)]
-pub(super) struct Explained {
+pub(super) struct ExplainedDecision {
     /// The decision that the step would begin under.
     pub(super) decision: Decision,
     /// Each rule, in the order in which the gate asks.
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<RuleFinding>,
     /// What the run's history says to policies.
     pub(super) facts: RunFacts,
 }
 
 /// When policy is asked. It is asked once nobody else has to be: a rule may look at who approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PolicyTurn {
+enum PolicyTiming {
     /// No policy governs the tool.
     Never,
     /// A person has to approve first.
@@ -43,7 +44,10 @@ enum PolicyTurn {
 impl Workspace {
     /// How long the gate's answer about a call of this tool may take.
     pub(super) fn effort(&self, tool: &ToolId) -> Effort {
-        let asked = self.guardrails.iter().map(Resolved::asks_expressions);
+        let asked = self
+            .guardrails
+            .iter()
+            .map(ApplicableGuardrail::asks_expressions);
         Effort::long_if_any(asked.chain([self.policies.governs(tool.as_ref())]))
     }
 
@@ -58,9 +62,9 @@ impl Workspace {
     ) -> Decision {
         let decided = gate::decide(&self.question(run, step, tool, call));
         match self.policy_turn(run, call, &decided, now) {
-            PolicyTurn::Never => decided.under(self.ungoverned(step, tool)),
-            PolicyTurn::OnceApproved => decided,
-            PolicyTurn::Now => {
+            PolicyTiming::Never => decided.under(self.ungoverned(step, tool)),
+            PolicyTiming::OnceApproved => decided,
+            PolicyTiming::Now => {
                 let facts = self.facts(run, call, &decided, now);
                 let said = self.policies.decide(&self.put(run, tool, call, &facts));
                 decided.under(PolicyAnswer::from(&said))
@@ -76,31 +80,31 @@ impl Workspace {
         step: &Step,
         tool: &Tool,
         call: &ExactCall,
-        bucket: Option<Result<Left, TooSoon>>,
+        bucket: Option<Result<BucketLevel, RateLimitExceeded>>,
         now: Timestamp,
-    ) -> Explained {
-        let mut findings: Vec<Finding> = Vec::new();
+    ) -> ExplainedDecision {
+        let mut findings: Vec<RuleFinding> = Vec::new();
         let question = self.question(run, step, tool, call);
         let decided = gate::weigh(&question, |considered| findings.push(considered.into()));
         set_aside(&mut findings, &decided);
         let turn = self.policy_turn(run, call, &decided, now);
         let facts = self.facts(run, call, &decided, now);
         let decided = match turn {
-            PolicyTurn::Never => {
-                findings.push(Finding::ungoverned(tool.tool_id.as_ref()));
+            PolicyTiming::Never => {
+                findings.push(RuleFinding::ungoverned(tool.tool_id.as_ref()));
                 decided.under(self.ungoverned(step, tool))
             }
-            PolicyTurn::OnceApproved | PolicyTurn::Now => {
+            PolicyTiming::OnceApproved | PolicyTiming::Now => {
                 let (said, heard) = self.policies.explain(&self.put(run, tool, call, &facts));
                 let asked = match turn {
-                    PolicyTurn::Now => Asked::Now,
-                    PolicyTurn::Never | PolicyTurn::OnceApproved => Asked::OnceApproved,
+                    PolicyTiming::Now => RulePhase::Now,
+                    PolicyTiming::Never | PolicyTiming::OnceApproved => RulePhase::OnceApproved,
                 };
-                findings.extend(heard.into_iter().map(|heard| Finding {
+                findings.extend(heard.into_iter().map(|heard| RuleFinding {
                     asked,
                     ..heard.into()
                 }));
-                if asked == Asked::Now {
+                if asked == RulePhase::Now {
                     decided.under(PolicyAnswer::from(&said))
                 } else {
                     decided
@@ -109,7 +113,7 @@ impl Workspace {
         };
         let (decision, limited) = limit(run, step, tool, call, decided, bucket, now);
         findings.push(limited);
-        Explained {
+        ExplainedDecision {
             decision: run.lifted(call, decision, now),
             findings,
             facts,
@@ -122,9 +126,9 @@ impl Workspace {
         step: &Step,
         tool: &'a Tool,
         call: &'a ExactCall,
-    ) -> Question<'a> {
+    ) -> GateInput<'a> {
         let playbook = self.playbook.as_ref();
-        Question {
+        GateInput {
             tool,
             parameters: &call.parameters,
             may_write: step.writes(),
@@ -137,7 +141,7 @@ impl Workspace {
             safety: Safety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,
-                mission: self.desk.as_deref().map(Desk::kind_id),
+                mission: self.desk.as_deref().map(MissionContext::kind_id),
                 unregistered: unregistered(run),
             },
             interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
@@ -151,7 +155,11 @@ impl Workspace {
             return PolicyAnswer::Ungoverned;
         }
         let message = "no policy permits it, and a mission may call only what a policy permits";
-        PolicyAnswer::Forbid(vec![Rule::new(RuleKind::Policy, &tool.tool_id, message)])
+        PolicyAnswer::Forbid(vec![RuleResult::new(
+            RuleKind::Policy,
+            &tool.tool_id,
+            message,
+        )])
     }
 
     fn policy_turn(
@@ -160,14 +168,14 @@ impl Workspace {
         call: &ExactCall,
         decided: &Decision,
         now: Timestamp,
-    ) -> PolicyTurn {
+    ) -> PolicyTiming {
         let waits = matches!(decided, Decision::NeedsApproval { .. });
         if !self.policies.governs(call.tool.as_ref()) {
-            PolicyTurn::Never
+            PolicyTiming::Never
         } else if waits && !run.permits(call, decided, now) {
-            PolicyTurn::OnceApproved
+            PolicyTiming::OnceApproved
         } else {
-            PolicyTurn::Now
+            PolicyTiming::Now
         }
     }
 
@@ -175,7 +183,7 @@ impl Workspace {
         RunFacts {
             kind: self.kind,
             subject: self.subject.clone(),
-            mission: self.desk.as_deref().map(Desk::facts),
+            mission: self.desk.as_deref().map(MissionContext::facts),
             approvers: run
                 .approver(call, decided, now)
                 .cloned()
@@ -217,13 +225,13 @@ fn unregistered(run: &Run) -> Option<&str> {
 }
 
 /// Nobody is asked or warned about what is refused.
-fn set_aside(findings: &mut [Finding], decided: &Decision) {
+fn set_aside(findings: &mut [RuleFinding], decided: &Decision) {
     if !matches!(decided, Decision::Deny { .. }) {
         return;
     }
     for finding in findings {
-        if matches!(finding.says, Says::AsksForAPerson | Says::Warns) {
-            finding.asked = Asked::NotAsked;
+        if matches!(finding.says, RuleEffect::AsksForAPerson | RuleEffect::Warns) {
+            finding.asked = RulePhase::NotAsked;
         }
     }
 }
@@ -235,18 +243,18 @@ fn limit(
     tool: &Tool,
     call: &ExactCall,
     decided: Decision,
-    bucket: Option<Result<Left, TooSoon>>,
+    bucket: Option<Result<BucketLevel, RateLimitExceeded>>,
     now: Timestamp,
-) -> (Decision, Finding) {
+) -> (Decision, RuleFinding) {
     let limited = gate::rate_limit(tool, bucket, step.reverses.is_some());
     let asked = match &decided {
-        Decision::Deny { .. } => Asked::NotAsked,
-        decided if run.permits(call, decided, now) => Asked::Now,
-        Decision::Allow { .. } | Decision::NeedsApproval { .. } => Asked::OnceApproved,
+        Decision::Deny { .. } => RulePhase::NotAsked,
+        decided if run.permits(call, decided, now) => RulePhase::Now,
+        Decision::Allow { .. } | Decision::NeedsApproval { .. } => RulePhase::OnceApproved,
     };
-    let refusal = limited.refusal().filter(|_| asked == Asked::Now);
+    let refusal = limited.refusal().filter(|_| asked == RulePhase::Now);
     let decision = refusal.unwrap_or(decided);
-    let finding = Finding {
+    let finding = RuleFinding {
         asked,
         ..limited.into()
     };

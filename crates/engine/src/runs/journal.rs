@@ -25,7 +25,7 @@ pub(super) const MEMORY_PER_BYTE: usize = 64;
 
 /// A run with the end of its journal.
 #[derive(Debug)]
-pub(crate) struct Folded {
+pub(crate) struct FoldedRun {
     pub(crate) run: Run,
     pub(crate) version: u64,
     pub(crate) head: EventHash,
@@ -36,7 +36,7 @@ pub(crate) struct Folded {
     pub(crate) asked: bool,
 }
 
-impl Folded {
+impl FoldedRun {
     /// A run before its first event is written.
     pub(crate) fn unwritten(run: Run) -> Self {
         Self {
@@ -65,12 +65,12 @@ pub struct HistoryEvent {
 
 /// An event that was decided on, as it will be written.
 #[derive(Debug)]
-pub(crate) struct Unwritten {
+pub(crate) struct PendingEvent {
     payload: String,
     at: Timestamp,
 }
 
-impl Unwritten {
+impl PendingEvent {
     /// # Errors
     /// `internal` for an event that could not be read again.
     pub(crate) fn new(event: &RunEvent, at: Timestamp) -> Result<Self, EngineError> {
@@ -81,10 +81,10 @@ impl Unwritten {
 }
 
 /// Chains events from `head`.
-pub(crate) fn chain(head: EventHash, version: u64, events: Vec<Unwritten>) -> Vec<NewEvent> {
+pub(crate) fn chain(head: EventHash, version: u64, events: Vec<PendingEvent>) -> Vec<NewEvent> {
     let mut head = head;
     let chained = (version + 1..).zip(events).map(|(sequence, event)| {
-        let Unwritten { payload, at } = event;
+        let PendingEvent { payload, at } = event;
         head = head.chain(sequence, &payload);
         NewEvent {
             payload,
@@ -119,7 +119,7 @@ impl Deref for History {
 
 /// How much a journal is, and the memory that was set aside for reading it.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct JournalSize {
     bytes: u64,
     pub(super) memory: Option<Share>,
 }
@@ -133,7 +133,7 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<Measured, EngineError> {
+    ) -> Result<JournalSize, EngineError> {
         let bytes = self.store().journal_bytes(tenant, run).await?;
         let text = usize::try_from(bytes).unwrap_or(usize::MAX);
         let memory = match text {
@@ -143,7 +143,7 @@ impl Engine {
                 self.memory_for(tenant, text.saturating_add(values)).await?
             }
         };
-        Ok(Measured { bytes, memory })
+        Ok(JournalSize { bytes, memory })
     }
 
     /// Gives the events of a run's journal to `each`, oldest first and each checked to chain from the one before it,
@@ -151,7 +151,7 @@ impl Engine {
     pub(super) async fn read_journal(
         &self,
         (tenant, run): (&TenantId, &RunId),
-        measured: &Measured,
+        measured: &JournalSize,
         mut each: impl FnMut(HistoryEvent) -> Result<ControlFlow<()>, EngineError> + Send,
     ) -> Result<EventHash, EngineError> {
         let (mut head, mut sequence, mut bytes) = (GENESIS, 0, 0);
@@ -186,7 +186,11 @@ impl Engine {
     }
 
     /// Folds a run's whole journal, checking the chain.
-    pub(crate) async fn fold(&self, tenant: &TenantId, run: &RunId) -> Result<Folded, EngineError> {
+    pub(crate) async fn fold(
+        &self,
+        tenant: &TenantId,
+        run: &RunId,
+    ) -> Result<FoldedRun, EngineError> {
         let measured = self.measure_journal(tenant, run).await?;
         let mut folding = Folding::new(run);
         let each = |entry: HistoryEvent| folding.take(entry);
@@ -201,7 +205,7 @@ impl Engine {
         tenant: &TenantId,
         run: &RunId,
         sequence: u64,
-    ) -> Result<Option<Folded>, EngineError> {
+    ) -> Result<Option<FoldedRun>, EngineError> {
         let measured = self.measure_journal(tenant, run).await?;
         let mut folding = Folding::new(run);
         let mut last = 0;
@@ -260,7 +264,7 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<(Folded, History), EngineError> {
+    ) -> Result<(FoldedRun, History), EngineError> {
         let measured = self.measure_journal(tenant, run).await?;
         let mut folding = Folding::new(run);
         let mut events = Vec::new();
@@ -285,7 +289,7 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<(Vec<JournalEvent>, Measured), EngineError> {
+    ) -> Result<(Vec<JournalEvent>, JournalSize), EngineError> {
         let measured = self.measure_journal(tenant, run).await?;
         let mut events: Vec<JournalEvent> = Vec::new();
         loop {
@@ -339,9 +343,9 @@ impl<'r> Folding<'r> {
         Ok(ControlFlow::Continue(()))
     }
 
-    fn folded(self, head: EventHash) -> Result<Folded, EngineError> {
+    fn folded(self, head: EventHash) -> Result<FoldedRun, EngineError> {
         let empty = || damaged(self.id, 1, "the journal is empty");
-        Ok(Folded {
+        Ok(FoldedRun {
             run: self.run.ok_or_else(empty)?,
             version: self.version,
             head,
@@ -355,7 +359,7 @@ impl<'r> Folding<'r> {
 /// An event that chains, and that this version does not know: a newer one wrote it.
 #[derive(Debug, thiserror::Error)]
 #[error("event {sequence} of {run}, `{event}`: {detail}")]
-struct OfNewer {
+struct NewerVersionEvent {
     run: RunId,
     sequence: u64,
     event: String,
@@ -372,7 +376,7 @@ fn unread(run: &RunId, sequence: u64, payload: &str, error: &JsonFault) -> Engin
         "the run was carried on by a newer version of Charter, which wrote an event `{event}` that this one \
          does not know; ask a server of the newer version"
     );
-    EngineError::new(ErrorCode::Unavailable, message).caused_by(OfNewer {
+    EngineError::new(ErrorCode::Unavailable, message).caused_by(NewerVersionEvent {
         run: run.clone(),
         sequence,
         event: event.to_owned(),
@@ -382,7 +386,7 @@ fn unread(run: &RunId, sequence: u64, payload: &str, error: &JsonFault) -> Engin
 
 /// Whether a run could not be read because a newer version carries it on.
 pub(super) fn is_of_newer(error: &EngineError) -> bool {
-    std::error::Error::source(error).is_some_and(|cause| cause.is::<OfNewer>())
+    std::error::Error::source(error).is_some_and(|cause| cause.is::<NewerVersionEvent>())
 }
 
 fn damaged(run: &RunId, sequence: u64, detail: &str) -> EngineError {

@@ -4,7 +4,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
 use charter_contract::run_status::{RunOrigin, RunStatus};
 use charter_contract::time::Timestamp;
-use charter_store::journal::{RunFilter, RunRecord, Standing};
+use charter_store::journal::{RunFilter, RunRecord, RunStatusFilter};
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,11 +46,11 @@ impl RunQuery {
     }
 }
 
-fn standing(word: &str) -> Result<Standing, EngineError> {
+fn standing(word: &str) -> Result<RunStatusFilter, EngineError> {
     match word {
-        OPEN => Ok(Standing::Open),
-        ENDED => Ok(Standing::Ended),
-        status => status.parse().map(Standing::At).map_err(|_unknown| {
+        OPEN => Ok(RunStatusFilter::Open),
+        ENDED => Ok(RunStatusFilter::Ended),
+        status => status.parse().map(RunStatusFilter::At).map_err(|_unknown| {
             let known = RunStatus::ALL.iter().map(|status| status.as_str());
             let known: Vec<&str> = [OPEN, ENDED].into_iter().chain(known).collect();
             let message = format!("no run is `{status}`; known are {}", known.join(", "));
@@ -163,8 +163,11 @@ mod tests {
 
     #[test]
     fn a_status_that_there_is_not_is_refused_with_those_that_there_are() {
-        assert_eq!(standing("open").unwrap(), Standing::Open);
-        assert_eq!(standing("paused").unwrap(), Standing::At(RunStatus::Paused));
+        assert_eq!(standing("open").unwrap(), RunStatusFilter::Open);
+        assert_eq!(
+            standing("paused").unwrap(),
+            RunStatusFilter::At(RunStatus::Paused)
+        );
         let refused = standing("done").unwrap_err();
         assert_eq!(refused.code, ErrorCode::InvalidRequest);
         assert!(

@@ -11,7 +11,7 @@ use charter_domain::approval::Digest;
 use charter_domain::graph;
 use charter_domain::parameters::{self, ValueSource};
 use charter_domain::person::Person;
-use charter_domain::run::{Opening, Outcome, Run, RunOrder};
+use charter_domain::run::{Outcome, Run, RunOrder, RunPrerequisites};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -238,7 +238,7 @@ impl Engine {
             parameters: Map::new(),
             pins: run.pins().to_vec(),
             dry_run: false,
-            opening: Opening::default(),
+            opening: RunPrerequisites::default(),
             tags: self.tags_of_run(&run)?,
             artifacts: Vec::new(),
         })

@@ -31,9 +31,9 @@ pub(crate) fn derived(caller: &Caller, what: &str, name: &str) -> Uuid {
 
 /// A client's name for an order, by which the same order is known again: the header `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OrderKey(String);
+pub struct IdempotencyKey(String);
 
-impl OrderKey {
+impl IdempotencyKey {
     /// Reads a client's name for an order.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl RunStarted {
 
 /// The run that an order leads to.
 #[derive(Debug)]
-pub(crate) struct Ordered {
+pub(crate) struct IdempotentRun {
     pub(crate) run_id: RunId,
     /// Whether the same order may come again.
     may_repeat: bool,
@@ -102,18 +102,18 @@ struct WrittenContent(String);
 impl WrittenContent {
     fn of(new: &NewRun) -> Result<Self, EngineError> {
         #[derive(Serialize)]
-        struct Written<'n> {
+        struct FingerprintWriter<'n> {
             graph: &'n StepGraph,
             parameters: &'n Map<String, Value>,
             dry_run: bool,
         }
-        let written = Written {
+        let content = FingerprintWriter {
             graph: &new.graph,
             parameters: &new.parameters,
             dry_run: new.dry_run,
         };
         let memory = memory_of_fields(&new.parameters);
-        let text = apart::on_value(memory, || serde_json::to_string(&written));
+        let text = apart::on_value(memory, || serde_json::to_string(&content));
         text.map(Self)
             .map_err(|error| EngineError::internal(COMPARING, error))
     }
@@ -137,14 +137,14 @@ impl Engine {
         &self,
         caller: &Caller,
         named: Option<Uuid>,
-    ) -> Result<Ordered, EngineError> {
+    ) -> Result<IdempotentRun, EngineError> {
         let run_id = RunId::from_uuid(named.unwrap_or_else(|| self.new_uuid()));
         let may_repeat = named.is_some();
         let is_known = may_repeat && self.store().run(&caller.tenant, &run_id).await?.is_some();
         if !is_known {
             self.must_have_room_for_a_run(&caller.tenant).await?;
         }
-        Ok(Ordered {
+        Ok(IdempotentRun {
             run_id,
             may_repeat,
             is_known,
@@ -158,10 +158,10 @@ impl Engine {
     pub(crate) async fn start_once(
         self: &Arc<Self>,
         caller: &Caller,
-        ordered: Ordered,
+        ordered: IdempotentRun,
         new: NewRun,
     ) -> Result<RunStarted, EngineError> {
-        let Ordered {
+        let IdempotentRun {
             run_id,
             may_repeat,
             is_known,
@@ -218,10 +218,10 @@ mod tests {
         let longer = format!("{longest}k");
         let uuid = "8e03978e-40d5-43dd-bc93-6894a57f9324";
         for text in ["1", uuid, "\"a\"", longest.as_str()] {
-            assert!(OrderKey::parse(text).is_ok(), "{text}");
+            assert!(IdempotencyKey::parse(text).is_ok(), "{text}");
         }
         for text in ["", " ", "a b", "a\tb", "ä", longer.as_str()] {
-            let refused = OrderKey::parse(text).map_err(|error| error.code);
+            let refused = IdempotencyKey::parse(text).map_err(|error| error.code);
             assert_eq!(refused, Err(ErrorCode::InvalidRequest), "{text}");
         }
     }

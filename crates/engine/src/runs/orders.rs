@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// An order as it is published.
 #[derive(Debug, Serialize, Deserialize)]
-struct Given {
+struct PublishedOrder {
     id: Uuid,
     tenant: TenantId,
     run: RunId,
@@ -41,7 +41,7 @@ struct Given {
 
 /// What came of an order, as it is published.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answered {
+struct OrderReply {
     id: Uuid,
     refused: Option<Refusal>,
 }
@@ -78,7 +78,7 @@ impl Engine {
         what: &RunOrder,
     ) -> Result<(), EngineError> {
         let (now, id) = (self.now(), self.new_uuid());
-        let given = Given {
+        let given = PublishedOrder {
             id,
             tenant: tenant.clone(),
             run: run.clone(),
@@ -125,8 +125,8 @@ impl Engine {
     }
 
     /// Carries out an order for a run that this process drives, and says what came of it.
-    async fn obey_for_another(self: Arc<Self>, given: Given) {
-        let Given {
+    async fn obey_for_another(self: Arc<Self>, given: PublishedOrder) {
+        let PublishedOrder {
             id,
             run,
             until,
@@ -144,7 +144,7 @@ impl Engine {
             message: error.message,
         });
         if let Err(error) = self
-            .publish_order(ANSWERED, &Answered { id, refused })
+            .publish_order(ANSWERED, &OrderReply { id, refused })
             .await
         {
             tracing::warn!(run.id = %run, error = %error, "the answer to an order was not published");
@@ -156,7 +156,7 @@ impl Engine {
 pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
     match message.topic.as_str() {
         GIVEN => {
-            let given: Result<Given, _> = decode_stored(&message.payload);
+            let given: Result<PublishedOrder, _> = decode_stored(&message.payload);
             if let Ok(given) = given
                 && engine.drivers().driver(&given.run).is_some()
             {
@@ -165,7 +165,7 @@ pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
             }
         }
         ANSWERED => {
-            if let Ok(answered) = decode_stored::<Answered>(&message.payload)
+            if let Ok(answered) = decode_stored::<OrderReply>(&message.payload)
                 && let Some(waiting) = engine.orders().with(|orders| orders.remove(&answered.id))
             {
                 // Whoever gave it may have gone.
@@ -192,15 +192,15 @@ mod tests {
     #[test]
     fn an_order_and_its_answer_are_published_as_they_always_were() {
         let id = "00000000-0000-0000-0000-000000000001";
-        reads_and_writes::<Given>(&json!({
+        reads_and_writes::<PublishedOrder>(&json!({
             "id": id,
             "tenant": "acme",
             "run": "run-00000000-0000-0000-0000-000000000002",
             "until": "1970-01-01T00:00:00Z",
             "what": {"order": "pause", "by": "ann"},
         }));
-        reads_and_writes::<Answered>(&json!({"id": id, "refused": null}));
+        reads_and_writes::<OrderReply>(&json!({"id": id, "refused": null}));
         let refused = json!({"code": "illegal_transition", "message": "the run has ended"});
-        reads_and_writes::<Answered>(&json!({"id": id, "refused": refused}));
+        reads_and_writes::<OrderReply>(&json!({"id": id, "refused": refused}));
     }
 }

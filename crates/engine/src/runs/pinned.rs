@@ -13,28 +13,28 @@ use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
 use charter_domain::graph::{Source, StepGraph};
-use charter_domain::guardrail::{self, RequestTags, Resolved, Subject};
+use charter_domain::guardrail::{self, ApplicableGuardrail, RequestTags, Subject};
 use charter_domain::run::{Pin, Run};
 use charter_domain::script::{self, ScriptSource};
 use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
 use charter_store::mission::ArtifactRecord;
 
-use super::Unstored;
+use super::PendingRun;
 use super::call::{self, Body};
 use super::effect::{PinnedTool, Workspace};
-use crate::missions::Desk;
+use crate::missions::MissionContext;
 use crate::{Engine, EngineError, Tier};
 
 /// A run ready to be driven or analysed.
 #[derive(Debug)]
-pub(crate) struct Pinned {
+pub(crate) struct LoadedRun {
     run: RunId,
     skill: Option<Skill>,
     pub(crate) workspace: Workspace,
 }
 
-impl Pinned {
+impl LoadedRun {
     /// The skill that it executes.
     pub(crate) fn skill(&self) -> Result<Skill, EngineError> {
         let skill = self.skill.clone();
@@ -49,7 +49,7 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run_id: &RunId,
-    ) -> Result<Pinned, EngineError> {
+    ) -> Result<LoadedRun, EngineError> {
         let run = self.fold(tenant, run_id).await?.run;
         self.pinned_by(tenant, &run).await
     }
@@ -59,12 +59,12 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run: &Run,
-    ) -> Result<Pinned, EngineError> {
+    ) -> Result<LoadedRun, EngineError> {
         self.pinned_with(tenant, run, &[]).await
     }
 
     /// The same of a run that storage does not know yet.
-    pub(super) async fn pinned_by_new(&self, new: &Unstored) -> Result<Pinned, EngineError> {
+    pub(super) async fn pinned_by_new(&self, new: &PendingRun) -> Result<LoadedRun, EngineError> {
         let tenant = &new.record.tenant_id;
         self.pinned_with(tenant, &new.run, &new.artifacts).await
     }
@@ -74,7 +74,7 @@ impl Engine {
         tenant: &TenantId,
         run: &Run,
         unstored: &[ArtifactRecord],
-    ) -> Result<Pinned, EngineError> {
+    ) -> Result<LoadedRun, EngineError> {
         // What the run asks for from now on takes a second person if callers have keys.
         self.has_keys().await?;
         let run_id = run.id();
@@ -113,8 +113,10 @@ impl Engine {
         };
         let skill = skills.pop();
         let subject = match &desk {
-            Some(desk) => Executed::by_mission(desk),
-            None => Executed::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0)),
+            Some(desk) => ExecutedDocuments::by_mission(desk),
+            None => {
+                ExecutedDocuments::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0))
+            }
         };
         let scripts = self.scripts_of(playbook.as_ref(), run_id).await?;
         let tags = self.tags_of_run(run)?;
@@ -124,7 +126,7 @@ impl Engine {
         };
         let safety =
             playbook.map(|(playbook, _)| (playbook.playbook_id, playbook.safety.safety_class));
-        Ok(Pinned {
+        Ok(LoadedRun {
             run: run_id.clone(),
             skill,
             workspace: Workspace {
@@ -189,10 +191,10 @@ impl Engine {
     fn bearing(
         &self,
         tenant: &TenantId,
-        executed: &Executed,
+        executed: &ExecutedDocuments,
         tools: &BTreeMap<ToolId, PinnedTool>,
         tags: &RequestTags,
-    ) -> Vec<Resolved> {
+    ) -> Vec<ApplicableGuardrail> {
         match &executed.domain {
             Some(domain) => self.guardrails_on(tenant, &executed.id, domain, tags),
             None => self.guardrails_on_plan(tenant, &executed.id, tools, tags),
@@ -206,7 +208,7 @@ impl Engine {
         subject: &str,
         domain: &str,
         tags: &RequestTags,
-    ) -> Vec<Resolved> {
+    ) -> Vec<ApplicableGuardrail> {
         let view = self.live().view(tenant);
         let owner = view.owner_of(subject);
         let agent = owner
@@ -230,7 +232,7 @@ impl Engine {
         plan: &str,
         tools: &BTreeMap<ToolId, PinnedTool>,
         tags: &RequestTags,
-    ) -> Vec<Resolved> {
+    ) -> Vec<ApplicableGuardrail> {
         let domains: BTreeSet<&str> = tools
             .values()
             .map(|tool| tool.entry.document.domain.as_ref())
@@ -247,7 +249,7 @@ impl Engine {
         tenant: &TenantId,
         skills: &[Skill],
         tags: &RequestTags,
-    ) -> Vec<Resolved> {
+    ) -> Vec<ApplicableGuardrail> {
         each_once(skills.iter().flat_map(|skill| {
             self.guardrails_on(tenant, skill.skill_id.as_ref(), skill.domain.as_ref(), tags)
         }))
@@ -328,10 +330,11 @@ impl Engine {
 }
 
 /// Each guardrail once, in the order of its first.
-fn each_once(found: impl Iterator<Item = Resolved>) -> Vec<Resolved> {
-    let mut bearing: Vec<Resolved> = Vec::new();
+fn each_once(found: impl Iterator<Item = ApplicableGuardrail>) -> Vec<ApplicableGuardrail> {
+    let mut bearing: Vec<ApplicableGuardrail> = Vec::new();
     for found in found {
-        let is_found = |known: &Resolved| Arc::ptr_eq(&known.found.entry, &found.found.entry);
+        let is_found =
+            |known: &ApplicableGuardrail| Arc::ptr_eq(&known.found.entry, &found.found.entry);
         if !bearing.iter().any(is_found) {
             bearing.push(found);
         }
@@ -340,16 +343,16 @@ fn each_once(found: impl Iterator<Item = Resolved>) -> Vec<Resolved> {
 }
 
 /// What a run executes, as guardrails and policies look at it.
-struct Executed {
+struct ExecutedDocuments {
     kind: RunKind,
     id: String,
     /// Its domain; absent for a plan, which says none.
     domain: Option<String>,
 }
 
-impl Executed {
+impl ExecutedDocuments {
     /// A mission is of a kind, and its steps bear what bears on each of their tools' domains.
-    fn by_mission(desk: &Desk) -> Self {
+    fn by_mission(desk: &MissionContext) -> Self {
         Self {
             kind: RunKind::Mission,
             id: desk.kind_id().to_owned(),

@@ -7,14 +7,14 @@ use std::time::Duration;
 use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::ids::{RunId, TenantId};
 
-use super::journal::Folded;
+use super::journal::FoldedRun;
 use crate::outputs::VALUES_WAIT;
 use crate::shares::{Share, Shares};
 use crate::{Engine, EngineError};
 
 /// The memory of one run's values.
 #[derive(Debug)]
-pub(crate) struct RunRoom {
+pub(crate) struct RunMemory {
     shares: Shares,
     tenant: TenantId,
     set_aside: AtomicUsize,
@@ -22,7 +22,7 @@ pub(crate) struct RunRoom {
 
 /// A part of it, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct RunMemoryShare {
     _counted: Counted,
     _share: Share,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Part {
 /// Bytes that count as set aside for a run, until this is dropped.
 #[derive(Debug)]
 struct Counted {
-    room: Arc<RunRoom>,
+    room: Arc<RunMemory>,
     bytes: usize,
 }
 
@@ -40,7 +40,7 @@ impl Drop for Counted {
     }
 }
 
-impl RunRoom {
+impl RunMemory {
     pub(crate) fn new(shares: &Shares, tenant: &TenantId) -> Arc<Self> {
         Arc::new(Self {
             shares: shares.clone(),
@@ -67,7 +67,7 @@ impl RunRoom {
         self: &Arc<Self>,
         bytes: usize,
         patience: Duration,
-    ) -> Result<Option<Part>, EngineError> {
+    ) -> Result<Option<RunMemoryShare>, EngineError> {
         if bytes <= LARGE_OUTPUT {
             return Ok(None);
         }
@@ -80,7 +80,7 @@ impl RunRoom {
             return Ok(None);
         }
         let waited = self.shares.wait_for_tenant(&self.tenant, bytes, patience);
-        Ok(Some(Part {
+        Ok(Some(RunMemoryShare {
             _share: waited.await?,
             _counted: counted,
         }))
@@ -89,10 +89,10 @@ impl RunRoom {
 
 /// A run that is to be carried on, with the memory of its values.
 #[derive(Debug)]
-pub(crate) struct Housed {
-    pub(super) folded: Folded,
-    pub(super) room: Arc<RunRoom>,
-    pub(super) part: Option<Part>,
+pub(crate) struct ResumableRun {
+    pub(super) folded: FoldedRun,
+    pub(super) room: Arc<RunMemory>,
+    pub(super) part: Option<RunMemoryShare>,
 }
 
 impl Engine {
@@ -104,18 +104,18 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run: &RunId,
-    ) -> Result<Housed, EngineError> {
-        let room = RunRoom::new(self.run_values(), tenant);
+    ) -> Result<ResumableRun, EngineError> {
+        let room = RunMemory::new(self.run_values(), tenant);
         let folded = self.fold(tenant, run).await?;
         let memory = folded.run.memory().min(RUN_MEMORY);
         if let Ok(part) = room.take(memory, Duration::ZERO).await {
-            return Ok(Housed { folded, room, part });
+            return Ok(ResumableRun { folded, room, part });
         }
         // A run that waits is not in memory.
         drop(folded);
         let part = room.take(memory, VALUES_WAIT).await?;
         let folded = self.fold(tenant, run).await?;
-        Ok(Housed { folded, room, part })
+        Ok(ResumableRun { folded, room, part })
     }
 }
 
@@ -126,11 +126,14 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    fn room(shares: &Shares) -> Arc<RunRoom> {
-        RunRoom::new(shares, &TenantId::parse("acme").unwrap())
+    fn room(shares: &Shares) -> Arc<RunMemory> {
+        RunMemory::new(shares, &TenantId::parse("acme").unwrap())
     }
 
-    async fn at_once(room: &Arc<RunRoom>, bytes: usize) -> Result<Option<Part>, EngineError> {
+    async fn at_once(
+        room: &Arc<RunMemory>,
+        bytes: usize,
+    ) -> Result<Option<RunMemoryShare>, EngineError> {
         room.take(bytes, Duration::ZERO).await
     }
 

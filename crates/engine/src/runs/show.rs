@@ -166,12 +166,13 @@ pub struct Replayed {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_digest: Option<Digest>,
     /// The first event that does not follow from those before it; absent when all do.
-    pub diverges: Option<Diverges>,
+    pub diverges: Option<ReplayDivergence>,
 }
 
 /// Where a journal is not what the run machine wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Diverges {
+#[schemars(rename = "Diverges")]
+pub struct ReplayDivergence {
     /// The event's position, from 1.
     pub at: u64,
     /// What is wrong with it.
@@ -296,10 +297,12 @@ impl Engine {
     pub async fn replay_run(&self, caller: &Caller, run: &RunId) -> Result<Replayed, EngineError> {
         self.record_of(caller, run).await?;
         let (journal, _measured) = self.journal(&caller.tenant, run).await?;
-        let mut broken = verify_chain(GENESIS, 1, &journal).err().map(|at| Diverges {
-            at,
-            detail: "its hash does not follow from the event before it".to_owned(),
-        });
+        let mut broken = verify_chain(GENESIS, 1, &journal)
+            .err()
+            .map(|at| ReplayDivergence {
+                at,
+                detail: "its hash does not follow from the event before it".to_owned(),
+            });
         let mut replay: Option<StrictReplay> = None;
         let mut diverges = None;
         for stored in &journal {
@@ -313,7 +316,7 @@ impl Engine {
                 Ok(event) => event,
                 Err(error) => {
                     let detail = format!("it is no event: {error}");
-                    broken = Some(Diverges {
+                    broken = Some(ReplayDivergence {
                         at: stored.sequence,
                         detail,
                     });
@@ -325,7 +328,7 @@ impl Engine {
                     Ok(begun) => replay = Some(begun),
                     Err(error) => {
                         let detail = error.to_string();
-                        broken = Some(Diverges { at: 1, detail });
+                        broken = Some(ReplayDivergence { at: 1, detail });
                         break;
                     }
                 }
@@ -340,10 +343,10 @@ impl Engine {
         }
         if replay.is_none() && broken.is_none() {
             let detail = FoldError::Start.to_string();
-            broken = Some(Diverges { at: 1, detail });
+            broken = Some(ReplayDivergence { at: 1, detail });
         }
         let folded = replay.as_ref().map(StrictReplay::run);
-        let diverges = diverges.map(|found| Diverges {
+        let diverges = diverges.map(|found| ReplayDivergence {
             at: found.sequence,
             detail: found.detail,
         });

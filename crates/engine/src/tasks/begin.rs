@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::mission::MISSION;
 use super::thread::Origin;
 use super::{MAX_CLIENT_ID, TaskKey, TaskMessage};
-use crate::requests::Asked;
+use crate::requests::ActiveRequest;
 use crate::runs::derived;
 use crate::{Caller, Engine, EngineError, Progress};
 
@@ -120,7 +120,7 @@ impl Engine {
         caller: &Caller,
         id: &RequestId,
         message: &TaskMessage,
-    ) -> Result<Asked, EngineError> {
+    ) -> Result<ActiveRequest, EngineError> {
         let input = input(message)?;
         let (context, session) = self
             .conversation(caller, id, message.context.as_deref())
@@ -145,7 +145,7 @@ impl Engine {
             }),
             extra: Map::new(),
         };
-        Asked::new(caller, request)
+        ActiveRequest::new(caller, request)
     }
 
     /// The session that carries a conversation. One that the client names in its own way has a session

@@ -7,7 +7,7 @@ use charter_domain::parameters::Collected;
 use charter_domain::run::StepState;
 use serde_json::{Value, json};
 
-use super::standing::{Answered, Outline, asked_back};
+use super::standing::{Outline, RecordedAnswer, asked_back};
 use super::thread::{Attempt, Thread};
 use super::{Task, TaskKey, TaskState};
 use crate::requests::{CLARIFICATION, ParameterShown};
@@ -35,11 +35,11 @@ impl Engine {
             (None, _) => None,
         };
         let (answer, failure) = match &thread.last.answered {
-            Some(Answered::Response(response)) if outline.state == TaskState::Completed => {
+            Some(RecordedAnswer::Response(response)) if outline.state == TaskState::Completed => {
                 (Some(response.clone()), None)
             }
-            Some(Answered::Failure(failure)) => (None, Some(failure.clone())),
-            Some(Answered::Response(_)) | None => (None, None),
+            Some(RecordedAnswer::Failure(failure)) => (None, Some(failure.clone())),
+            Some(RecordedAnswer::Response(_)) | None => (None, None),
         };
         let asks = match (&run, outline.state) {
             (Some(run), _) => self.asks_of_run(caller, run).await?,
@@ -124,8 +124,8 @@ impl Engine {
         let request = &attempt.asked.request;
         let declared = self.declared_for(attempt)?;
         let details = match &attempt.answered {
-            Some(Answered::Failure(failure)) => failure.technical_details.as_ref(),
-            Some(Answered::Response(_)) | None => None,
+            Some(RecordedAnswer::Failure(failure)) => failure.technical_details.as_ref(),
+            Some(RecordedAnswer::Response(_)) | None => None,
         };
         let detail = |name: &str| details.and_then(|details| details.get(name));
         let missing: Vec<&Parameter> = match detail("missing").and_then(Value::as_array) {

@@ -20,12 +20,12 @@ struct Follower {
     engine: Arc<Engine>,
     caller: Caller,
     id: TaskKey,
-    seen: Option<Stands>,
+    seen: Option<ReportedState>,
 }
 
 /// Where a task stood when it was told of last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stands {
+struct ReportedState {
     state: TaskState,
     /// Since when, for one that is settled: that work goes on is no news.
     since: Option<Timestamp>,
@@ -134,7 +134,7 @@ impl Follower {
         if outline.is_stalled {
             self.go_on(thread.last.asked.clone());
         }
-        let stands = Stands {
+        let stands = ReportedState {
             state: outline.state,
             since: outline.state.is_settled().then_some(outline.since),
             mission: None,
@@ -149,7 +149,7 @@ impl Follower {
         let engine = Arc::clone(&self.engine);
         let record = engine.seen_mission(&self.caller, id).await?;
         let state = state_of(record.state);
-        let stands = Stands {
+        let stands = ReportedState {
             state,
             since: state.is_settled().then_some(record.updated_at),
             mission: Some((record.state, record.artifacts)),
@@ -160,13 +160,13 @@ impl Follower {
         engine.mission_task(&self.caller, record).await.map(Some)
     }
 
-    fn is_news(&mut self, stands: Stands) -> bool {
+    fn is_news(&mut self, stands: ReportedState) -> bool {
         self.seen.replace(stands) != Some(stands)
     }
 
     /// Answers a request whose runs are over: it was left when one of them waited for an approval. Does
     /// nothing while it is being answered.
-    fn go_on(&self, asked: crate::requests::Asked) {
+    fn go_on(&self, asked: crate::requests::ActiveRequest) {
         let engine = Arc::clone(&self.engine);
         self.engine.tasks().spawn(async move {
             if let Some(Err(error)) = engine.take_up(&asked).await {

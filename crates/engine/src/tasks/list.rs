@@ -9,7 +9,7 @@ use super::mission::{is_seen, state_of};
 use super::thread::begins_task;
 use super::{Task, TaskKey, TaskState};
 use crate::error::MOST_KNOWN;
-use crate::requests::Asked;
+use crate::requests::ActiveRequest;
 use crate::{Caller, Engine, EngineError};
 
 /// Requests, and missions, that are looked at for one listing, newest first: what a task changed last follows from
@@ -42,7 +42,7 @@ pub struct TaskListing {
 }
 
 /// A task's place in the listing.
-type Place = (Timestamp, TaskKey);
+type TaskCursor = (Timestamp, TaskKey);
 
 impl Engine {
     /// The tasks that the caller sees: a user its own, an operator those of the tenant.
@@ -63,7 +63,7 @@ impl Engine {
         let rest = places
             .into_iter()
             .filter(|place| after.as_ref().is_none_or(|after| place < after));
-        let mut shown: Vec<Place> = rest.take(page.limit() + 1).collect();
+        let mut shown: Vec<TaskCursor> = rest.take(page.limit() + 1).collect();
         let has_more = shown.len() > page.limit();
         shown.truncate(page.limit());
         let next = shown.last().filter(|_| has_more).map(encode);
@@ -95,9 +95,9 @@ impl Engine {
             user_id: own,
         };
         let missions = store.missions(&caller.tenant, filter, &newest).await?;
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<TaskCursor> = Vec::new();
         for record in requests.entries {
-            let asked = Asked::from_json(&record.asked, record.tenant_id)?;
+            let asked = ActiveRequest::from_json(&record.asked, record.tenant_id)?;
             if begins_task(&asked.request) {
                 places.push((record.created_at, TaskKey::Request(record.request_id)));
             }
@@ -118,7 +118,7 @@ impl Engine {
         &self,
         caller: &Caller,
         filter: &TaskFilter,
-    ) -> Result<Vec<Place>, EngineError> {
+    ) -> Result<Vec<TaskCursor>, EngineError> {
         let mut places = Vec::new();
         let (mut after, mut seen) = (None, 0);
         loop {
@@ -157,7 +157,7 @@ impl Engine {
         &self,
         caller: &Caller,
         filter: &TaskFilter,
-        places: &mut Vec<Place>,
+        places: &mut Vec<TaskCursor>,
     ) -> Result<(), EngineError> {
         let (mut after, mut seen) = (None, 0);
         loop {
@@ -192,11 +192,11 @@ impl Engine {
     }
 }
 
-fn encode((since, id): &Place) -> String {
+fn encode((since, id): &TaskCursor) -> String {
     format!("{}.{id}", since.as_micros())
 }
 
-fn decode(text: &str) -> Result<Place, EngineError> {
+fn decode(text: &str) -> Result<TaskCursor, EngineError> {
     let parts = text.split_once('.').and_then(|(since, id)| {
         let since = Timestamp::from_micros(since.parse().ok()?).ok()?;
         Some((since, TaskKey::parse(id)?))

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::begin::used;
-use super::{Said, Task, TaskKey, TaskMessage, TaskState};
-use crate::missions::{Begun, FirstMessage};
+use super::{Task, TaskInput, TaskKey, TaskMessage, TaskState};
+use crate::missions::{FirstMessage, MissionStart};
 use crate::{
     ArtifactShown, Caller, Engine, EngineError, MissionOrder, MissionShown, ProposalShown,
 };
@@ -221,7 +221,7 @@ pub(super) fn state_of(state: MissionState) -> TaskState {
 }
 
 /// The conversation of a mission: the one that its message named or was given, else itself alone.
-fn context_of(mission: &MissionShown, begun: &Begun) -> String {
+fn context_of(mission: &MissionShown, begun: &MissionStart) -> String {
     let message = begun.message.as_ref();
     message.map_or_else(
         || mission.mission_id.to_string(),
@@ -229,7 +229,7 @@ fn context_of(mission: &MissionShown, begun: &Begun) -> String {
     )
 }
 
-fn said(mission: &MissionShown, message: Option<FirstMessage>) -> Said {
+fn said(mission: &MissionShown, message: Option<FirstMessage>) -> TaskInput {
     let (message_id, wishes) = match message {
         Some(first) => (first.message_id, first.wishes),
         None => {
@@ -238,7 +238,7 @@ fn said(mission: &MissionShown, message: Option<FirstMessage>) -> Said {
             (mission.mission_id.to_string(), wishes)
         }
     };
-    Said {
+    TaskInput {
         message_id,
         text: mission.goal.clone(),
         wishes,

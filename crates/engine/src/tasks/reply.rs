@@ -12,10 +12,10 @@ use charter_domain::parameters::{self, Collected, Reply};
 use serde_json::{Map, Value, json};
 
 use super::begin::checked;
-use super::standing::{Routed, asked_back, routed};
+use super::standing::{RoutedDocument, asked_back, routed};
 use super::thread::{Origin, Thread, wishes};
 use super::{TaskKey, TaskMessage, TaskState};
-use crate::requests::{Asked, Clarification};
+use crate::requests::{ActiveRequest, Clarification};
 use crate::runs::RunShown;
 use crate::{Caller, Engine, EngineError, Progress};
 
@@ -178,8 +178,8 @@ impl Engine {
         let mut extra = wishes(before);
         extra.insert(PARAMETERS.to_owned(), Value::Object(all));
         match routed(last)? {
-            Some(Routed::Skill(skill)) => extra.insert("skill_id".to_owned(), json!(skill)),
-            Some(Routed::Playbook(playbook)) => {
+            Some(RoutedDocument::Skill(skill)) => extra.insert("skill_id".to_owned(), json!(skill)),
+            Some(RoutedDocument::Playbook(playbook)) => {
                 // It was chosen from words: it is shown before it changes anything.
                 extra.entry(CONFIRM).or_insert(Value::Bool(true));
                 extra.insert("playbook_id".to_owned(), json!(playbook))
@@ -197,7 +197,7 @@ impl Engine {
         thread: &Thread,
         message: &TaskMessage,
         clarification: &Clarification,
-    ) -> Result<Asked, EngineError> {
+    ) -> Result<ActiveRequest, EngineError> {
         let Some(option) = clarification.chosen(&message.text) else {
             let ids = clarification.options.iter();
             let ids: Vec<&str> = ids.map(|option| option.id.as_str()).collect();
@@ -230,7 +230,7 @@ impl Engine {
         message: &TaskMessage,
         mut extra: Map<String, Value>,
         said: &str,
-    ) -> Result<Asked, EngineError> {
+    ) -> Result<ActiveRequest, EngineError> {
         let before = &thread.last.asked.request;
         let origin = Origin {
             message_id: message.message_id.clone(),
@@ -251,7 +251,7 @@ impl Engine {
             metadata: Some(metadata),
             ..before.clone()
         };
-        Asked::new(caller, request)
+        ActiveRequest::new(caller, request)
     }
 }
 

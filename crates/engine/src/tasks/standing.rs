@@ -12,17 +12,17 @@ use serde_json::{Map, Value};
 
 use super::TaskState;
 use super::thread::{Attempt, Thread};
-use crate::requests::{CLARIFICATION, Clarification, Classified, analysis_run_id, runs_of};
+use crate::requests::{CLARIFICATION, Clarification, Classification, analysis_run_id, runs_of};
 use crate::{Engine, EngineError};
 
 /// A recorded answer.
 #[derive(Debug, Clone)]
-pub(super) enum Answered {
+pub(super) enum RecordedAnswer {
     Response(AgentResponse),
     Failure(AgentError),
 }
 
-impl Answered {
+impl RecordedAnswer {
     pub(super) fn read(text: &str) -> Result<Self, EngineError> {
         let read = |error: JsonFault| EngineError::internal("reading a recorded answer", error);
         let value: Value = decode_stored(text).map_err(read)?;
@@ -62,21 +62,21 @@ impl Outline {
 /// Whether a request failed for want of parameters, before anything was run: a reply may give them.
 pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
     match &attempt.answered {
-        Some(Answered::Failure(failure)) => {
+        Some(RecordedAnswer::Failure(failure)) => {
             state_of_failure(failure) == TaskState::InputRequired && attempt.verdict.is_some()
         }
-        Some(Answered::Response(_)) | None => false,
+        Some(RecordedAnswer::Response(_)) | None => false,
     }
 }
 
 /// The question that a request was answered with, where it was asked back: a reply may answer it.
 pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
     match &attempt.answered {
-        Some(Answered::Response(response)) => {
+        Some(RecordedAnswer::Response(response)) => {
             let asked = response.metadata.as_ref()?.extra.get(CLARIFICATION)?;
             serde_json::from_value(asked.clone()).ok()
         }
-        Some(Answered::Failure(_)) | None => None,
+        Some(RecordedAnswer::Failure(_)) | None => None,
     }
 }
 
@@ -90,7 +90,7 @@ impl Engine {
         let last = &thread.last;
         match &last.answered {
             None => self.unanswered(last).await,
-            Some(Answered::Failure(failure)) => {
+            Some(RecordedAnswer::Failure(failure)) => {
                 let mut outline = Outline::new(state_of_failure(failure), last.updated_at);
                 if outline.state == TaskState::InputRequired
                     && (!asks_for_parameters(last) || thread.replies >= super::thread::MAX_REPLIES)
@@ -100,7 +100,7 @@ impl Engine {
                 outline.runs = run_ids(failure.technical_details.as_ref(), "run_id");
                 Ok(outline)
             }
-            Some(Answered::Response(response)) => {
+            Some(RecordedAnswer::Response(response)) => {
                 let extra = response.metadata.as_ref().map(|metadata| &metadata.extra);
                 let state = match asked_back(last) {
                     Some(_) if thread.replies < super::thread::MAX_REPLIES => {
@@ -136,7 +136,7 @@ impl Engine {
         let Some(verdict) = &attempt.verdict else {
             return Ok(Outline::new(TaskState::Submitted, attempt.updated_at));
         };
-        let classified: Classified = decode_stored(verdict)
+        let classified: Classification = decode_stored(verdict)
             .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
         let mut outline = Outline::new(TaskState::Working, attempt.updated_at);
         let mut found = Vec::new();
@@ -175,31 +175,31 @@ impl Engine {
     pub(super) fn declared_for(&self, attempt: &Attempt) -> Result<Vec<Parameter>, EngineError> {
         let caller = &attempt.asked.caller;
         Ok(match routed(attempt)? {
-            Some(Routed::Playbook(playbook)) => {
+            Some(RoutedDocument::Playbook(playbook)) => {
                 let found = self.runnable_playbook(caller, &playbook)?;
                 found.document().declared_parameters()
             }
-            Some(Routed::Skill(skill)) => self.skill_parameters(caller, &skill)?,
+            Some(RoutedDocument::Skill(skill)) => self.skill_parameters(caller, &skill)?,
             None => Vec::new(),
         })
     }
 }
 
 /// The one thing that a request was routed to.
-pub(super) enum Routed {
+pub(super) enum RoutedDocument {
     Skill(SkillId),
     Playbook(charter_contract::ids::PlaybookId),
 }
 
-pub(super) fn routed(attempt: &Attempt) -> Result<Option<Routed>, EngineError> {
+pub(super) fn routed(attempt: &Attempt) -> Result<Option<RoutedDocument>, EngineError> {
     let Some(verdict) = &attempt.verdict else {
         return Ok(None);
     };
-    let classified: Classified = decode_stored(verdict)
+    let classified: Classification = decode_stored(verdict)
         .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
     Ok(match (classified.playbook, classified.skills.as_slice()) {
-        (Some(playbook), _) => Some(Routed::Playbook(playbook)),
-        (None, [skill]) => Some(Routed::Skill(skill.clone())),
+        (Some(playbook), _) => Some(RoutedDocument::Playbook(playbook)),
+        (None, [skill]) => Some(RoutedDocument::Skill(skill.clone())),
         (None, _) => None,
     })
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::Said;
-use super::standing::{Answered, takes_reply};
-use crate::requests::Asked;
+use super::TaskInput;
+use super::standing::{RecordedAnswer, takes_reply};
+use crate::requests::ActiveRequest;
 use crate::{Caller, Engine, EngineError};
 
 /// The field of a request's metadata that says which message it came from.
@@ -66,9 +66,9 @@ pub(super) fn wishes(request: &AgentRequest) -> Map<String, Value> {
 /// One request of a task.
 #[derive(Debug)]
 pub(super) struct Attempt {
-    pub(super) asked: Asked,
+    pub(super) asked: ActiveRequest,
     pub(super) verdict: Option<String>,
-    pub(super) answered: Option<Answered>,
+    pub(super) answered: Option<RecordedAnswer>,
     /// What the change that it asked for came to.
     pub(super) result: Option<AgentResponse>,
     /// Whether the end of its run is still to be its result.
@@ -79,23 +79,32 @@ pub(super) struct Attempt {
 impl Attempt {
     pub(super) fn read(record: RequestRecord, tenant: &TenantId) -> Result<Self, EngineError> {
         Ok(Self {
-            asked: Asked::from_json(&record.asked, tenant.clone())?,
+            asked: ActiveRequest::from_json(&record.asked, tenant.clone())?,
             verdict: record.verdict,
-            answered: record.answer.as_deref().map(Answered::read).transpose()?,
+            answered: record
+                .answer
+                .as_deref()
+                .map(RecordedAnswer::read)
+                .transpose()?,
             awaits_result: record.run_id.is_some() && record.result.is_none(),
-            result: match record.result.as_deref().map(Answered::read).transpose()? {
-                Some(Answered::Response(result)) => Some(result),
-                Some(Answered::Failure(_)) | None => None,
+            result: match record
+                .result
+                .as_deref()
+                .map(RecordedAnswer::read)
+                .transpose()?
+            {
+                Some(RecordedAnswer::Response(result)) => Some(result),
+                Some(RecordedAnswer::Failure(_)) | None => None,
             },
             updated_at: record.updated_at,
         })
     }
 
-    fn said(&self) -> Said {
+    fn said(&self) -> TaskInput {
         let request = &self.asked.request;
         let origin = Origin::of(request);
         let text = origin.as_ref().and_then(|origin| origin.reply.clone());
-        Said {
+        TaskInput {
             message_id: origin.map_or_else(|| request.id.to_string(), |from| from.message_id),
             text: text.unwrap_or_else(|| request.input.to_string()),
             wishes: wishes(request),
@@ -111,7 +120,7 @@ pub(super) struct Thread {
     pub(super) user: UserId,
     pub(super) context: String,
     /// What was said with each of them.
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<TaskInput>,
     /// How many replies became requests.
     pub(super) replies: u32,
     /// The newest.

@@ -140,7 +140,7 @@ impl Config {
 }
 
 /// Where one tensor lies in the file.
-struct Place {
+struct TensorLocation {
     dtype: Dtype,
     shape: Vec<usize>,
     start: u64,
@@ -149,7 +149,7 @@ struct Place {
 /// An open weights file and its index.
 struct Tensors {
     file: File,
-    places: HashMap<String, Place>,
+    places: HashMap<String, TensorLocation>,
 }
 
 impl Tensors {
@@ -187,7 +187,7 @@ impl Tensors {
             .tensors()
             .into_iter()
             .map(|(name, info)| {
-                let place = Place {
+                let place = TensorLocation {
                     dtype: info.dtype,
                     shape: info.shape.clone(),
                     start: body + info.data_offsets.0 as u64,

@@ -48,7 +48,7 @@ impl LabelledSentence {
 
 /// What is begun for a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begun {
+pub enum StartedEffect {
     /// No change: it is answered, offered, asked back or declined.
     Nothing,
     /// A trial of a change, which alters nothing.
@@ -65,7 +65,7 @@ pub struct SentenceOutcome {
     /// The documents that answer it, act for it or are offered, best first.
     pub documents: Vec<String>,
     /// What is begun.
-    pub begun: Begun,
+    pub begun: StartedEffect,
     /// Whether it is asked back which of several things is meant.
     pub is_asked_back: bool,
     /// Whether one of the relevant documents changes something.
@@ -108,7 +108,7 @@ impl IntentFigures {
         let is_relevant = |id: &String| sentence.relevant.contains(id);
         let first = outcome.documents.first();
         let is_right = sentence.intent == outcome.intent || sentence.also.contains(&outcome.intent);
-        let begins = outcome.begun == Begun::Change;
+        let begins = outcome.begun == StartedEffect::Change;
         let changes = sentence.may_start_change && outcome.has_relevant_change;
         let nothing = sentence.relevant.is_empty() && sentence.intent == Intent::None;
         let with_one = sentence.relevant.len() == 1;
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    fn outcome(intent: Intent, documents: &[&str], begun: Begun) -> SentenceOutcome {
+    fn outcome(intent: Intent, documents: &[&str], begun: StartedEffect) -> SentenceOutcome {
         SentenceOutcome {
             intent,
             documents: documents.iter().map(|id| (*id).to_owned()).collect(),
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn changes_are_unsafe_wrong_or_missed() {
-        let change = |may: bool, documents: &[&str], begun: Begun| {
+        let change = |may: bool, documents: &[&str], begun: StartedEffect| {
             let mut figures = IntentFigures::default();
             let labelled = sentence(Intent::Change, &["p.right"], may);
             figures.add(&labelled, &outcome(Intent::Change, documents, begun));
@@ -239,26 +239,36 @@ mod tests {
                 figures.missed_changes,
             ]
         };
-        assert_eq!(change(true, &["p.right"], Begun::Change), [0, 0, 0]);
-        assert_eq!(change(false, &["p.right"], Begun::Change), [1, 0, 0]);
-        assert_eq!(change(false, &["p.right"], Begun::Trial), [0, 0, 0]);
-        assert_eq!(change(true, &["p.wrong"], Begun::Change), [0, 1, 1]);
-        assert_eq!(change(true, &["p.right"], Begun::Nothing), [0, 0, 0]);
-        assert_eq!(change(true, &[], Begun::Nothing), [0, 0, 1]);
+        assert_eq!(change(true, &["p.right"], StartedEffect::Change), [0, 0, 0]);
+        assert_eq!(
+            change(false, &["p.right"], StartedEffect::Change),
+            [1, 0, 0]
+        );
+        assert_eq!(change(false, &["p.right"], StartedEffect::Trial), [0, 0, 0]);
+        assert_eq!(change(true, &["p.wrong"], StartedEffect::Change), [0, 1, 1]);
+        assert_eq!(
+            change(true, &["p.right"], StartedEffect::Nothing),
+            [0, 0, 0]
+        );
+        assert_eq!(change(true, &[], StartedEffect::Nothing), [0, 0, 1]);
     }
 
     #[test]
     fn a_report_tells_languages_intents_and_tags_apart() {
-        let mut german = outcome(Intent::None, &[], Begun::Nothing);
+        let mut german = outcome(Intent::None, &[], StartedEffect::Nothing);
         german.is_english = false;
         let report = IntentReport::over(&[
             (
                 sentence(Intent::Read, &["s.right"], false),
-                outcome(Intent::Read, &["s.right", "s.other"], Begun::Nothing),
+                outcome(
+                    Intent::Read,
+                    &["s.right", "s.other"],
+                    StartedEffect::Nothing,
+                ),
             ),
             (
                 sentence(Intent::None, &[], false),
-                outcome(Intent::Read, &["s.right"], Begun::Nothing),
+                outcome(Intent::Read, &["s.right"], StartedEffect::Nothing),
             ),
             (sentence(Intent::Read, &["s.right"], false), german),
         ]);

@@ -18,7 +18,7 @@ use crate::embed::{EmbedError, Embedder, MAX_TEXTS_PER_CALL, Vector};
 use crate::index::{BuildError, IndexSettings, RouteEntry, RouteIndex};
 use crate::layers::{Allowed, Layer, Layers, Scope};
 use crate::query::{EmbeddedQuery, QueryError, RouteQuery};
-use crate::rank::{EntryScores, Place, id};
+use crate::rank::{EntryPosition, EntryScores, id};
 use crate::settings::{RouteSettings, ScoreFeatures};
 use crate::text::{RouteText, embedding_texts};
 use crate::verdict::{VerdictKind, decide_found};
@@ -278,7 +278,7 @@ impl Trial {
         comparison: Comparison,
     ) -> Observation {
         let ranked = scores.head(&self.layers, settings, DEPTH);
-        let is_relevant = |place: &Place| case.relevant.contains(id(&self.layers, *place));
+        let is_relevant = |place: &EntryPosition| case.relevant.contains(id(&self.layers, *place));
         let best = ranked.first().map_or(0.0, |place| scores.fused_at(*place));
         let rrf_hits = match comparison {
             Comparison::None => Vec::new(),

@@ -132,7 +132,7 @@ impl ForwardScores {
             let scores = vec![0.0; visible];
             return ForwardScores { scores, share: 0.0 };
         }
-        let mut found = Found::default();
+        let mut found = TermMatch::default();
         let mut holders = vec![0_usize; query.terms.len()];
         let (mut words, mut at) = (0_u64, 0_usize);
         for (index, visible) in layers {
@@ -160,9 +160,9 @@ impl ForwardScores {
 
 /// Entry, term, frequency and the entry's length, for each term of the query that an entry has.
 #[derive(Default)]
-struct Found(Vec<(usize, usize, f32, f32)>);
+struct TermMatch(Vec<(usize, usize, f32, f32)>);
 
-impl Found {
+impl TermMatch {
     fn entry(&mut self, at: usize, terms: &[u32], query: &ForwardQuery, holders: &mut [usize]) {
         let first = self.0.len();
         for term in terms.iter().filter_map(|term| query.find(*term)) {

@@ -333,14 +333,14 @@ fn what_a_query_names_comes_first_whatever_its_case_and_separators() {
     ] {
         assert_eq!(
             first(text),
-            (restart.clone(), Some(Named::Exactly)),
+            (restart.clone(), Some(NameMatch::Exactly)),
             "{text}"
         );
     }
     for text in ["ops.restrat_host", "run ops.restart_hosts now"] {
         assert_eq!(
             first(text),
-            (restart.clone(), Some(Named::WithAnError)),
+            (restart.clone(), Some(NameMatch::WithAnError)),
             "{text}"
         );
     }

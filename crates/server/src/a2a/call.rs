@@ -8,13 +8,13 @@ use charter_store::page::PageRequest;
 use serde_json::{Value, json};
 
 use super::error::{A2aError, Kind, Violations};
-use super::params::{self, GetCard, ListTasks, OfTask, SendMessage};
+use super::params::{self, GetCard, ListTasks, SendMessage, TaskParams};
 use super::show::{self, Accepts, View};
 use super::stream::{self, Events, Until};
 use super::{card, message};
 use crate::operations;
 use crate::state::AppState;
-use crate::streams::StreamPlace;
+use crate::streams::StreamSlot;
 
 /// A method (section 5.3). Its rule in the table of operations has its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) enum Reply {
     /// One value.
     One(Value),
     /// A `StreamResponse` after the other, and the place of the stream.
-    Many(Events, Box<StreamPlace>),
+    Many(Events, Box<StreamSlot>),
 }
 
 /// Carries out a method.
@@ -206,12 +206,12 @@ async fn send_streaming(
     Ok(Reply::Many(events, Box::new(place)))
 }
 
-fn place(state: &AppState, caller: &Caller) -> Result<StreamPlace, A2aError> {
+fn place(state: &AppState, caller: &Caller) -> Result<StreamSlot, A2aError> {
     let place = state.stream_place(caller);
     place.map_err(|error| A2aError::of_engine(&error))
 }
 
-async fn get(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Value, A2aError> {
+async fn get(state: &AppState, caller: &Caller, asked: &TaskParams) -> Result<Value, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
     let view = View {
         history: params::history(asked.history_length)?,
@@ -255,7 +255,7 @@ async fn list(state: &AppState, caller: &Caller, asked: ListTasks) -> Result<Val
     ))
 }
 
-async fn cancel(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Value, A2aError> {
+async fn cancel(state: &AppState, caller: &Caller, asked: &TaskParams) -> Result<Value, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
     let task = state.engine.cancel_task(caller, &task_id(&asked.id)?).await;
     let task = task.map_err(|error| {
@@ -269,7 +269,11 @@ async fn cancel(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Val
     Ok(show::task(&task, view))
 }
 
-async fn subscribe(state: &AppState, caller: &Caller, asked: &OfTask) -> Result<Reply, A2aError> {
+async fn subscribe(
+    state: &AppState,
+    caller: &Caller,
+    asked: &TaskParams,
+) -> Result<Reply, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
     let id = task_id(&asked.id)?;
     let task = state.engine.task(caller, &id).await;

@@ -62,7 +62,7 @@ pub(super) struct Configuration {
 /// `GetTaskRequest`, `CancelTaskRequest` and `SubscribeToTaskRequest`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct OfTask {
+pub(super) struct TaskParams {
     #[serde(default)]
     pub(super) tenant: Option<String>,
     pub(super) id: String,

@@ -20,7 +20,7 @@ use super::error::{A2aError, Kind, Violations};
 use super::params::parsed;
 use super::version;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Bytes, Path};
+use crate::extract::{Authenticated, Bytes, Path, QueryParams};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
@@ -70,7 +70,7 @@ impl FromRequestParts<AppState> for Asker {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let By(caller) = By::from_request_parts(parts, state).await?;
+        let Authenticated(caller) = Authenticated::from_request_parts(parts, state).await?;
         Ok(Self {
             state: state.clone(),
             caller,
@@ -149,7 +149,7 @@ async fn send_streaming(asker: Asker, Bytes(bytes): Bytes) -> Response {
 /// List the caller's tasks, the one that changed last first (A2A 1.0 ListTasks).
 #[utoipa::path(get, path = "/a2a/v1/tasks", tag = "a2a", operation_id = "a2a_list",
     params(VersionHeader), responses((status = 200, description = "A page of tasks", body = Object, content_type = "application/a2a+json")))]
-async fn list(asker: Asker, Asked(asked): Asked<HashMap<String, String>>) -> Response {
+async fn list(asker: Asker, QueryParams(asked): QueryParams<HashMap<String, String>>) -> Response {
     asker
         .call(Method::ListTasks, query(asked).map(Value::Object))
         .await
@@ -162,7 +162,7 @@ async fn list(asker: Asker, Asked(asked): Asked<HashMap<String, String>>) -> Res
 async fn read_task(
     asker: Asker,
     Path(id): Path<String>,
-    Asked(asked): Asked<HashMap<String, String>>,
+    QueryParams(asked): QueryParams<HashMap<String, String>>,
 ) -> Response {
     let (id, method) = match id.split_once(':') {
         None => (id.as_str(), Method::GetTask),

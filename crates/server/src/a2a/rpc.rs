@@ -14,7 +14,7 @@ use super::error::{A2aError, Kind};
 use super::params::parsed;
 use super::show::with;
 use super::version;
-use crate::extract::{By, Bytes};
+use crate::extract::{Authenticated, Bytes};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
@@ -52,7 +52,7 @@ struct Call {
     responses((status = 200, description = "A JSON-RPC response, or a stream of them", content((Object = "application/json"), (String = "text/event-stream")))))]
 pub(super) async fn call(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     uri: Uri,
     headers: HeaderMap,
     Bytes(body): Bytes,

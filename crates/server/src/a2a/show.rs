@@ -2,7 +2,7 @@
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::json::{Profile, extent_of};
-use charter_engine::{ArtifactShown, ProgressEvent, Said, Task, TaskState};
+use charter_engine::{ArtifactShown, ProgressEvent, Task, TaskInput, TaskState};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -174,7 +174,7 @@ fn agent(task: &Task, id: &str, parts: Value) -> Value {
     with(message, "parts", parts)
 }
 
-fn user(task: &Task, said: &Said) -> Value {
+fn user(task: &Task, said: &TaskInput) -> Value {
     let mut parts = Vec::new();
     if !said.text.is_empty() {
         parts.push(json!({"text": said.text}));

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::Shared;
 use super::failure::failed;
-use super::question::Pending;
+use super::question::PendingQuestion;
 use super::table::Entry;
 use super::work::Subject;
 
@@ -37,7 +37,7 @@ pub(super) struct Call {
     /// What the client answers to questions of the round before.
     pub(super) answers: InputResponses,
     /// The question that the round before ended with.
-    pub(super) pending: Option<Pending>,
+    pub(super) pending: Option<PendingQuestion>,
     /// What the rounds before started, which goes on with the answer.
     pub(super) started_before: Option<Subject>,
     under_way: watch::Sender<Option<Subject>>,
@@ -45,9 +45,9 @@ pub(super) struct Call {
 
 /// What a client keeps for the server between two rounds.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct RoundState {
     /// The question that the round ended with.
-    pending: Pending,
+    pending: PendingQuestion,
     /// The id of what the call had started by then.
     #[serde(skip_serializing_if = "Option::is_none")]
     started: Option<String>,
@@ -55,7 +55,7 @@ struct Kept {
 
 /// How a question can be put to the person at the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asking {
+pub(super) enum ElicitationMode {
     /// By a request of the server while the call goes on (before 2026-07-28).
     Inline,
     /// By a result that asks, and another round (2026-07-28).
@@ -94,7 +94,7 @@ impl Call {
         self.answers = request.input_responses.clone().unwrap_or_default();
         if let Some(state) = &request.request_state {
             let opened = self.shared.seal.open_json_with(state, &self.binding());
-            let kept: Kept = opened.map_err(|error| {
+            let kept: RoundState = opened.map_err(|error| {
                 let message =
                     format!("the requestState cannot be used: {error}; call again without it");
                 ErrorData::invalid_params(message, None)
@@ -107,11 +107,11 @@ impl Call {
     }
 
     /// What the client keeps until the next round: sealed, and only good for this caller.
-    pub(super) fn sealed(&self, pending: &Pending) -> Result<String, EngineError> {
+    pub(super) fn sealed(&self, pending: &PendingQuestion) -> Result<String, EngineError> {
         let binding = self.binding();
         let options = SealOptions::new().associated_data(&binding).ttl(STATE_TTL);
         let of = |subject: &Subject| subject.id().to_owned();
-        let kept = Kept {
+        let kept = RoundState {
             pending: pending.clone(),
             started: self.under_way.borrow().as_ref().map(of),
         };
@@ -135,15 +135,17 @@ impl Call {
     }
 
     /// How the person at the client can be asked.
-    pub(super) fn asking(&self) -> Asking {
+    pub(super) fn asking(&self) -> ElicitationMode {
         let elicitation = self.capabilities().elicitation;
         // Neither form nor URL said means forms.
         let forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
         let version = self.context.protocol_version();
         match (forms, version) {
-            (false, _) => Asking::No,
-            (true, Some(version)) if version >= ProtocolVersion::V_2026_07_28 => Asking::Rounds,
-            (true, _) => Asking::Inline,
+            (false, _) => ElicitationMode::No,
+            (true, Some(version)) if version >= ProtocolVersion::V_2026_07_28 => {
+                ElicitationMode::Rounds
+            }
+            (true, _) => ElicitationMode::Inline,
         }
     }
 

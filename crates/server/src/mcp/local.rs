@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lines::LineTransport;
 use super::loading::{EngineLoader, LoadingEngine};
-use super::{Mcp, Shared, Who};
+use super::{ConnectionIdentity, Mcp, Shared};
 
 /// Serves one caller over any number of streams.
 pub struct LocalMcp {
@@ -51,7 +51,7 @@ impl LocalMcp {
     ) -> Result<(), McpError> {
         let mcp = Mcp {
             shared: Arc::clone(&self.shared),
-            who: Who::Always(self.caller.clone()),
+            who: ConnectionIdentity::Always(self.caller.clone()),
         };
         let serving = mcp.serve_with_ct(LineTransport::new(reading, writing), stop.child_token());
         let running = match serving.await {

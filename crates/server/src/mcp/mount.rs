@@ -22,7 +22,7 @@ use tracing::Span;
 use super::lines::Refusal;
 use super::message;
 use super::sessions::Sessions;
-use super::{LoadingEngine, Mcp, Shared, Who};
+use super::{ConnectionIdentity, LoadingEngine, Mcp, Shared};
 use crate::auth::{Identity, is_of_this_server};
 use crate::error::ApiError;
 use crate::extract::ReadBody;
@@ -30,7 +30,7 @@ use crate::json::Json;
 use crate::limits::is_stream;
 use crate::shares::Use;
 use crate::state::AppState;
-use crate::streams::{self, StreamPlace};
+use crate::streams::{self, StreamSlot};
 use crate::transfer::HeldBody;
 
 /// Where the protocol is served.
@@ -65,7 +65,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         move || {
             Ok(Mcp {
                 shared: Arc::clone(&shared),
-                who: Who::EachRequests,
+                who: ConnectionIdentity::EachRequests,
             })
         },
         Arc::clone(&sessions.manager),
@@ -84,12 +84,12 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
 }
 
 /// A request that is let in, and the places that its answer may need.
-struct Admitted {
+struct AdmittedRequest {
     caller: Caller,
     /// For the session that it may open.
     session: Option<Share>,
     /// For the stream that its answer may be.
-    stream: Option<StreamPlace>,
+    stream: Option<StreamSlot>,
 }
 
 /// Lets a request in whose caller is known, whose page is of this server, and whose session is its own. A stream ends
@@ -168,14 +168,14 @@ impl RequestFacts {
 }
 
 /// Why a request is not passed to the SDK.
-enum Refused {
+enum RejectedRequest {
     /// The body could not be read.
     Body(ApiError),
     /// The error response for its message.
     Message(Box<ServerJsonRpcMessage>),
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for RejectedRequest {
     fn into_response(self) -> Response {
         match self {
             Self::Body(error) => error.into_response(),
@@ -186,20 +186,20 @@ impl IntoResponse for Refused {
 
 impl Gate {
     /// The request with its body read and measured: the SDK reads it twice over, and bounds its bytes only.
-    async fn measured(&self, request: Request) -> Result<(Request, Bytes), Refused> {
+    async fn measured(&self, request: Request) -> Result<(Request, Bytes), RejectedRequest> {
         let (head, body) = request.into_parts();
         let read = ReadBody::read(&head, body, &self.state).await;
-        let mut read = read.map_err(Refused::Body)?;
+        let mut read = read.map_err(RejectedRequest::Body)?;
         let profile = Profile::MCP_MESSAGE.of_bytes(usize::MAX);
         let much = read.set_aside(&head, &self.state, profile).await;
-        if let Some(much) = much.map_err(Refused::Body)? {
+        if let Some(much) = much.map_err(RejectedRequest::Body)? {
             read.bytes = match Refusal::of(&read.bytes, &much) {
-                Refusal::Answer(answer) => return Err(Refused::Message(answer)),
+                Refusal::Answer(answer) => return Err(RejectedRequest::Message(answer)),
                 Refusal::Instead(failure) => serde_json::to_vec(&failure).unwrap_or_default(),
                 Refusal::Silent | Refusal::Unknown => {
                     let message = format!("the body {much}");
                     let error = EngineError::new(ErrorCode::InvalidRequest, message);
-                    return Err(Refused::Body(ApiError::new(&self.state, error)));
+                    return Err(RejectedRequest::Body(ApiError::new(&self.state, error)));
                 }
             };
         }
@@ -232,7 +232,7 @@ impl Gate {
         &self,
         headers: &HeaderMap,
         extensions: &Extensions,
-    ) -> Result<Admitted, EngineError> {
+    ) -> Result<AdmittedRequest, EngineError> {
         let caller = Identity::caller(extensions, &self.state.engine)?;
         if !is_of_this_server(headers) {
             let message = "pages of other sites may not call this server";
@@ -242,7 +242,7 @@ impl Gate {
         let accepts = text(headers, ACCEPT.as_str());
         let may_stream = accepts.is_some_and(|accept| accept.contains("text/event-stream"));
         let stream = may_stream.then(|| self.state.stream_place(&caller));
-        Ok(Admitted {
+        Ok(AdmittedRequest {
             session,
             stream: stream.transpose()?,
             caller,

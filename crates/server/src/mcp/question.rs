@@ -7,7 +7,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, RunId, SkillId};
 use charter_contract::parameter::Parameter;
 use charter_engine::{
-    AccessScope, Answer, Approval, Caller, Confirmation, CredentialId, EngineError, RunShown, Say,
+    AccessScope, Approval, ApprovalAnswer, ApprovalDecision, Caller, Confirmation, CredentialId,
+    EngineError, RunShown,
 };
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub(super) use forms::{Choice, Choosable, chosen, typed_values};
-pub(super) use waits::{Waits, waits_of};
+pub(super) use waits::{WaitHint, waits_of};
 
 use super::call::Call;
 use forms::{
@@ -87,7 +88,7 @@ pub(super) enum Question {
 /// A question that was put, as the client keeps it until the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
-pub(super) enum Pending {
+pub(super) enum PendingQuestion {
     Skill {
         skill: SkillId,
     },
@@ -108,7 +109,7 @@ pub(super) enum Pending {
 
 /// What became of an answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Applied {
+pub(super) enum AnswerOutcome {
     /// The work goes on.
     Acted,
     /// The person does not want to say it, or said no.
@@ -155,18 +156,18 @@ impl Question {
     }
 
     /// What the client keeps.
-    pub(super) fn pending(&self) -> Pending {
+    pub(super) fn pending(&self) -> PendingQuestion {
         match self {
-            Self::Skill { skill, .. } => Pending::Skill {
+            Self::Skill { skill, .. } => PendingQuestion::Skill {
                 skill: skill.clone(),
             },
-            Self::Choose { .. } => Pending::Choose,
-            Self::Give { run, .. } => Pending::Give { run: run.clone() },
-            Self::Confirm { run, digest, .. } => Pending::Confirm {
+            Self::Choose { .. } => PendingQuestion::Choose,
+            Self::Give { run, .. } => PendingQuestion::Give { run: run.clone() },
+            Self::Confirm { run, digest, .. } => PendingQuestion::Confirm {
                 run: run.clone(),
                 digest: digest.clone(),
             },
-            Self::Approve { approval } => Pending::Approve {
+            Self::Approve { approval } => PendingQuestion::Approve {
                 run: approval.call.run_id.clone(),
                 approval: approval.approval_id.clone(),
                 digest: approval.digest.to_string(),
@@ -217,7 +218,7 @@ impl Question {
     }
 }
 
-impl Pending {
+impl PendingQuestion {
     /// What the question is called among the questions of a result.
     pub(super) fn key(&self) -> String {
         match self {
@@ -241,9 +242,9 @@ impl Pending {
         &self,
         call: &Call,
         answer: ElicitResult,
-    ) -> Result<Applied, EngineError> {
+    ) -> Result<AnswerOutcome, EngineError> {
         if answer.action != ElicitationAction::Accept {
-            return Ok(Applied::Declined);
+            return Ok(AnswerOutcome::Declined);
         }
         let Some(Value::Object(content)) = answer.content else {
             let message = "the form came back without its fields";
@@ -254,16 +255,16 @@ impl Pending {
             must_decide(caller)?;
         }
         match self {
-            Self::Skill { .. } | Self::Choose => Ok(Applied::Values(content)),
+            Self::Skill { .. } | Self::Choose => Ok(AnswerOutcome::Values(content)),
             Self::Give { run } => {
                 let missing = engine.missing_parameters(caller, run).await?;
                 let given = typed_values(&missing, content);
                 engine.give_parameters(caller, run, &given).await?;
-                Ok(Applied::Acted)
+                Ok(AnswerOutcome::Acted)
             }
             Self::Confirm { run, digest } => {
                 if content.get(CONFIRM) != Some(&Value::Bool(true)) {
-                    return Ok(Applied::Declined);
+                    return Ok(AnswerOutcome::Declined);
                 }
                 let typed = content.get(TYPED).and_then(Value::as_str);
                 let confirmation = Confirmation {
@@ -271,27 +272,27 @@ impl Pending {
                     typed: typed.map(str::to_owned),
                 };
                 engine.confirm_run(caller, run, confirmation).await?;
-                Ok(Applied::Acted)
+                Ok(AnswerOutcome::Acted)
             }
             Self::Approve {
                 approval, digest, ..
             } => {
                 let approve = match content.get(APPROVE) {
                     Some(Value::Bool(approve)) => *approve,
-                    _ => return Ok(Applied::Declined),
+                    _ => return Ok(AnswerOutcome::Declined),
                 };
                 let reason = content.get(REASON).and_then(Value::as_str);
-                let say = Say {
+                let say = ApprovalDecision {
                     answer: if approve {
-                        Answer::Approve
+                        ApprovalAnswer::Approve
                     } else {
-                        Answer::Reject
+                        ApprovalAnswer::Reject
                     },
                     digest: digest.clone(),
                     reason: reason.filter(|text| !text.is_empty()).map(str::to_owned),
                 };
                 engine.decide_approval(caller, approval, say).await?;
-                Ok(Applied::Acted)
+                Ok(AnswerOutcome::Acted)
             }
         }
     }

@@ -33,15 +33,17 @@ pub(super) async fn list(
     let listed = async {
         match after.as_deref().map(place).transpose()? {
             None => skills_page(call, None).await,
-            Some(Place::Skill(id)) => skills_page(call, Some(&id)).await,
-            Some(Place::Evidence(after)) => evidence_page(call, Some(after), Vec::new()).await,
+            Some(ResourceCursor::Skill(id)) => skills_page(call, Some(&id)).await,
+            Some(ResourceCursor::Evidence(after)) => {
+                evidence_page(call, Some(after), Vec::new()).await
+            }
         }
     };
     listed.await.map_err(|error| protocol_error(&error))
 }
 
 /// Where a page starts.
-enum Place {
+enum ResourceCursor {
     Skill(SkillId),
     Evidence(String),
 }
@@ -50,11 +52,11 @@ enum Place {
 const SKILLS_AFTER: &str = "skills ";
 const EVIDENCE_AFTER: &str = "evidence ";
 
-fn place(cursor: &str) -> Result<Place, EngineError> {
+fn place(cursor: &str) -> Result<ResourceCursor, EngineError> {
     let skill = cursor.strip_prefix(SKILLS_AFTER);
-    let skill = skill.and_then(|id| SkillId::parse(id).ok().map(Place::Skill));
+    let skill = skill.and_then(|id| SkillId::parse(id).ok().map(ResourceCursor::Skill));
     let evidence = cursor.strip_prefix(EVIDENCE_AFTER);
-    let place = skill.or(evidence.map(|after| Place::Evidence(after.to_owned())));
+    let place = skill.or(evidence.map(|after| ResourceCursor::Evidence(after.to_owned())));
     place.ok_or_else(|| {
         let message = "the cursor is none that a page gave out";
         EngineError::new(ErrorCode::InvalidRequest, message)

@@ -12,9 +12,9 @@ use rmcp::model::{CreateTaskResult, ElicitResult, InputRequests, InputRequiredRe
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::call::{Asking, Call};
-use super::question::{Applied, Pending, Question, waits_of};
-use super::table::Reply;
+use super::call::{Call, ElicitationMode};
+use super::question::{AnswerOutcome, PendingQuestion, Question, waits_of};
+use super::table::ToolReply;
 use super::tasks;
 use super::work::{Subject, Work};
 
@@ -28,15 +28,15 @@ const TASK_PATIENCE: Duration = Duration::from_secs(2);
 const MAX_QUESTIONS: usize = 16;
 
 /// Where something stands, and what a person could say to it.
-pub(super) struct Standing {
+pub(super) struct WorkStatus {
     pub(super) work: Work,
     /// The question that it waits for, also where the caller may not answer it.
     pub(super) question: Option<Question>,
     /// Since when there is news of it.
-    pub(super) since: Since,
+    pub(super) since: WorkTimestamps,
 }
 
-impl Standing {
+impl WorkStatus {
     /// The question that it waits for, if the caller may answer it.
     pub(super) fn question_for(&self, call: &Call) -> Option<&Question> {
         let question = self.question.as_ref();
@@ -46,15 +46,15 @@ impl Standing {
 
 /// When it was started, and when it last changed.
 #[derive(Debug, Clone)]
-pub(super) struct Since {
+pub(super) struct WorkTimestamps {
     pub(super) created_at: String,
     pub(super) updated_at: String,
 }
 
 /// How a question ended.
-pub(super) enum Asked {
+pub(super) enum QuestionOutcome {
     /// Somebody said something that counts.
-    Applied(Applied),
+    Applied(AnswerOutcome),
     /// The client asks, and calls again.
     Later(InputRequiredResult),
     /// Nobody can be asked here.
@@ -72,18 +72,18 @@ impl Call {
     }
 
     /// Puts a question to the person at the client.
-    pub(super) async fn ask(&self, question: &Question) -> Result<Asked, EngineError> {
+    pub(super) async fn ask(&self, question: &Question) -> Result<QuestionOutcome, EngineError> {
         let pending = question.pending();
         match self.asking() {
-            Asking::No => Ok(Asked::Nobody),
-            Asking::Inline => {
+            ElicitationMode::No => Ok(QuestionOutcome::Nobody),
+            ElicitationMode::Inline => {
                 let answer = self.elicit(question.form()?).await?;
-                Ok(Asked::Applied(pending.apply(self, answer).await?))
+                Ok(QuestionOutcome::Applied(pending.apply(self, answer).await?))
             }
-            Asking::Rounds => {
+            ElicitationMode::Rounds => {
                 let requests = InputRequests::from([(pending.key(), question.request()?)]);
                 let state = self.sealed(&pending)?;
-                Ok(Asked::Later(InputRequiredResult::new(
+                Ok(QuestionOutcome::Later(InputRequiredResult::new(
                     Some(requests),
                     Some(state),
                 )))
@@ -92,12 +92,14 @@ impl Call {
     }
 
     /// The client's answer to the question of the round before; `None` without one.
-    pub(super) async fn answered(&self) -> Result<Option<(Pending, Applied)>, EngineError> {
+    pub(super) async fn answered(
+        &self,
+    ) -> Result<Option<(PendingQuestion, AnswerOutcome)>, EngineError> {
         let Some(pending) = &self.pending else {
             return Ok(None);
         };
         let Some(answer) = self.answers.get(&pending.key()) else {
-            return Ok(Some((pending.clone(), Applied::Declined)));
+            return Ok(Some((pending.clone(), AnswerOutcome::Declined)));
         };
         let answer = elicited(answer)?;
         let applied = pending.apply(self, answer).await?;
@@ -119,34 +121,34 @@ impl Subject {
     pub(super) async fn go_on(
         self,
         call: &Call,
-        answer: &Applied,
-    ) -> Result<Reply<Work>, EngineError> {
+        answer: &AnswerOutcome,
+    ) -> Result<ToolReply<Work>, EngineError> {
         call.started(self.clone());
         match answer {
-            Applied::Acted | Applied::Values(_) => self.settle(call).await,
-            Applied::Declined => Ok(reply(self.look(call, Duration::ZERO).await?.work)),
+            AnswerOutcome::Acted | AnswerOutcome::Values(_) => self.settle(call).await,
+            AnswerOutcome::Declined => Ok(reply(self.look(call, Duration::ZERO).await?.work)),
         }
     }
 
     /// Goes on with it as far as this call can.
-    pub(super) async fn settle(&self, call: &Call) -> Result<Reply<Work>, EngineError> {
+    pub(super) async fn settle(&self, call: &Call) -> Result<ToolReply<Work>, EngineError> {
         let until = tokio::time::Instant::now() + call.patience();
         for _ in 0..MAX_QUESTIONS {
             let patience = until.saturating_duration_since(tokio::time::Instant::now());
             let standing = self.look(call, patience).await?;
             if standing.work.status == "working" && call.takes_tasks() {
                 let task = tasks::task(self, &standing);
-                return Ok(Reply::Task(CreateTaskResult::new(task)));
+                return Ok(ToolReply::Task(CreateTaskResult::new(task)));
             }
             let Some(question) = standing.question_for(call) else {
                 return Ok(reply(standing.work));
             };
             match call.ask(question).await? {
-                Asked::Applied(Applied::Acted | Applied::Values(_)) => {}
-                Asked::Applied(Applied::Declined) | Asked::Nobody => {
+                QuestionOutcome::Applied(AnswerOutcome::Acted | AnswerOutcome::Values(_)) => {}
+                QuestionOutcome::Applied(AnswerOutcome::Declined) | QuestionOutcome::Nobody => {
                     return Ok(reply(standing.work));
                 }
-                Asked::Later(asks) => return Ok(Reply::Asks(asks)),
+                QuestionOutcome::Later(asks) => return Ok(ToolReply::Asks(asks)),
             }
         }
         Ok(reply(self.look(call, Duration::ZERO).await?.work))
@@ -157,7 +159,7 @@ impl Subject {
         &self,
         call: &Call,
         patience: Duration,
-    ) -> Result<Standing, EngineError> {
+    ) -> Result<WorkStatus, EngineError> {
         match self {
             Self::Request(id) => self.look_at_request(call, id, patience).await,
             Self::Run(id) => {
@@ -173,7 +175,7 @@ impl Subject {
         call: &Call,
         id: &MissionId,
         patience: Duration,
-    ) -> Result<Standing, EngineError> {
+    ) -> Result<WorkStatus, EngineError> {
         let (engine, caller) = (call.engine(), &call.caller);
         let mission = engine.await_mission(caller, id, patience).await?;
         let work = Work::of_mission(self, &mission);
@@ -181,10 +183,10 @@ impl Subject {
             let run = engine.show_run(caller, &mission.run_id).await?;
             return self.standing(call, &run, work).await;
         }
-        Ok(Standing {
+        Ok(WorkStatus {
             work,
             question: None,
-            since: Since {
+            since: WorkTimestamps {
                 created_at: mission.created_at.to_string(),
                 updated_at: mission.updated_at.to_string(),
             },
@@ -196,7 +198,7 @@ impl Subject {
         call: &Call,
         id: &RequestId,
         patience: Duration,
-    ) -> Result<Standing, EngineError> {
+    ) -> Result<WorkStatus, EngineError> {
         let (engine, caller) = (call.engine(), &call.caller);
         let runs = engine.request_runs(caller, id).await?;
         let mut shown = None;
@@ -222,7 +224,7 @@ impl Subject {
         let since = since_of(&recorded);
         let newest = recorded.result.as_ref().or(recorded.answer.as_ref());
         if let Some(Value::Object(newest)) = newest {
-            return Ok(Standing {
+            return Ok(WorkStatus {
                 work: Work::of_answer(self, newest.clone()),
                 question: None,
                 since,
@@ -233,7 +235,7 @@ impl Subject {
                 let work = Work::of_run(self, &run);
                 self.standing(call, &run, work).await
             }
-            _ if runs.is_empty() || patience.is_zero() => Ok(Standing {
+            _ if runs.is_empty() || patience.is_zero() => Ok(WorkStatus {
                 work: Work::working(self, &runs),
                 question: None,
                 since,
@@ -248,7 +250,7 @@ impl Subject {
         call: &Call,
         recorded: RequestShown,
         run: &RunShown,
-    ) -> Result<Standing, EngineError> {
+    ) -> Result<WorkStatus, EngineError> {
         let recorded = match (&run.state.outcome, &recorded.result) {
             // It has ended since the request was read.
             (Some(_), None) => {
@@ -280,7 +282,7 @@ impl Subject {
         call: &Call,
         recorded: &RequestShown,
         patience: Duration,
-    ) -> Result<Standing, EngineError> {
+    ) -> Result<WorkStatus, EngineError> {
         let request: AgentRequest =
             AgentRequest::deserialize(recorded.asked.get("request").unwrap_or(&Value::Null))
                 .map_err(|error| EngineError::internal("reading a recorded request", error))?;
@@ -299,7 +301,7 @@ impl Subject {
             Ok(Err(error)) => return Err(error),
             Err(_) => Work::working(self, &[]),
         };
-        Ok(Standing {
+        Ok(WorkStatus {
             work,
             question: None,
             since: since_of(recorded),
@@ -311,13 +313,13 @@ impl Subject {
         call: &Call,
         run: &RunShown,
         mut work: Work,
-    ) -> Result<Standing, EngineError> {
+    ) -> Result<WorkStatus, EngineError> {
         let question = Question::of_run(call, run).await?;
         work.waits_for = waits_of(question.as_ref(), run);
-        Ok(Standing {
+        Ok(WorkStatus {
             question,
             work,
-            since: Since {
+            since: WorkTimestamps {
                 created_at: run.summary.created_at.to_string(),
                 updated_at: run.summary.updated_at.to_string(),
             },
@@ -325,17 +327,17 @@ impl Subject {
     }
 }
 
-fn since_of(recorded: &RequestShown) -> Since {
-    Since {
+fn since_of(recorded: &RequestShown) -> WorkTimestamps {
+    WorkTimestamps {
         created_at: recorded.created_at.to_string(),
         updated_at: recorded.updated_at.to_string(),
     }
 }
 
-pub(super) fn reply(work: Work) -> Reply<Work> {
+pub(super) fn reply(work: Work) -> ToolReply<Work> {
     if work.has_failed() {
-        Reply::Failed(work)
+        ToolReply::Failed(work)
     } else {
-        Reply::Done(work)
+        ToolReply::Done(work)
     }
 }

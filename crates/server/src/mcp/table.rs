@@ -24,7 +24,7 @@ use super::tools::{
 use crate::operations;
 
 /// What a tool answers.
-pub(super) enum Reply<T> {
+pub(super) enum ToolReply<T> {
     /// It is done.
     Done(T),
     /// What was to be done failed, and this says how.
@@ -60,7 +60,7 @@ pub(super) trait McpTool: 'static {
     fn call(
         call: &Call,
         input: Self::Input,
-    ) -> impl Future<Output = Result<Reply<Self::Output>, EngineError>> + Send;
+    ) -> impl Future<Output = Result<ToolReply<Self::Output>, EngineError>> + Send;
 }
 
 /// A line of the table.
@@ -174,10 +174,10 @@ async fn carry_out<T: McpTool>(
         written.map_err(|error| EngineError::internal("writing a tool's answer", error))
     };
     Ok(match T::call(call, input).await? {
-        Reply::Done(output) => result(output, CallToolResult::structured)?.into(),
-        Reply::Failed(output) => result(output, |value| error_result(&value))?.into(),
-        Reply::Asks(asks) => asks.into(),
-        Reply::Task(task) => task.into(),
+        ToolReply::Done(output) => result(output, CallToolResult::structured)?.into(),
+        ToolReply::Failed(output) => result(output, |value| error_result(&value))?.into(),
+        ToolReply::Asks(asks) => asks.into(),
+        ToolReply::Task(task) => task.into(),
     })
 }
 

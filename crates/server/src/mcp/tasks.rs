@@ -11,16 +11,16 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use super::call::{Asking, Call};
+use super::call::{Call, ElicitationMode};
 use super::failure::{error_result, invalid_params};
-use super::settle::{Standing, elicited};
+use super::settle::{WorkStatus, elicited};
 use super::work::{Subject, Work};
 
 /// How often a client had better look.
 const POLL_MS: u64 = 1_000;
 
 /// The task of something that goes on.
-pub(super) fn task(subject: &Subject, standing: &Standing) -> Task {
+pub(super) fn task(subject: &Subject, standing: &WorkStatus) -> Task {
     let since = &standing.since;
     let task = Task::new(
         subject.id(),
@@ -81,8 +81,11 @@ async fn detailed(call: &Call, id: &str) -> Result<DetailedTask, EngineError> {
     Ok(DetailedTask::new(task, payload))
 }
 
-fn payload(call: &Call, standing: &Standing) -> Result<TaskPayload, EngineError> {
-    if let (Some(question), true) = (standing.question_for(call), call.asking() != Asking::No) {
+fn payload(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineError> {
+    if let (Some(question), true) = (
+        standing.question_for(call),
+        call.asking() != ElicitationMode::No,
+    ) {
         let key = question.pending().key();
         let input_requests = InputRequests::from([(key, question.request()?)]);
         return Ok(TaskPayload::InputRequired { input_requests });

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::call::Call;
 use super::mission::MissionWork;
-use super::question::Waits;
+use super::question::WaitHint;
 
 /// What a client may look after: a request, a mission, or a run of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(super) struct Work {
     pub(super) evidence: Vec<String>,
     /// What somebody has to say before it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) waits_for: Option<Waits>,
+    pub(super) waits_for: Option<WaitHint>,
     /// Why it did not succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<String>,

@@ -12,9 +12,9 @@ use charter_engine::{Artifact, PublishedIndex, SkillFileShown};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::agent_skills::Named;
+use super::agent_skills::SkillPath;
 use crate::error::ApiError;
-use crate::extract::{By, Path, parsed};
+use crate::extract::{Authenticated, Path, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -30,8 +30,8 @@ pub(crate) struct Files {
     responses((status = 200, description = "Path, digest, size and executable bit of each", body = ref("#/components/schemas/agent_skill_files"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
-    Named(id): Named,
+    Authenticated(caller): Authenticated,
+    SkillPath(id): SkillPath,
 ) -> Result<Json<Files>, ApiError> {
     let files = state.engine.skill_files(&caller, &id).await;
     files
@@ -45,7 +45,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "What it holds", content((String = "text/markdown"), (String = "application/octet-stream")))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path((id, path)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let id: SkillId = parsed(&state, &id)?;
@@ -64,7 +64,7 @@ pub(crate) async fn show(
     responses((status = 200, description = "The imported skills in the caller's reach", body = ref("#/components/schemas/published_index"))))]
 pub(crate) async fn published(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
 ) -> Result<
     (
         [(axum::http::HeaderName, &'static str); 1],
@@ -84,7 +84,7 @@ pub(crate) async fn published(
     responses((status = 200, description = "The artifact", content((String = "text/markdown"), (String = "application/gzip")))))]
 pub(crate) async fn artifact(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path((id, file)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
     let id: SkillId = parsed(&state, &id)?;

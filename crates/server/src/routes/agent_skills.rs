@@ -23,7 +23,7 @@ use serde_json::Value;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, ScopeQuery, Sent, Valid, parsed};
+use crate::extract::{Authenticated, JsonBody, QueryParams, ScopeQuery, Valid, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -43,15 +43,15 @@ pub(crate) const ONE_SKILL: &str = "/v1/agent-skills/{id}";
 const TAKEN_WORDS: [&str; 4] = ["search", "bulk", "import", "lint"];
 
 /// The skill of a path below `/v1/agent-skills/`, also where the path is one of [`TAKEN_WORDS`].
-pub(crate) struct Named(pub(crate) SkillId);
+pub(crate) struct SkillPath(pub(crate) SkillId);
 
-impl FromRequestParts<AppState> for Named {
+impl FromRequestParts<AppState> for SkillPath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let rest = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();
         let id = rest.split('/').next().unwrap_or_default();
-        parsed(state, id).map(Named)
+        parsed(state, id).map(SkillPath)
     }
 }
 
@@ -77,9 +77,9 @@ pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
         (status = 409, description = "It was imported: import it again", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn put(
     State(state): State<AppState>,
-    By(caller): By,
-    Named(id): Named,
-    Asked(asked): Asked<ScopeQuery>,
+    Authenticated(caller): Authenticated,
+    SkillPath(id): SkillPath,
+    QueryParams(asked): QueryParams<ScopeQuery>,
     Valid(skill): Valid<AgentSkill>,
 ) -> Result<(StatusCode, Json<SkillWritten>), ApiError> {
     let failed = |error| ApiError::new(&state, error);
@@ -103,8 +103,8 @@ pub(crate) async fn put(
     responses((status = 200, description = "Id, summary, sub-skills and scope", body = ref("#/components/schemas/agent_skill_in_scope"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
-    Named(id): Named,
+    Authenticated(caller): Authenticated,
+    SkillPath(id): SkillPath,
 ) -> Result<Json<SkillInScope>, ApiError> {
     let shown = state.engine.show_skill(&caller, &id);
     shown
@@ -129,9 +129,9 @@ pub(crate) struct DeleteQuery {
     responses((status = 204, description = "Gone"), (status = 409, description = "Others point at it", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn delete(
     State(state): State<AppState>,
-    By(caller): By,
-    Named(id): Named,
-    Asked(asked): Asked<DeleteQuery>,
+    Authenticated(caller): Authenticated,
+    SkillPath(id): SkillPath,
+    QueryParams(asked): QueryParams<DeleteQuery>,
 ) -> Result<StatusCode, ApiError> {
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let force = if asked.force { Force::Yes } else { Force::No };
@@ -147,8 +147,8 @@ pub(crate) async fn delete(
     responses((status = 200, description = "The instruction", body = ref("#/components/schemas/agent_skill_instruction"))))]
 pub(crate) async fn instruction(
     State(state): State<AppState>,
-    By(caller): By,
-    Named(id): Named,
+    Authenticated(caller): Authenticated,
+    SkillPath(id): SkillPath,
 ) -> Result<Json<SkillInstruction>, ApiError> {
     let instruction = state.engine.skill_instruction(&caller, &id).await;
     instruction
@@ -179,9 +179,9 @@ impl PageQuery {
     responses((status = 200, description = "A page, in the folder's order", body = ref("#/components/schemas/agent_skill_page"))))]
 pub(crate) async fn children(
     State(state): State<AppState>,
-    By(caller): By,
-    Named(id): Named,
-    Asked(asked): Asked<PageQuery>,
+    Authenticated(caller): Authenticated,
+    SkillPath(id): SkillPath,
+    QueryParams(asked): QueryParams<PageQuery>,
 ) -> Result<Json<SkillListing>, ApiError> {
     let (after, limit) = asked.read(&state)?;
     let children = state
@@ -197,8 +197,8 @@ pub(crate) async fn children(
     responses((status = 200, description = "A page, by id", body = ref("#/components/schemas/agent_skill_page"))))]
 pub(crate) async fn roots(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<PageQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<PageQuery>,
 ) -> Result<Json<SkillListing>, ApiError> {
     let (after, limit) = asked.read(&state)?;
     let roots = state.engine.skill_roots(&caller, after.as_ref(), limit);
@@ -219,8 +219,8 @@ pub(crate) struct Hits {
     responses((status = 200, description = "Id, summary, sub-skills and score of each hit, best first", body = ref("#/components/schemas/agent_skill_hits"))))]
 pub(crate) async fn search(
     State(state): State<AppState>,
-    By(caller): By,
-    Sent(search): Sent<SkillSearch>,
+    Authenticated(caller): Authenticated,
+    JsonBody(search): JsonBody<SkillSearch>,
 ) -> Result<Json<Hits>, ApiError> {
     let hits = state.engine.discover_skills(&caller, &search).await;
     hits.map(|hits| Json(Hits { hits }))
@@ -243,9 +243,9 @@ fn skills(_: &mut SchemaGenerator) -> Schema {
     responses((status = 200, description = "One answer for each skill, in their order", body = ref("#/components/schemas/agent_skills_written")), (status = 400, description = "Two have one id; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn bulk(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ScopeQuery>,
-    Sent(bulk): Sent<Bulk>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ScopeQuery>,
+    JsonBody(bulk): JsonBody<Bulk>,
 ) -> Result<Json<BulkWritten>, ApiError> {
     let engine = &state.engine;
     let written = engine
@@ -273,9 +273,9 @@ pub(crate) struct ImportQuery {
     responses((status = 200, description = "What is new, changed, unchanged and left out, and why", body = ref("#/components/schemas/agent_skills_imported")), (status = 400, description = "No skill can be imported: every violation, with file and line; nothing is written", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ImportQuery>,
-    Sent(sent): Sent<SkillsSent>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ImportQuery>,
+    JsonBody(sent): JsonBody<SkillsSent>,
 ) -> Result<Json<SkillsImported>, ApiError> {
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let mode = if asked.dry_run {
@@ -300,7 +300,7 @@ pub(crate) struct Findings {
     responses((status = 200, description = "What is worth a look, by skill", body = ref("#/components/schemas/link_findings"))))]
 pub(crate) async fn lint(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
 ) -> Result<Json<Findings>, ApiError> {
     let findings = state.engine.lint_skills(&caller);
     findings
@@ -311,6 +311,9 @@ pub(crate) async fn lint(
 /// Show the mapping of the index.
 #[utoipa::path(get, path = "/v1/agent-skills/_mapping", tag = "agent skills", operation_id = "agent_skills_mapping",
     responses((status = 200, description = "The mapping of seed 001, with the dims in force", body = Object)))]
-pub(crate) async fn mapping(State(state): State<AppState>, By(_caller): By) -> Json<Value> {
+pub(crate) async fn mapping(
+    State(state): State<AppState>,
+    Authenticated(_caller): Authenticated,
+) -> Json<Value> {
     Json(state.engine.skills_mapping())
 }

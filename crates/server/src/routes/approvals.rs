@@ -2,7 +2,9 @@
 
 use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
-use charter_engine::{Answer, Approval, ApprovalEntry, ApprovalListing, Happened, Say};
+use charter_engine::{
+    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalListing, ReportedResult,
+};
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +12,7 @@ use serde_json::Value;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -35,8 +37,8 @@ pub(crate) struct ListQuery {
     responses((status = 200, description = "A page", body = ref("#/components/schemas/approval_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ListQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<ApprovalListing>, ApiError> {
     let run: Option<RunId> = asked
         .run_id
@@ -59,7 +61,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval_entry"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<ApprovalEntry>, ApiError> {
     let id: ApprovalId = parsed(&state, &id)?;
@@ -72,7 +74,7 @@ pub(crate) async fn show(
 /// What a person saw, and why they decide so.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Seen {
+pub(crate) struct DecisionBody {
     digest: String,
     #[serde(default)]
     reason: Option<String>,
@@ -81,7 +83,7 @@ pub(crate) struct Seen {
 /// What a person saw of a call that was interrupted, and what it came to.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Told {
+pub(crate) struct ResultReport {
     digest: String,
     #[serde(default)]
     reason: Option<String>,
@@ -96,11 +98,11 @@ pub(crate) struct Told {
     responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn approve(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(seen): Sent<Seen>,
+    JsonBody(seen): JsonBody<DecisionBody>,
 ) -> Result<Json<Approval>, ApiError> {
-    decide(&state, &caller, &id, seen, Answer::Approve).await
+    decide(&state, &caller, &id, seen, ApprovalAnswer::Approve).await
 }
 
 /// Reject it; the step fails.
@@ -109,11 +111,11 @@ pub(crate) async fn approve(
     responses((status = 200, description = "The approval", body = ref("#/components/schemas/approval"))))]
 pub(crate) async fn reject(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(seen): Sent<Seen>,
+    JsonBody(seen): JsonBody<DecisionBody>,
 ) -> Result<Json<Approval>, ApiError> {
-    decide(&state, &caller, &id, seen, Answer::Reject).await
+    decide(&state, &caller, &id, seen, ApprovalAnswer::Reject).await
 }
 
 /// Say that an interrupted call did happen: `{"digest": "sha256:…", "reason": "…", "output": …}`. Its
@@ -123,14 +125,14 @@ pub(crate) async fn reject(
     responses((status = 200, description = "The approval; its run goes on", body = ref("#/components/schemas/approval")), (status = 409, description = "It was decided, or lapsed, or is for something else, or is not about a call that was interrupted", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn happened(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(told): Sent<Told>,
+    JsonBody(told): JsonBody<ResultReport>,
 ) -> Result<Json<Approval>, ApiError> {
-    let answer = Answer::Happened(Happened {
+    let answer = ApprovalAnswer::Happened(ReportedResult {
         output: told.output,
     });
-    let seen = Seen {
+    let seen = DecisionBody {
         digest: told.digest,
         reason: told.reason,
     };
@@ -141,11 +143,11 @@ async fn decide(
     state: &AppState,
     caller: &charter_engine::Caller,
     id: &str,
-    seen: Seen,
-    answer: Answer,
+    seen: DecisionBody,
+    answer: ApprovalAnswer,
 ) -> Result<Json<Approval>, ApiError> {
     let id: ApprovalId = parsed(state, id)?;
-    let say = Say {
+    let say = ApprovalDecision {
         answer,
         digest: seen.digest,
         reason: seen.reason,

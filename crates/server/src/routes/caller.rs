@@ -4,7 +4,7 @@ use axum::extract::State;
 use charter_engine::CallerShown;
 
 use crate::error::ApiError;
-use crate::extract::By;
+use crate::extract::Authenticated;
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -13,7 +13,7 @@ use crate::state::AppState;
     responses((status = 200, description = "The caller", body = ref("#/components/schemas/caller"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
 ) -> Result<Json<CallerShown>, ApiError> {
     let shown = state.engine.show_caller(&caller).await;
     shown

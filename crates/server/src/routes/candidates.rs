@@ -2,19 +2,19 @@
 
 use axum::extract::State;
 use charter_contract::ids::{DocumentId, RunId};
-use charter_engine::Registered;
+use charter_engine::RegistrationReport;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::ApiError;
-use crate::extract::{By, Path, Sent, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
 /// The run that a candidate is accepted on.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Proven {
+pub(crate) struct PromotionBody {
     run_id: RunId,
 }
 
@@ -24,10 +24,10 @@ pub(crate) struct Proven {
     responses((status = 200, description = "What was registered", body = ref("#/components/schemas/registered")), (status = 409, description = "It is no candidate, or the run is no success of this version", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn promote(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(proven): Sent<Proven>,
-) -> Result<Json<Registered>, ApiError> {
+    JsonBody(proven): JsonBody<PromotionBody>,
+) -> Result<Json<RegistrationReport>, ApiError> {
     let id: DocumentId = parsed(&state, &id)?;
     let promoted = state
         .engine

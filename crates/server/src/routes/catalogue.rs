@@ -5,14 +5,14 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{DocumentKind, DocumentKindError};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::validate::nearest;
-use charter_engine::{CatalogueShown, DocumentFilter, EngineError, Listed};
+use charter_engine::{CatalogueShown, DocumentFilter, DocumentSummary, EngineError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path};
+use crate::extract::{Authenticated, Path, QueryParams};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -45,7 +45,7 @@ pub(crate) struct ListQuery {
 #[schemars(rename = "DocumentPage")]
 pub(crate) struct Listing {
     /// By id.
-    entries: Vec<Listed>,
+    entries: Vec<DocumentSummary>,
     /// The id after which the next page starts.
     next: Option<String>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Listing {
     responses((status = 200, description = "A page", body = ref("#/components/schemas/document_page")), (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(kind): Path<String>,
-    Asked(asked): Asked<ListQuery>,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<Listing>, ApiError> {
     let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
     let limit = asked.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
@@ -81,7 +81,10 @@ pub(crate) async fn list(
 /// Count the documents of each kind that the caller sees.
 #[utoipa::path(get, path = "/v1/catalogue", tag = "catalogue", operation_id = "show_catalogue",
     responses((status = 200, description = "The kinds", body = ref("#/components/schemas/catalogue"))))]
-pub(crate) async fn show(State(state): State<AppState>, By(caller): By) -> Json<CatalogueShown> {
+pub(crate) async fn show(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+) -> Json<CatalogueShown> {
     Json(state.engine.show_catalogue(&caller))
 }
 

@@ -7,7 +7,7 @@ use utoipa::IntoParams;
 
 use super::catalogue::kind_of;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path};
+use crate::extract::{Authenticated, Path, QueryParams};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -18,7 +18,7 @@ use crate::state::AppState;
         (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path((kind, id)): Path<(String, String)>,
 ) -> Result<Json<DocumentShown>, ApiError> {
     let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
@@ -46,9 +46,9 @@ pub(crate) struct DependenciesQuery {
         (status = 410, description = "A deprecated collection", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn dependencies(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path((kind, id)): Path<(String, String)>,
-    Asked(asked): Asked<DependenciesQuery>,
+    QueryParams(asked): QueryParams<DependenciesQuery>,
 ) -> Result<Json<DocumentDependencies>, ApiError> {
     let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
     let DependenciesQuery { direction, depth } = asked;

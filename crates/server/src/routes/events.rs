@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 
 use crate::accept;
 use crate::error::ApiError;
-use crate::extract::{Asked, By};
+use crate::extract::{Authenticated, QueryParams};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
@@ -43,9 +43,9 @@ pub(crate) struct EventsQuery {
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/event_page"))))]
 pub(crate) async fn events(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     headers: HeaderMap,
-    Asked(asked): Asked<EventsQuery>,
+    QueryParams(asked): QueryParams<EventsQuery>,
 ) -> Result<Response, ApiError> {
     if !wants_stream(&headers) {
         let after = asked.after.unwrap_or_default();

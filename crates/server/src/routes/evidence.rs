@@ -11,7 +11,7 @@ use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -53,8 +53,8 @@ pub(crate) struct FindQuery {
     responses((status = 200, description = "A page, by time of capture", body = ref("#/components/schemas/evidence_page"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<FindQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<FindQuery>,
 ) -> Result<Json<EvidenceListing>, ApiError> {
     let query = query(&state, &asked)?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
@@ -111,7 +111,7 @@ fn attached_to(asked: &FindQuery) -> Result<Option<Attachment>, EngineError> {
     responses((status = 200, description = "The record", body = ref("#/components/schemas/evidence"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<EvidenceRecord>, ApiError> {
     let id: EvidenceId = parsed(&state, &id)?;
@@ -128,9 +128,9 @@ pub(crate) async fn show(
     responses((status = 200, description = "The record with all its attachments", body = ref("#/components/schemas/evidence"))))]
 pub(crate) async fn attach(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(attachment): Sent<Attachment>,
+    JsonBody(attachment): JsonBody<Attachment>,
 ) -> Result<Json<EvidenceRecord>, ApiError> {
     let id: EvidenceId = parsed(&state, &id)?;
     let attached = state

@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 
 use super::evidence::{FindQuery, query};
 use crate::error::{ApiError, log};
-use crate::extract::{Asked, By, Path, parsed};
+use crate::extract::{Authenticated, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -38,7 +38,7 @@ pub(crate) struct ConsistencyQuery {
     responses((status = 200, description = "Size, hash and the signed note (C2SP `tlog-checkpoint`)", body = ref("#/components/schemas/evidence_log_checkpoint"))))]
 pub(crate) async fn checkpoint(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
 ) -> Result<Json<LogCheckpoint>, ApiError> {
     let checkpoint = state.engine.evidence_checkpoint(&caller).await;
     checkpoint
@@ -52,7 +52,7 @@ pub(crate) async fn checkpoint(
     responses((status = 200, description = "The record's leaves with inclusion proofs, and the checkpoint", body = ref("#/components/schemas/evidence_proof"))))]
 pub(crate) async fn proof(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<EvidenceProof>, ApiError> {
     let id: EvidenceId = parsed(&state, &id)?;
@@ -68,8 +68,8 @@ pub(crate) async fn proof(
     responses((status = 200, description = "Both heads and the proof (RFC 9162 §2.1.4)", body = ref("#/components/schemas/evidence_log_consistency"))))]
 pub(crate) async fn consistency(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ConsistencyQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ConsistencyQuery>,
 ) -> Result<Json<LogConsistency>, ApiError> {
     let proof = state
         .engine
@@ -85,7 +85,7 @@ pub(crate) async fn consistency(
     responses((status = 200, description = "The key in the form of C2SP `signed-note`", body = ref("#/components/schemas/evidence_log_key"))))]
 pub(crate) async fn key(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
 ) -> Result<Json<LogKey>, ApiError> {
     let key = state.engine.evidence_key(&caller);
     key.map(Json).map_err(|error| ApiError::new(&state, error))
@@ -96,8 +96,8 @@ pub(crate) async fn key(
     responses((status = 200, description = "A header, then one line for each leaf; see docs/evidence.md", body = String, content_type = "application/x-ndjson")))]
 pub(crate) async fn export(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<FindQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<FindQuery>,
 ) -> Result<Response, ApiError> {
     let asked = query(&state, &asked)?;
     let export = state.engine.evidence_export(&caller, asked).await;

@@ -7,12 +7,12 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::executor::ExecutorOutcome;
 use charter_contract::ids::LeaseId;
 use charter_contract::package::PackageBundle;
-use charter_engine::{LeaseRequest, Renewed};
+use charter_engine::{LeaseRenewal, LeaseRequest};
 
 use crate::error::ApiError;
-use crate::extract::{By, Path, Sent, Valid, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, Valid, parsed};
 use crate::json::Json;
-use crate::limits::Place;
+use crate::limits::RequestSlot;
 use crate::state::AppState;
 
 /// Take the next call of a client tool of the tenant: `{"executor": "NAME", "wait_ms": 20000}`.
@@ -20,9 +20,9 @@ use crate::state::AppState;
     responses((status = 200, description = "A call, held for `lease_ms`; it is begun with the first renewal", body = ref("#/components/schemas/executor_call")), (status = 204, description = "No call came in that time")))]
 pub(crate) async fn lease(
     State(state): State<AppState>,
-    By(caller): By,
-    Extension(request): Extension<Place>,
-    Sent(asked): Sent<LeaseRequest>,
+    Authenticated(caller): Authenticated,
+    Extension(request): Extension<RequestSlot>,
+    JsonBody(asked): JsonBody<LeaseRequest>,
 ) -> Result<Response, ApiError> {
     // An executor that waits for a call keeps no request out.
     let waiting = state.stream_place(&caller);
@@ -43,9 +43,9 @@ pub(crate) async fn lease(
     responses((status = 200, description = "`lease_ms` from now on", body = ref("#/components/schemas/lease_renewed")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn renew(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<Renewed>, ApiError> {
+) -> Result<Json<LeaseRenewal>, ApiError> {
     let id: LeaseId = parsed(&state, &id)?;
     let renewed = state.engine.renew_call(&caller, &id);
     renewed
@@ -59,7 +59,7 @@ pub(crate) async fn renew(
     responses((status = 200, description = "Path to content", body = ref("#/components/schemas/package_bundle")), (status = 409, description = "The lease is not held", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn files(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<PackageBundle>, ApiError> {
     let id: LeaseId = parsed(&state, &id)?;
@@ -75,7 +75,7 @@ pub(crate) async fn files(
     responses((status = 204, description = "Taken"), (status = 409, description = "The lease is not held; nothing was recorded", body = ref("#/components/schemas/agent_error")), (status = 413, description = "The output is too large; the lease is still held", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn report(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     Valid(outcome): Valid<ExecutorOutcome>,
 ) -> Result<StatusCode, ApiError> {

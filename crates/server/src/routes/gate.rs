@@ -3,20 +3,20 @@
 use axum::extract::State;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, PlaybookId, RunId, SkillId, StepId, ToolId};
-use charter_engine::{CallExplained, EngineError, RunExplained, ThoughtOf, Within};
+use charter_engine::{CallExplanation, CallOrigin, EngineError, HypotheticalCall, RunExplained};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::ApiError;
-use crate::extract::{By, Sent};
+use crate::extract::{Authenticated, JsonBody};
 use crate::json::Json;
 use crate::state::AppState;
 
 /// A call that is only thought of, or a run.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct ExplainBody {
     tool: Option<ToolId>,
     #[serde(default)]
     parameters: Map<String, Value>,
@@ -31,7 +31,7 @@ pub(crate) struct Wanted {
 
 /// What a body asks about.
 enum Subject {
-    Call(Box<ThoughtOf>),
+    Call(Box<HypotheticalCall>),
     Run(RunId, Option<StepId>),
 }
 
@@ -39,9 +39,9 @@ enum Subject {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "GateExplained")]
 #[serde(untagged)]
-pub(crate) enum Explained {
+pub(crate) enum GateExplanation {
     /// The verdict on a call and every rule that was considered.
-    Call(Box<CallExplained>),
+    Call(Box<CallExplanation>),
     /// A run's steps with the decisions on each.
     Run(Box<RunExplained>),
 }
@@ -54,18 +54,18 @@ pub(crate) enum Explained {
     responses((status = 200, description = "The verdict and every rule considered, or a run's decisions", body = ref("#/components/schemas/gate_explained")), (status = 404, description = "The caller sees no such tool, skill, playbook, run or step", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn explain(
     State(state): State<AppState>,
-    By(caller): By,
-    Sent(wanted): Sent<Wanted>,
-) -> Result<Json<Explained>, ApiError> {
+    Authenticated(caller): Authenticated,
+    JsonBody(wanted): JsonBody<ExplainBody>,
+) -> Result<Json<GateExplanation>, ApiError> {
     let subject = wanted.subject();
     let explained = match subject.map_err(|error| ApiError::new(&state, error))? {
         Subject::Call(thought) => {
             let explained = state.engine.explain_call(&caller, &thought).await;
-            explained.map(|call| Explained::Call(Box::new(call)))
+            explained.map(|call| GateExplanation::Call(Box::new(call)))
         }
         Subject::Run(run, step) => {
             let explained = state.engine.explain_run(&caller, &run, step.as_ref()).await;
-            explained.map(|run| Explained::Run(Box::new(run)))
+            explained.map(|run| GateExplanation::Run(Box::new(run)))
         }
     };
     explained
@@ -73,7 +73,7 @@ pub(crate) async fn explain(
         .map_err(|error| ApiError::new(&state, error))
 }
 
-impl Wanted {
+impl ExplainBody {
     fn subject(self) -> Result<Subject, EngineError> {
         let refused = |message| Err(EngineError::new(ErrorCode::InvalidRequest, message));
         let of_call = !self.parameters.is_empty()
@@ -95,12 +95,12 @@ impl Wanted {
             (None, None) if self.step.is_some() => {
                 return refused("`step` is a step of a `skill`, a `playbook` or a `run`");
             }
-            (None, None) => Within::Plan,
-            (Some(skill), None) => Within::Skill(skill),
-            (None, Some(playbook)) => Within::Playbook(playbook),
+            (None, None) => CallOrigin::Plan,
+            (Some(skill), None) => CallOrigin::Skill(skill),
+            (None, Some(playbook)) => CallOrigin::Playbook(playbook),
             (Some(_), Some(_)) => return refused("send one of `skill` and `playbook`, not both"),
         };
-        Ok(Subject::Call(Box::new(ThoughtOf {
+        Ok(Subject::Call(Box::new(HypotheticalCall {
             tool,
             parameters: self.parameters,
             within,

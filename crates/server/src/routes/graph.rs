@@ -4,7 +4,7 @@ use axum::extract::State;
 use charter_engine::{GraphAnswer, GraphQuery};
 
 use crate::error::ApiError;
-use crate::extract::{By, Sent};
+use crate::extract::{Authenticated, JsonBody};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -16,8 +16,8 @@ use crate::state::AppState;
     responses((status = 200, description = "What the graph says", body = ref("#/components/schemas/graph_answer")), (status = 403, description = "The caller is not on the advanced tier", body = ref("#/components/schemas/agent_error")), (status = 404, description = "The caller sees no such node or framework", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn query(
     State(state): State<AppState>,
-    By(caller): By,
-    Sent(query): Sent<GraphQuery>,
+    Authenticated(caller): Authenticated,
+    JsonBody(query): JsonBody<GraphQuery>,
 ) -> Result<Json<GraphAnswer>, ApiError> {
     let answer = state.engine.query_graph(&caller, query);
     answer

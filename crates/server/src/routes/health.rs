@@ -20,11 +20,11 @@ const STORAGE_ANSWERS_IN: Duration = Duration::from_secs(1);
 
 /// Whether storage answers: looked at once for all probes that ask at the same time.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(Mutex<Option<Looked>>);
+pub(crate) struct Readiness(Mutex<Option<LastProbe>>);
 
 /// What the last look at storage found.
 #[derive(Debug, Clone, Copy)]
-struct Looked {
+struct LastProbe {
     ended: Instant,
     answers: bool,
 }
@@ -47,7 +47,7 @@ impl Readiness {
             tracing::error!(error = %error, "not ready");
         }
         let answers = looked.is_ok();
-        *last = Some(Looked {
+        *last = Some(LastProbe {
             ended: Instant::now(),
             answers,
         });

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Sent, parsed};
+use crate::extract::{Authenticated, JsonBody, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -19,7 +19,7 @@ use crate::state::AppState;
 const PAGE: usize = 50;
 
 /// What answers an order for a key.
-type Made = (StatusCode, [(HeaderName, &'static str); 1], Json<KeyMade>);
+type CreatedKeyResponse = (StatusCode, [(HeaderName, &'static str); 1], Json<KeyMade>);
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -36,9 +36,9 @@ pub(crate) struct ListQuery {
     responses((status = 201, description = "The key with its secret", body = ref("#/components/schemas/new_key"))))]
 pub(crate) async fn create(
     State(state): State<AppState>,
-    By(caller): By,
-    Sent(order): Sent<KeyOrder>,
-) -> Result<Made, ApiError> {
+    Authenticated(caller): Authenticated,
+    JsonBody(order): JsonBody<KeyOrder>,
+) -> Result<CreatedKeyResponse, ApiError> {
     let made = state.engine.create_key(&caller, order).await;
     made.map(shown_once)
         .map_err(|error| ApiError::new(&state, error))
@@ -49,8 +49,8 @@ pub(crate) async fn create(
     responses((status = 200, description = "A page", body = ref("#/components/schemas/key_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ListQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<KeyListing>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state.engine.keys(&caller, &page).await;
@@ -65,7 +65,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "The key", body = ref("#/components/schemas/key"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<KeyShown>, ApiError> {
     let id: KeyId = parsed(&state, &id)?;
@@ -82,10 +82,10 @@ pub(crate) async fn show(
     responses((status = 201, description = "The new key with its secret", body = ref("#/components/schemas/new_key")), (status = 409, description = "The key has ended, or was rotated before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn rotate(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(rotation): Sent<KeyRotation>,
-) -> Result<Made, ApiError> {
+    JsonBody(rotation): JsonBody<KeyRotation>,
+) -> Result<CreatedKeyResponse, ApiError> {
     let id: KeyId = parsed(&state, &id)?;
     let made = state.engine.rotate_key(&caller, &id, rotation).await;
     made.map(shown_once)
@@ -98,7 +98,7 @@ pub(crate) async fn rotate(
     responses((status = 200, description = "The key, which lets nobody in any more", body = ref("#/components/schemas/key")), (status = 409, description = "The last key that lets an admin of the tenant in", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn revoke(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<KeyShown>, ApiError> {
     let id: KeyId = parsed(&state, &id)?;
@@ -108,7 +108,7 @@ pub(crate) async fn revoke(
         .map_err(|error| ApiError::new(&state, error))
 }
 
-fn shown_once(made: KeyMade) -> Made {
+fn shown_once(made: KeyMade) -> CreatedKeyResponse {
     (
         StatusCode::CREATED,
         [(CACHE_CONTROL, "no-store")],

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -25,8 +25,8 @@ pub(crate) struct ListQuery {
     responses((status = 200, description = "By id", body = ref("#/components/schemas/lens_list")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ListQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<Vec<LensShown>>, ApiError> {
     let domain: Option<DomainId> = asked
         .domain
@@ -45,7 +45,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "The lens", body = ref("#/components/schemas/lens"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<LensShown>, ApiError> {
     let id: LensId = parsed(&state, &id)?;
@@ -89,8 +89,8 @@ pub(crate) struct QuestionToOne {
     responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_answer")), (status = 403, description = "The caller is on the basic tier", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn search(
     State(state): State<AppState>,
-    By(caller): By,
-    Sent(asked): Sent<Question>,
+    Authenticated(caller): Authenticated,
+    JsonBody(asked): JsonBody<Question>,
 ) -> Result<Json<LensAnswer>, ApiError> {
     let filter = LensFilter {
         lens_ids: asked.lens_ids,
@@ -113,9 +113,9 @@ pub(crate) async fn search(
     responses((status = 200, description = "Passages with their places and sources, best first", body = ref("#/components/schemas/lens_answer"))))]
 pub(crate) async fn search_one(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(asked): Sent<QuestionToOne>,
+    JsonBody(asked): JsonBody<QuestionToOne>,
 ) -> Result<Json<LensAnswer>, ApiError> {
     let filter = LensFilter {
         lens_ids: vec![parsed(&state, &id)?],
@@ -138,7 +138,7 @@ pub(crate) async fn search_one(
     responses((status = 202, description = "It has begun", body = ref("#/components/schemas/lens")), (status = 503, description = "It is being indexed already", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn reindex(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<LensShown>), ApiError> {
     let id: LensId = parsed(&state, &id)?;

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::MemoryId;
 use charter_engine::{
-    MemoryFound, MemoryListing, MemoryQuery, MemoryShown, MemoryWord, RelatedMemory, Remember,
+    MemoryFound, MemoryListing, MemoryQuery, MemoryShown, ProposalAnswer, RelatedMemory, Remember,
     Supersede,
 };
 use charter_store::page::PageRequest;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -26,8 +26,8 @@ const PAGE: usize = 50;
     responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 400, description = "It breaks its contract", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn add(
     State(state): State<AppState>,
-    By(caller): By,
-    Sent(new): Sent<Remember>,
+    Authenticated(caller): Authenticated,
+    JsonBody(new): JsonBody<Remember>,
 ) -> Result<(StatusCode, Json<MemoryShown>), ApiError> {
     let added = state.engine.remember(&caller, new).await;
     added
@@ -52,8 +52,8 @@ pub(crate) struct ListQuery {
     params(ListQuery), responses((status = 200, description = "A page", body = ref("#/components/schemas/memory_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ListQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<MemoryListing>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let listed = state.engine.list_memories(&caller, asked.proposed, &page);
@@ -69,8 +69,8 @@ pub(crate) async fn list(
     responses((status = 200, description = "What was found, best first", body = ref("#/components/schemas/memory_hits"))))]
 pub(crate) async fn find(
     State(state): State<AppState>,
-    By(caller): By,
-    Sent(query): Sent<MemoryQuery>,
+    Authenticated(caller): Authenticated,
+    JsonBody(query): JsonBody<MemoryQuery>,
 ) -> Result<Json<Vec<MemoryFound>>, ApiError> {
     let found = state.engine.find_memories(&caller, &query).await;
     found
@@ -85,7 +85,7 @@ pub(crate) async fn find(
     responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 404, description = "The caller sees no such memory", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MemoryShown>, ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
@@ -101,7 +101,7 @@ pub(crate) async fn show(
     responses((status = 200, description = "The versions", body = ref("#/components/schemas/memory_versions"))))]
 pub(crate) async fn history(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<MemoryShown>>, ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
@@ -124,9 +124,9 @@ pub(crate) struct RelatedQuery {
     responses((status = 200, description = "The memories, nearest first", body = ref("#/components/schemas/related_memories"))))]
 pub(crate) async fn related(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Asked(asked): Asked<RelatedQuery>,
+    QueryParams(asked): QueryParams<RelatedQuery>,
 ) -> Result<Json<Vec<RelatedMemory>>, ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
     let depth = asked.depth.unwrap_or(1);
@@ -143,9 +143,9 @@ pub(crate) async fn related(
     responses((status = 201, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "Another version is in force than was expected, or a proposal waits", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn supersede(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(new): Sent<Supersede>,
+    JsonBody(new): JsonBody<Supersede>,
 ) -> Result<(StatusCode, Json<MemoryShown>), ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
     let added = state.engine.supersede_memory(&caller, &id, new).await;
@@ -160,10 +160,10 @@ pub(crate) async fn supersede(
     responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn accept(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(of): Path<(String, String)>,
 ) -> Result<Json<MemoryShown>, ApiError> {
-    decide(&state, &caller, &of, MemoryWord::Accept).await
+    decide(&state, &caller, &of, ProposalAnswer::Accept).await
 }
 
 /// Reject a proposed version.
@@ -172,17 +172,17 @@ pub(crate) async fn accept(
     responses((status = 200, description = "The memory", body = ref("#/components/schemas/memory")), (status = 409, description = "It is not proposed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn reject(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(of): Path<(String, String)>,
 ) -> Result<Json<MemoryShown>, ApiError> {
-    decide(&state, &caller, &of, MemoryWord::Reject).await
+    decide(&state, &caller, &of, ProposalAnswer::Reject).await
 }
 
 async fn decide(
     state: &AppState,
     caller: &charter_engine::Caller,
     (id, version): &(String, String),
-    word: MemoryWord,
+    word: ProposalAnswer,
 ) -> Result<Json<MemoryShown>, ApiError> {
     let id: MemoryId = parsed(state, id)?;
     let version: u64 = parsed(state, version)?;
@@ -199,7 +199,7 @@ async fn decide(
     responses((status = 200, description = "What is left", body = ref("#/components/schemas/memory"))))]
 pub(crate) async fn remove(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MemoryShown>, ApiError> {
     let id: MemoryId = parsed(&state, &id)?;

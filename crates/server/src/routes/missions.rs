@@ -21,7 +21,9 @@ use utoipa::IntoParams;
 use super::events::{JOURNAL, STATE, last_event, wants_stream};
 use super::evidence_log::JSON_LINES;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Bytes, Once, Path, Sent, parsed};
+use crate::extract::{
+    Authenticated, Bytes, IdempotencyHeader, JsonBody, Path, QueryParams, parsed,
+};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
@@ -35,13 +37,13 @@ const MAX_PAGE: usize = 1_000;
 ///
 /// The same order with the same `mission_id` finds the mission that it began; another order is a
 /// conflict. An order without one may have an `Idempotency-Key` instead.
-#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(Once), request_body = ref("#/components/schemas/mission_order"),
+#[utoipa::path(post, path = "/v1/missions", tag = "missions", operation_id = "start_mission", params(IdempotencyHeader), request_body = ref("#/components/schemas/mission_order"),
     responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which an equal order began before", body = ref("#/components/schemas/mission")), (status = 409, description = "The id is another mission's", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
-    By(caller): By,
-    Once { key }: Once,
-    Sent(mut order): Sent<MissionOrder>,
+    Authenticated(caller): Authenticated,
+    IdempotencyHeader { key }: IdempotencyHeader,
+    JsonBody(mut order): JsonBody<MissionOrder>,
 ) -> Result<(StatusCode, Json<MissionShown>), ApiError> {
     if let Some(key) = key {
         order.mission_id.get_or_insert_with(|| key.mission(&caller));
@@ -70,8 +72,8 @@ pub(crate) struct ListQuery {
     responses((status = 200, description = "A page", body = ref("#/components/schemas/mission_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ListQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<MissionListing>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state.engine.missions(&caller, asked.state, &page).await;
@@ -87,7 +89,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MissionShown>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
@@ -114,9 +116,9 @@ pub(crate) struct ArtifactsQuery {
     responses((status = 200, description = "A page", body = ref("#/components/schemas/mission_artifact_page"))))]
 pub(crate) async fn artifacts(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Asked(asked): Asked<ArtifactsQuery>,
+    QueryParams(asked): QueryParams<ArtifactsQuery>,
 ) -> Result<Json<ArtifactListing>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
     let task: Option<TaskId> = asked
@@ -144,7 +146,7 @@ pub(crate) async fn artifacts(
     responses((status = 200, description = "The artifact with its place", body = ref("#/components/schemas/mission_artifact"))))]
 pub(crate) async fn artifact(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path((id, kind, artifact)): Path<(String, String, String)>,
 ) -> Result<Json<ArtifactShown>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
@@ -178,10 +180,10 @@ pub(crate) struct JournalQuery {
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/mission_event_page"))))]
 pub(crate) async fn events(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Asked(asked): Asked<JournalQuery>,
+    QueryParams(asked): QueryParams<JournalQuery>,
 ) -> Result<Response, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
     let failed = |error| ApiError::new(&state, error);
@@ -206,7 +208,7 @@ pub(crate) async fn events(
 /// Why a mission is stopped.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Stopping {
+pub(crate) struct CancelBody {
     #[serde(default)]
     reason: Option<String>,
 }
@@ -217,9 +219,9 @@ pub(crate) struct Stopping {
     responses((status = 200, description = "The mission", body = ref("#/components/schemas/mission")), (status = 409, description = "It is over", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn cancel(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(stopping): Sent<Stopping>,
+    JsonBody(stopping): JsonBody<CancelBody>,
 ) -> Result<Json<MissionShown>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
     let reason = stopping.reason;
@@ -235,7 +237,7 @@ pub(crate) async fn cancel(
     responses((status = 200, description = "What was found", body = ref("#/components/schemas/mission_replayed"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MissionReplayed>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
@@ -251,7 +253,7 @@ pub(crate) async fn replay(
     responses((status = 200, description = "The bundle as JSON lines; see docs/missions.md", body = String, content_type = "application/x-ndjson")))]
 pub(crate) async fn bundle(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
@@ -266,7 +268,7 @@ pub(crate) async fn bundle(
     responses((status = 201, description = "The mission", body = ref("#/components/schemas/mission")), (status = 200, description = "The mission, which was there before", body = ref("#/components/schemas/mission")), (status = 409, description = "There is another mission of its id", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn import(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Bytes(bundle): Bytes,
 ) -> Result<(StatusCode, Json<MissionShown>), ApiError> {
     let imported = state.engine.import_mission(&caller, bundle).await;
@@ -279,7 +281,7 @@ pub(crate) async fn import(
 /// What two missions differ in, ids and times apart.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "MissionDiff")]
-pub(crate) struct Compared {
+pub(crate) struct MissionComparison {
     /// Whether both do and say the same, however long it took.
     same: bool,
     /// For people.
@@ -296,13 +298,13 @@ pub(crate) struct Compared {
     responses((status = 200, description = "`same`, `differences` and `text`", body = ref("#/components/schemas/mission_diff"))))]
 pub(crate) async fn diff(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path((id, other)): Path<(String, String)>,
-) -> Result<Json<Compared>, ApiError> {
+) -> Result<Json<MissionComparison>, ApiError> {
     let (id, other): (MissionId, MissionId) = (parsed(&state, &id)?, parsed(&state, &other)?);
     let found = state.engine.diff_missions(&caller, &id, &other).await;
     let found = found.map_err(|error| ApiError::new(&state, error))?;
-    Ok(Json(Compared {
+    Ok(Json(MissionComparison {
         same: found.is_same(),
         text: found.to_string(),
         differences: found,

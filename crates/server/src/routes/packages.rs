@@ -5,13 +5,13 @@ use axum::http::StatusCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_engine::{
-    Mode, PackageDiff, PackageReport, PackageShown, Registered, VersionsDiff, VersionsWanted,
+    Mode, PackageDiff, PackageReport, PackageShown, RegistrationReport, VersionRange, VersionsDiff,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path, ScopeQuery, Valid, parsed};
+use crate::extract::{Authenticated, Path, QueryParams, ScopeQuery, Valid, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -20,7 +20,7 @@ use crate::state::AppState;
     responses((status = 200, description = "The tenant's packages, then the global ones", body = ref("#/components/schemas/package_list"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
 ) -> Result<Json<Vec<PackageShown>>, ApiError> {
     let packages = state.engine.packages(&caller).await;
     packages
@@ -34,7 +34,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "All problems", body = ref("#/components/schemas/package_report"))))]
 pub(crate) async fn validate(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<Json<PackageReport>, ApiError> {
     let report = state.engine.validate_package(&caller, bundle).await;
@@ -49,7 +49,7 @@ pub(crate) async fn validate(
     responses((status = 200, description = "What would change", body = ref("#/components/schemas/package_diff"))))]
 pub(crate) async fn diff(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<Json<PackageDiff>, ApiError> {
     let diff = state.engine.diff_package(&caller, bundle).await;
@@ -75,10 +75,10 @@ pub(crate) struct RegisterQuery {
         (status = 400, description = "All problems", body = ref("#/components/schemas/agent_error")), (status = 409, description = "Registered with other content", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn register(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<RegisterQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<RegisterQuery>,
     Valid(bundle): Valid<PackageBundle>,
-) -> Result<(StatusCode, Json<Registered>), ApiError> {
+) -> Result<(StatusCode, Json<RegistrationReport>), ApiError> {
     let mode = match asked {
         RegisterQuery { dry_run: true, .. } => Mode::DryRun,
         RegisterQuery { draft: true, .. } => Mode::Draft,
@@ -100,9 +100,9 @@ pub(crate) async fn register(
     responses((status = 200, description = "Oldest first", body = ref("#/components/schemas/package_list"))))]
 pub(crate) async fn history(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(name): Path<String>,
-    Asked(asked): Asked<ScopeQuery>,
+    QueryParams(asked): QueryParams<ScopeQuery>,
 ) -> Result<Json<Vec<PackageShown>>, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
     let history = state
@@ -142,13 +142,13 @@ pub(crate) struct VersionsQuery {
     responses((status = 200, description = "A page of changes, by kind and id", body = ref("#/components/schemas/versions_diff"))))]
 pub(crate) async fn versions(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(name): Path<String>,
-    Asked(asked): Asked<VersionsQuery>,
+    QueryParams(asked): QueryParams<VersionsQuery>,
 ) -> Result<Json<VersionsDiff>, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
-    let wanted = VersionsWanted {
+    let wanted = VersionRange {
         from: asked.from,
         to: asked.to,
         after: asked.after,
@@ -177,10 +177,10 @@ pub(crate) struct RollbackQuery {
     responses((status = 200, description = "In force again", body = ref("#/components/schemas/registered"))))]
 pub(crate) async fn rollback(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(name): Path<String>,
-    Asked(asked): Asked<RollbackQuery>,
-) -> Result<Json<Registered>, ApiError> {
+    QueryParams(asked): QueryParams<RollbackQuery>,
+) -> Result<Json<RegistrationReport>, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let registered = state
@@ -198,9 +198,9 @@ pub(crate) async fn rollback(
     responses((status = 204, description = "Out of force"), (status = 409, description = "Others need it", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn unregister(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(name): Path<String>,
-    Asked(asked): Asked<ScopeQuery>,
+    QueryParams(asked): QueryParams<ScopeQuery>,
 ) -> Result<StatusCode, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
     let done = state

@@ -6,14 +6,14 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::schema::{SchemaName, reference};
 use charter_contract::validate::{Contract, read_value};
 use charter_contract::violation::Report;
-use charter_engine::{EngineError, RunShown, SentPlan};
+use charter_engine::{EngineError, RunShown, SubmittedPlan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::runs::started;
 use crate::error::ApiError;
-use crate::extract::{By, Once, Sent};
+use crate::extract::{Authenticated, IdempotencyHeader, JsonBody};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -21,7 +21,7 @@ use crate::state::AppState;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(transform = one_kind)]
-pub(crate) struct Wanted {
+pub(crate) struct StartPlanBody {
     #[schemars(schema_with = "execution_plan")]
     execution_plan: Option<Value>,
     #[schemars(schema_with = "pipeline")]
@@ -67,13 +67,13 @@ fn fallbacks(generator: &mut SchemaGenerator) -> Schema {
 ///
 /// An execution plan sent again under the same `id` and `request_id` finds its run; so does any other plan with
 /// the same `Idempotency-Key`. Other content is a conflict. A dry run of an execution plan is a run beside its run.
-#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", params(Once), request_body = ref("#/components/schemas/plan_order"),
+#[utoipa::path(post, path = "/v1/runs", tag = "runs", operation_id = "start_run", params(IdempotencyHeader), request_body = ref("#/components/schemas/plan_order"),
     responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 400, description = "The plan cannot be run; every violation is listed", body = ref("#/components/schemas/agent_error")), (status = 409, description = "The same ids, or the same `Idempotency-Key`, came with other content before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
-    By(caller): By,
-    Once { key }: Once,
-    Sent(wanted): Sent<Wanted>,
+    Authenticated(caller): Authenticated,
+    IdempotencyHeader { key }: IdempotencyHeader,
+    JsonBody(wanted): JsonBody<StartPlanBody>,
 ) -> Result<(StatusCode, Json<RunShown>), ApiError> {
     let sent = wanted
         .plan()
@@ -91,19 +91,19 @@ pub(crate) async fn start(
     started(&state, run)
 }
 
-impl Wanted {
+impl StartPlanBody {
     /// The plan that the body carries.
-    fn plan(&self) -> Result<SentPlan, EngineError> {
+    fn plan(&self) -> Result<SubmittedPlan, EngineError> {
         match (&self.execution_plan, &self.pipeline, &self.decision_tree) {
             (Some(plan), None, None) => {
                 let (plan, fallbacks) = self.with_fallbacks(plan, "/execution_plan")?;
                 let plan = Box::new(plan);
-                Ok(SentPlan::ExecutionPlan { plan, fallbacks })
+                Ok(SubmittedPlan::ExecutionPlan { plan, fallbacks })
             }
             (None, Some(pipeline), None) => {
                 let (pipeline, fallbacks) = self.with_fallbacks(pipeline, "/pipeline")?;
                 let pipeline = Box::new(pipeline);
-                Ok(SentPlan::Pipeline {
+                Ok(SubmittedPlan::Pipeline {
                     pipeline,
                     fallbacks,
                 })
@@ -113,7 +113,7 @@ impl Wanted {
             }
             (None, None, Some(tree)) => {
                 let (tree, _) = self.with_fallbacks(tree, "/decision_tree")?;
-                Ok(SentPlan::DecisionTree(Box::new(tree)))
+                Ok(SubmittedPlan::DecisionTree(Box::new(tree)))
             }
             _ => Err(refused(
                 "send exactly one of `execution_plan`, `pipeline` and `decision_tree`",

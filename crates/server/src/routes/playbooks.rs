@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use super::runs::started;
 use crate::error::ApiError;
-use crate::extract::{By, Once, Path, Sent, parsed};
+use crate::extract::{Authenticated, IdempotencyHeader, JsonBody, Path, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
 /// What a playbook is run with.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct StartPlaybookBody {
     #[serde(default)]
     parameters: Map<String, Value>,
     #[serde(default)]
@@ -28,14 +28,14 @@ pub(crate) struct Wanted {
 ///
 /// The same order with the same `Idempotency-Key` finds the run that it started; another one is a conflict.
 #[utoipa::path(post, path = "/v1/playbooks/{id}/runs", tag = "runs", operation_id = "start_playbook",
-    params(("id" = String, Path, description = "The playbook"), Once), request_body = ref("#/components/schemas/playbook_order"),
+    params(("id" = String, Path, description = "The playbook"), IdempotencyHeader), request_body = ref("#/components/schemas/playbook_order"),
     responses((status = 201, description = "The run", body = ref("#/components/schemas/run")), (status = 200, description = "The run, which an equal order started before", body = ref("#/components/schemas/run")), (status = 409, description = "The same `Idempotency-Key` came with another order before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn start(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Once { key }: Once,
-    Sent(wanted): Sent<Wanted>,
+    IdempotencyHeader { key }: IdempotencyHeader,
+    JsonBody(wanted): JsonBody<StartPlaybookBody>,
 ) -> Result<(StatusCode, Json<RunShown>), ApiError> {
     let id: PlaybookId = parsed(&state, &id)?;
     let run = state

@@ -14,7 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 
 use super::events::wants_stream;
 use crate::error::{ApiError, log};
-use crate::extract::{By, Path, Valid, parsed};
+use crate::extract::{Authenticated, Path, Valid, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
@@ -32,7 +32,7 @@ use crate::streams;
     ))]
 pub(crate) async fn ask(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     headers: HeaderMap,
     Valid(request): Valid<AgentRequest>,
 ) -> Result<Response, ApiError> {
@@ -97,7 +97,7 @@ fn closing(
     responses((status = 200, description = "The request", body = ref("#/components/schemas/request"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {

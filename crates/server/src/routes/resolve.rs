@@ -15,7 +15,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path, parsed};
+use crate::extract::{Authenticated, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -38,8 +38,8 @@ pub(crate) struct SubjectQuery {
     params(SubjectQuery), responses((status = 200, description = "The guardrails", body = ref("#/components/schemas/resolved_guardrails"))))]
 pub(crate) async fn guardrails(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<SubjectQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<SubjectQuery>,
 ) -> Json<Vec<ResolvedGuardrail>> {
     let subject = Subject {
         skill: asked.skill_id.as_deref(),
@@ -62,8 +62,8 @@ pub(crate) struct PolicyQuery {
     params(PolicyQuery), responses((status = 200, description = "The policies", body = ref("#/components/schemas/resolved_policies"))))]
 pub(crate) async fn policies(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<PolicyQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<PolicyQuery>,
 ) -> Result<Json<Vec<ResolvedPolicy>>, ApiError> {
     let resolved = state.engine.resolve_policies(&caller, &asked.tool);
     resolved
@@ -93,8 +93,8 @@ pub(crate) struct TemplateQuery {
     params(TemplateQuery), responses((status = 200, description = "The template", body = ref("#/components/schemas/resolved_template"))))]
 pub(crate) async fn template(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<TemplateQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<TemplateQuery>,
 ) -> Result<Json<ResolvedTemplate>, ApiError> {
     let subject = Subject {
         skill: asked.skill_id.as_deref(),
@@ -118,7 +118,7 @@ macro_rules! by_id {
             responses((status = 200, description = "The document, its package and layer", body = ref($answer))))]
         pub(crate) async fn $name(
             State(state): State<AppState>,
-            By(caller): By,
+            Authenticated(caller): Authenticated,
             Path(id): Path<String>,
         ) -> Result<Json<InForce<$document>>, ApiError> {
             let resolved = state.engine.$method(&caller, &id);
@@ -196,8 +196,8 @@ pub(crate) struct ToolQuery {
     params(ToolQuery), responses((status = 200, description = "The tools", body = ref("#/components/schemas/tools_in_force"))))]
 pub(crate) async fn tools(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ToolQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ToolQuery>,
 ) -> Result<Json<Vec<InForce<Tool>>>, ApiError> {
     let class = asked
         .tool_class

@@ -1,12 +1,12 @@
 //! Routing without acting.
 
 use axum::extract::State;
-use charter_engine::{Purpose, TriedThresholds, VerdictShown};
+use charter_engine::{Purpose, ThresholdOverrides, VerdictShown};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::ApiError;
-use crate::extract::{Asked, By};
+use crate::extract::{Authenticated, QueryParams};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -41,12 +41,12 @@ pub(crate) struct RouteQuery {
     responses((status = 200, description = "The verdict", body = ref("#/components/schemas/verdict"))))]
 pub(crate) async fn route(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<RouteQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<RouteQuery>,
 ) -> Result<Json<VerdictShown>, ApiError> {
     let purpose = asked.purpose.unwrap_or(Purpose::Request);
     let top_k = asked.top_k.unwrap_or(state.engine.settings().candidates);
-    let tried = TriedThresholds {
+    let tried = ThresholdOverrides {
         floor: asked.floor,
         narrow: asked.narrow,
         margin: asked.margin,

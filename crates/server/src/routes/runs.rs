@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 use super::events::{JOURNAL, STATUS, last_event, wants_stream};
 use super::missions::{JournalQuery, bounded};
 use crate::error::ApiError;
-use crate::extract::{Asked, By, Path, Sent, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, QueryParams, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
@@ -53,8 +53,8 @@ pub(crate) struct ListQuery {
     responses((status = 200, description = "A page", body = ref("#/components/schemas/run_page"))))]
 pub(crate) async fn list(
     State(state): State<AppState>,
-    By(caller): By,
-    Asked(asked): Asked<ListQuery>,
+    Authenticated(caller): Authenticated,
+    QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<RunListing>, ApiError> {
     let time = |text: Option<String>| text.map(|text| parsed(&state, &text)).transpose();
     let query = RunQuery {
@@ -75,7 +75,7 @@ pub(crate) async fn list(
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let id: RunId = parsed(&state, &id)?;
@@ -90,7 +90,7 @@ pub(crate) async fn show(
     responses((status = 200, description = "The run as it stood then", body = ref("#/components/schemas/run_at"))))]
 pub(crate) async fn show_at(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path((id, sequence)): Path<(String, String)>,
 ) -> Result<Json<RunAt>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
@@ -112,10 +112,10 @@ pub(crate) async fn show_at(
     responses((status = 200, description = "A page, or the stream", body = ref("#/components/schemas/run_event_page"))))]
 pub(crate) async fn events(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     headers: HeaderMap,
-    Asked(asked): Asked<JournalQuery>,
+    QueryParams(asked): QueryParams<JournalQuery>,
 ) -> Result<Response, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let failed = |error| ApiError::new(&state, error);
@@ -143,7 +143,7 @@ pub(crate) async fn events(
     responses((status = 200, description = "What was found", body = ref("#/components/schemas/run_replayed"))))]
 pub(crate) async fn replay(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<Replayed>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
@@ -156,7 +156,7 @@ pub(crate) async fn replay(
 /// Values for a run's parameters.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Given {
+pub(crate) struct ParametersBody {
     parameters: Map<String, Value>,
 }
 
@@ -166,9 +166,9 @@ pub(crate) struct Given {
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn give(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(given): Sent<Given>,
+    JsonBody(given): JsonBody<ParametersBody>,
 ) -> Result<Json<RunShown>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let run = state
@@ -180,7 +180,7 @@ pub(crate) async fn give(
 /// A person's agreement to a plan.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Agreed {
+pub(crate) struct ConfirmationBody {
     digest: String,
     #[serde(default)]
     typed: Option<String>,
@@ -192,9 +192,9 @@ pub(crate) struct Agreed {
     responses((status = 200, description = "The run, which starts", body = ref("#/components/schemas/run")), (status = 409, description = "The plan is another, or the run has begun", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn confirm(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(agreed): Sent<Agreed>,
+    JsonBody(agreed): JsonBody<ConfirmationBody>,
 ) -> Result<Json<RunShown>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let confirmation = Confirmation {
@@ -211,7 +211,7 @@ pub(crate) async fn confirm(
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn pause(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<RunShown>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
@@ -224,7 +224,7 @@ pub(crate) async fn pause(
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn resume(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<RunShown>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
@@ -234,7 +234,7 @@ pub(crate) async fn resume(
 /// Why and how a run is ended.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ending {
+pub(crate) struct AbortBody {
     #[serde(default)]
     reason: Option<String>,
     #[serde(default)]
@@ -247,9 +247,9 @@ pub(crate) struct Ending {
     responses((status = 200, description = "The run", body = ref("#/components/schemas/run"))))]
 pub(crate) async fn abort(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-    Sent(ending): Sent<Ending>,
+    JsonBody(ending): JsonBody<AbortBody>,
 ) -> Result<Json<RunShown>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let reason = ending
@@ -267,7 +267,7 @@ pub(crate) async fn abort(
     responses((status = 201, description = "The run that reverses", body = ref("#/components/schemas/run")), (status = 409, description = "It goes on, or nothing of it can be reversed", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn roll_back(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<RunShown>), ApiError> {
     let id: RunId = parsed(&state, &id)?;

@@ -6,7 +6,7 @@ use charter_contract::ids::SessionId;
 use charter_engine::SessionShown;
 
 use crate::error::ApiError;
-use crate::extract::{By, Path, parsed};
+use crate::extract::{Authenticated, Path, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -15,7 +15,7 @@ use crate::state::AppState;
     responses((status = 201, description = "The session", body = ref("#/components/schemas/session_shown"))))]
 pub(crate) async fn open(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
 ) -> Result<(StatusCode, Json<SessionShown>), ApiError> {
     let opened = state.engine.open_session(&caller).await;
     opened
@@ -29,7 +29,7 @@ pub(crate) async fn open(
     responses((status = 200, description = "The session", body = ref("#/components/schemas/session_shown"))))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<SessionShown>, ApiError> {
     let id: SessionId = parsed(&state, &id)?;

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use charter_contract::catalogue::tags::TagRecord;
 
 use crate::error::ApiError;
-use crate::extract::{By, Path, Valid, parsed};
+use crate::extract::{Authenticated, Path, Valid, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 
@@ -15,7 +15,7 @@ use crate::state::AppState;
     responses((status = 201, description = "Written"), (status = 409, description = "Written before", body = ref("#/components/schemas/agent_error"))))]
 pub(crate) async fn put(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Valid(tags): Valid<TagRecord>,
 ) -> Result<StatusCode, ApiError> {
     let written = state.engine.put_tags(&caller, tags).await;
@@ -30,7 +30,7 @@ pub(crate) async fn put(
     responses((status = 200, description = "The tags", body = ref("#/components/schemas/tag_record"))))]
 pub(crate) async fn get(
     State(state): State<AppState>,
-    By(caller): By,
+    Authenticated(caller): Authenticated,
     Path(request_id): Path<String>,
 ) -> Result<Json<TagRecord>, ApiError> {
     let request = parsed(&state, &request_id)?;

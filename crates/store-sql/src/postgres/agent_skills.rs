@@ -15,7 +15,7 @@ use charter_store::agent_skills::{
 use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
-use super::connection::{Reach, in_snapshot, in_transaction};
+use super::connection::{RowScope, in_snapshot, in_transaction};
 use super::statement::{params, row, rows};
 use crate::column;
 use crate::record::skill::{self as record, by_skill, entry};
@@ -70,15 +70,15 @@ async fn some(
 #[async_trait]
 impl AgentSkills for PostgresStore {
     async fn load_skills(&self) -> Result<SkillsLoaded, StoreError> {
-        in_snapshot!(self, Reach::Everyone, tx => load(&tx))
+        in_snapshot!(self, RowScope::Everyone, tx => load(&tx))
     }
 
     async fn skills_of(&self, skills: &[(Scope, SkillId)]) -> Result<SkillsLoaded, StoreError> {
-        in_snapshot!(self, Reach::Everyone, tx => some(&tx, skills))
+        in_snapshot!(self, RowScope::Everyone, tx => some(&tx, skills))
     }
 
     async fn skills_revision(&self) -> Result<SkillsRevision, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let sql = "SELECT revision, model, dims FROM agent_skill_index";
         let index = row(READING, &client, sql, params![], record::index).await?;
         index
@@ -87,7 +87,7 @@ impl AgentSkills for PostgresStore {
     }
 
     async fn change_skills(&self, write: SkillsWrite) -> Result<SkillsRevision, StoreError> {
-        let reach = Reach::of(&write.scope);
+        let reach = RowScope::of(&write.scope);
         let revision = in_transaction!(self, reach, tx => change::change(&tx, &write))?;
         self.announce(1);
         Ok(revision)
@@ -100,7 +100,7 @@ impl AgentSkills for PostgresStore {
         vectors: Vec<(Scope, SkillId, SkillVector)>,
         at: Timestamp,
     ) -> Result<SkillsRevision, StoreError> {
-        let reach = Reach::Everyone;
+        let reach = RowScope::Everyone;
         let revision =
             in_transaction!(self, reach, tx => change::index(&tx, model, expected, &vectors, at))?;
         self.announce(1);
@@ -112,7 +112,7 @@ impl AgentSkills for PostgresStore {
         scope: &Scope,
         skill: &SkillId,
     ) -> Result<Option<String>, StoreError> {
-        let client = self.client(Reach::of(scope)).await?;
+        let client = self.client(RowScope::of(scope)).await?;
         let sql =
             "SELECT instruction FROM agent_skill_instruction WHERE scope = $1 AND skill_id = $2";
         let values = params![column::scope(scope), skill.as_str()];
@@ -124,7 +124,7 @@ impl AgentSkills for PostgresStore {
         scope: &Scope,
         skill: &SkillId,
     ) -> Result<Vec<SkillFileEntry>, StoreError> {
-        let client = self.client(Reach::of(scope)).await?;
+        let client = self.client(RowScope::of(scope)).await?;
         let sql = "SELECT path, sha256, bytes, executable FROM agent_skill_file
              WHERE scope = $1 AND skill_id = $2 ORDER BY path";
         let values = params![column::scope(scope), skill.as_str()];
@@ -135,7 +135,7 @@ impl AgentSkills for PostgresStore {
         &self,
         scope: &Scope,
     ) -> Result<Vec<(SkillId, Vec<SkillFileEntry>)>, StoreError> {
-        let client = self.client(Reach::of(scope)).await?;
+        let client = self.client(RowScope::of(scope)).await?;
         let found = rows(
             READING,
             &client,
@@ -154,7 +154,7 @@ impl AgentSkills for PostgresStore {
         skill: &SkillId,
         path: &str,
     ) -> Result<Option<SkillFile>, StoreError> {
-        let client = self.client(Reach::of(scope)).await?;
+        let client = self.client(RowScope::of(scope)).await?;
         row(
             READING,
             &client,

@@ -5,14 +5,14 @@ use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_store::StoreError;
 use charter_store::approval::{
-    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
+    ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition, Approvals,
     ListedApproval,
 };
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::Transaction;
 
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::statement::{execute, params, row, rows_within};
 use super::{PostgresStore, outbox};
 use crate::column::{self, Cursor};
@@ -97,7 +97,7 @@ async fn ask(
 async fn decide(
     connection: &Transaction<'_>,
     tenant: &TenantId,
-    decision: &ApprovalMove,
+    decision: &ApprovalTransition,
     messages: &[NewMessage],
 ) -> Result<(), StoreError> {
     let run: String = row(
@@ -164,7 +164,7 @@ impl Approvals for PostgresStore {
         tenant: &TenantId,
         approval: &ApprovalId,
     ) -> Result<Option<ListedApproval>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -198,7 +198,7 @@ impl Approvals for PostgresStore {
             Some(_) => "user_id = $7",
             None => "$7::text IS NULL",
         };
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let listed = rows_within(
             "listing approvals",
             &client,
@@ -230,10 +230,10 @@ impl Approvals for PostgresStore {
     async fn decide_approval(
         &self,
         tenant: &TenantId,
-        decision: ApprovalMove,
+        decision: ApprovalTransition,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
-        let decided = in_transaction!(self, Reach::Tenant(tenant), tx => decide(&tx, tenant, &decision, &messages))?;
+        let decided = in_transaction!(self, RowScope::Tenant(tenant), tx => decide(&tx, tenant, &decision, &messages))?;
         self.announce(messages.len());
         Ok(decided)
     }

@@ -15,7 +15,7 @@ use charter_store::StoreError;
 use futures_util::{SinkExt, StreamExt, pin_mut};
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
-use super::connection::Place;
+use super::connection::DatabaseAddress;
 use super::failure::during;
 use super::layout::{self, Table};
 use super::options::PostgresOptions;
@@ -83,9 +83,11 @@ pub async fn restore(backup: &Path, options: &PostgresOptions) -> Result<Manifes
     Ok(manifest)
 }
 
-pub(super) async fn connect(options: &PostgresOptions) -> Result<(Client, Place), StoreError> {
+pub(super) async fn connect(
+    options: &PostgresOptions,
+) -> Result<(Client, DatabaseAddress), StoreError> {
     let config = options.parse()?;
-    let place = Place::of(&config);
+    let place = DatabaseAddress::of(&config);
     let connected = options
         .unbounded(&config)
         .connect(tls::connector(options)?)
@@ -101,7 +103,7 @@ pub(super) async fn connect(options: &PostgresOptions) -> Result<(Client, Place)
 /// All rows as one moment found them, and the version of their layout.
 pub(super) async fn snapshot<'c>(
     client: &'c mut Client,
-    place: &Place,
+    place: &DatabaseAddress,
 ) -> Result<(Transaction<'c>, u32), StoreError> {
     let snapshot = client.build_transaction();
     let snapshot = snapshot.isolation_level(IsolationLevel::RepeatableRead);

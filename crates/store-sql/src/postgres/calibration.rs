@@ -5,7 +5,7 @@ use charter_store::StoreError;
 use charter_store::calibration::{CalibrationRecord, Calibrations};
 
 use super::PostgresStore;
-use super::connection::Reach;
+use super::connection::RowScope;
 use super::statement::{execute, params, row};
 use crate::column;
 use crate::row::field;
@@ -13,7 +13,7 @@ use crate::row::field;
 #[async_trait]
 impl Calibrations for PostgresStore {
     async fn put_calibration(&self, calibration: &CalibrationRecord) -> Result<(), StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         execute(
             "writing a calibration",
             &client,
@@ -30,7 +30,7 @@ impl Calibrations for PostgresStore {
     }
 
     async fn calibration(&self, model: &str) -> Result<Option<CalibrationRecord>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let sql = "SELECT body, at FROM calibration WHERE model = $1";
         row(
             "reading a calibration",

@@ -16,7 +16,7 @@ use charter_store::catalogue::{
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::connection::{Reach, in_snapshot, in_transaction};
+use super::connection::{RowScope, in_snapshot, in_transaction};
 use super::statement::{params, row, rows};
 use crate::column;
 use crate::record::catalogue::{
@@ -77,7 +77,7 @@ async fn files(
 #[async_trait]
 impl Catalogue for PostgresStore {
     async fn register(&self, registration: Registration) -> Result<CatalogueRevision, StoreError> {
-        let revision = in_transaction!(self, Reach::of(&registration.scope), tx => change::register(&tx, &registration))?;
+        let revision = in_transaction!(self, RowScope::of(&registration.scope), tx => change::register(&tx, &registration))?;
         self.announce(1);
         Ok(revision)
     }
@@ -97,22 +97,22 @@ impl Catalogue for PostgresStore {
             actor: actor.clone(),
             at,
         };
-        let revision = in_transaction!(self, Reach::of(&removal.scope), tx => change::unregister(&tx, &removal))?;
+        let revision = in_transaction!(self, RowScope::of(&removal.scope), tx => change::unregister(&tx, &removal))?;
         self.announce(1);
         Ok(revision)
     }
 
     async fn revision(&self) -> Result<CatalogueRevision, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         revision(&client).await
     }
 
     async fn load(&self) -> Result<(CatalogueRevision, Vec<StoredDocument>), StoreError> {
-        in_snapshot!(self, Reach::Everyone, tx => load(&tx))
+        in_snapshot!(self, RowScope::Everyone, tx => load(&tx))
     }
 
     async fn packages(&self, scope: &Scope) -> Result<Vec<PackageVersion>, StoreError> {
-        let client = self.client(Reach::of(scope)).await?;
+        let client = self.client(RowScope::of(scope)).await?;
         rows(
             "listing packages",
             &client,
@@ -132,7 +132,7 @@ impl Catalogue for PostgresStore {
         scope: &Scope,
         package: &PackageName,
     ) -> Result<Vec<PackageVersion>, StoreError> {
-        let client = self.client(Reach::of(scope)).await?;
+        let client = self.client(RowScope::of(scope)).await?;
         rows(
             "reading the history of a package",
             &client,
@@ -152,14 +152,14 @@ impl Catalogue for PostgresStore {
         package: &PackageName,
         version: &str,
     ) -> Result<Option<BTreeMap<String, String>>, StoreError> {
-        in_snapshot!(self, Reach::of(scope), tx => files(&tx, scope, package, version))
+        in_snapshot!(self, RowScope::of(scope), tx => files(&tx, scope, package, version))
     }
 
     async fn document_history(
         &self,
         key: &DocumentKey,
     ) -> Result<Vec<DocumentVersion>, StoreError> {
-        let client = self.client(Reach::of(&key.scope)).await?;
+        let client = self.client(RowScope::of(&key.scope)).await?;
         rows(
             "reading the history of a document",
             &client,

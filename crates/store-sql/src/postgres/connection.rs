@@ -18,15 +18,15 @@ const MAX_TRIES: u32 = 5;
 
 /// Where a database is, as far as errors may say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place(String);
+pub(super) struct DatabaseAddress(String);
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for DatabaseAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Place {
+impl DatabaseAddress {
     pub(super) fn of(config: &Config) -> Self {
         let ports = config.get_ports();
         let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
@@ -53,7 +53,7 @@ impl Place {
     ) -> StoreError {
         StoreError::Engine {
             doing,
-            source: Box::new(AtPlace {
+            source: Box::new(WithDatabase {
                 place: self.clone(),
                 source: source.into(),
             }),
@@ -63,18 +63,18 @@ impl Place {
 
 /// A cause with the database that it is about.
 #[derive(Debug)]
-struct AtPlace {
-    place: Place,
+struct WithDatabase {
+    place: DatabaseAddress,
     source: Box<dyn StdError + Send + Sync>,
 }
 
-impl std::fmt::Display for AtPlace {
+impl std::fmt::Display for WithDatabase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "PostgreSQL at {}", self.place)
     }
 }
 
-impl StdError for AtPlace {
+impl StdError for WithDatabase {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(&*self.source)
     }
@@ -85,14 +85,14 @@ const TENANT: &str = "charter.tenant";
 
 /// Whose rows a connection sees and writes: the wall behind the conditions of every statement.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Reach<'a> {
+pub(super) enum RowScope<'a> {
     /// Those of a tenant; of what is global it reads.
     Tenant(&'a TenantId),
     /// All: what spans tenants, such as claims, sweeps and loading the catalogue.
     Everyone,
 }
 
-impl<'a> Reach<'a> {
+impl<'a> RowScope<'a> {
     /// The rows of a scope. Who writes what is global reaches everything.
     pub(super) fn of(scope: &'a Scope) -> Self {
         match scope {
@@ -134,7 +134,7 @@ pub(super) async fn snapshot(client: &mut Object) -> Result<Transaction<'_>, Sto
 }
 
 /// What is to happen after a transaction.
-pub(super) enum Ended<T> {
+pub(super) enum TransactionEnd<T> {
     /// It has ended like this.
     So(Result<T, StoreError>),
     /// It lost to another one and is run again.
@@ -146,7 +146,7 @@ pub(super) async fn end<T>(
     transaction: Transaction<'_>,
     outcome: Result<T, StoreError>,
     tries: u32,
-) -> Ended<T> {
+) -> TransactionEnd<T> {
     let outcome = match outcome {
         Ok(value) => {
             let committed = transaction.commit().await;
@@ -159,8 +159,10 @@ pub(super) async fn end<T>(
         }
     };
     match outcome {
-        Err(error) if tries < MAX_TRIES && failure::lost_to_another(&error) => Ended::Again,
-        ended => Ended::So(ended),
+        Err(error) if tries < MAX_TRIES && failure::lost_to_another(&error) => {
+            TransactionEnd::Again
+        }
+        ended => TransactionEnd::So(ended),
     }
 }
 
@@ -176,8 +178,8 @@ macro_rules! in_transaction {
             let $tx = $crate::postgres::connection::begin(&mut client).await?;
             let outcome = $work.await;
             match $crate::postgres::connection::end($tx, outcome, tries).await {
-                $crate::postgres::connection::Ended::So(outcome) => break outcome,
-                $crate::postgres::connection::Ended::Again => {}
+                $crate::postgres::connection::TransactionEnd::So(outcome) => break outcome,
+                $crate::postgres::connection::TransactionEnd::Again => {}
             }
         }
     }};
@@ -190,8 +192,8 @@ macro_rules! in_snapshot {
         let $tx = $crate::postgres::connection::snapshot(&mut client).await?;
         let outcome = $work.await;
         match $crate::postgres::connection::end($tx, outcome, u32::MAX).await {
-            $crate::postgres::connection::Ended::So(outcome) => outcome,
-            $crate::postgres::connection::Ended::Again => Err(charter_store::StoreError::Closed),
+            $crate::postgres::connection::TransactionEnd::So(outcome) => outcome,
+            $crate::postgres::connection::TransactionEnd::Again => Err(charter_store::StoreError::Closed),
         }
     }};
 }

@@ -18,7 +18,7 @@ use deadpool_postgres::Transaction;
 
 pub(super) use self::gather::Gathering;
 use super::PostgresStore;
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::evidence_log::Log;
 use super::statement::{bound, execute, params, row, rows, rows_within};
 use crate::column::{self, Cursor};
@@ -162,7 +162,7 @@ impl Evidence for PostgresStore {
         attachment: &Attachment,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(tenant), tx => attach_later(&tx, tenant, evidence, attachment, at))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => attach_later(&tx, tenant, evidence, attachment, at))
     }
 
     async fn evidence(
@@ -170,7 +170,7 @@ impl Evidence for PostgresStore {
         tenant: &TenantId,
         evidence: &EvidenceId,
     ) -> Result<Option<EvidenceRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -189,7 +189,7 @@ impl Evidence for PostgresStore {
         tenant: &TenantId,
         evidence: &EvidenceId,
     ) -> Result<Option<UserId>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let found = row(
             READING,
             &client,
@@ -208,7 +208,7 @@ impl Evidence for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<EvidenceRecord>, StoreError> {
         let (sql, values) = record::query(DIALECT, tenant, filter, page)?;
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let values = bound(&values);
         let listed = rows_within(LOOKING_UP, &client, &sql, &values, record::record).await?;
         Ok(listed.page(page, |record| Cursor {
@@ -228,7 +228,7 @@ impl Evidence for PostgresStore {
             ..DIALECT
         };
         let (sql, values) = record::query(dialect, tenant, filter, page)?;
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let entries = rows(LOOKING_UP, &client, &sql, &bound(&values), record::head).await?;
         Ok(column::page(entries, page, |head| Cursor {
             at: column::micros(head.captured_at),

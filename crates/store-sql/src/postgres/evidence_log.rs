@@ -16,7 +16,7 @@ use charter_store::tenant::LogHead;
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::evidence_log::{WHAT, log_head, stored_leaf};
@@ -239,7 +239,7 @@ async fn publish(
 #[async_trait]
 impl EvidenceLog for PostgresStore {
     async fn log_size(&self, tenant: &TenantId) -> Result<u64, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         size(&client, tenant).await
     }
 
@@ -248,7 +248,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         ids: &[NodeId],
     ) -> Result<BTreeMap<NodeId, Hash>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let known = nodes(&client, tenant, ids).await?;
         ids.iter()
             .map(|id| Ok((*id, found(&known, *id)?)))
@@ -261,7 +261,7 @@ impl EvidenceLog for PostgresStore {
         from: u64,
         limit: usize,
     ) -> Result<Vec<StoredLeaf>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         rows(
             READING,
             &client,
@@ -283,7 +283,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         evidence: &EvidenceId,
     ) -> Result<Vec<StoredLeaf>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         rows(
             READING,
             &client,
@@ -301,7 +301,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         checkpoint: &PublishedCheckpoint,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(tenant), tx => publish(&tx, tenant, checkpoint))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => publish(&tx, tenant, checkpoint))
     }
 
     async fn published_checkpoint(
@@ -309,7 +309,7 @@ impl EvidenceLog for PostgresStore {
         tenant: &TenantId,
         size: u64,
     ) -> Result<Option<PublishedCheckpoint>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -335,6 +335,6 @@ impl EvidenceLog for PostgresStore {
         limit: usize,
     ) -> Result<usize, StoreError> {
         let before = column::micros(before);
-        in_transaction!(self, Reach::Everyone, tx => remove(&tx, before, at, limit))
+        in_transaction!(self, RowScope::Everyone, tx => remove(&tx, before, at, limit))
     }
 }

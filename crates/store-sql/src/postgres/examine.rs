@@ -4,7 +4,7 @@ use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use tokio_postgres::Client;
 
-use super::connection::Place;
+use super::connection::DatabaseAddress;
 use super::failure::during;
 use super::options::PostgresOptions;
 use super::{schema, tls};
@@ -46,7 +46,7 @@ pub enum VectorExtension {
 /// there, or lets this user in.
 pub async fn examine(options: &PostgresOptions) -> Result<Examination, StoreError> {
     let config = options.parse()?;
-    let place = Place::of(&config);
+    let place = DatabaseAddress::of(&config);
     let tls = tls::connector(options)?;
     let connected = options.bounded(&config).connect(tls).await;
     let (client, connection) = connected.map_err(|error| place.not_reached(error))?;
@@ -58,7 +58,7 @@ pub async fn examine(options: &PostgresOptions) -> Result<Examination, StoreErro
     examined
 }
 
-async fn look(client: &Client, place: &Place) -> Result<Examination, StoreError> {
+async fn look(client: &Client, place: &DatabaseAddress) -> Result<Examination, StoreError> {
     let doing = "examining the database";
     let sql = "SELECT current_setting('server_version'), current_user::text,
                       (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user),

@@ -7,7 +7,7 @@ use deadpool_postgres::PoolError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
-use super::connection::Place;
+use super::connection::DatabaseAddress;
 
 /// What was being done, to be put before an engine error: `.map_err(during("reading tags"))`.
 pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {
@@ -78,7 +78,7 @@ pub(super) fn lost_to_another(error: &StoreError) -> bool {
 }
 
 /// What kept a call from getting a connection.
-pub(super) fn of_pool(place: &Place, error: PoolError) -> StoreError {
+pub(super) fn of_pool(place: &DatabaseAddress, error: PoolError) -> StoreError {
     match error {
         PoolError::Closed => StoreError::Closed,
         PoolError::Backend(error) => place.not_reached(error),

@@ -8,8 +8,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, Claim, ClaimedRun, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter,
-    RunPhase, RunRecord, Wait,
+    Append, Claim, ClaimedRun, GENESIS, Journal, JournalEvent, NewEvent, NewLeasedRun, NextPhase,
+    RunFilter, RunPhase, RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -17,13 +17,13 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::{GenericClient, Transaction};
 
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::mission::{self, Addition};
 use super::standby::on_reader;
 use super::statement::{bound, execute, params, row, rows, rows_within};
 use super::{PostgresStore, approval, lease, outbox};
 use crate::column;
-use crate::record::run::{self as record, Head, RECORD};
+use crate::record::run::{self as record, RECORD, RunHead};
 use crate::row::field;
 
 const LISTING: &str = "listing runs";
@@ -35,7 +35,7 @@ async fn head(
     connection: &Transaction<'_>,
     tenant: &TenantId,
     run: &RunId,
-) -> Result<Head, StoreError> {
+) -> Result<RunHead, StoreError> {
     row(
         READING,
         connection,
@@ -140,7 +140,10 @@ async fn create_with_mission(
     mission::begin(connection, &run.tenant_id, addition).await
 }
 
-async fn create_held(connection: &Transaction<'_>, new: &HeldRun) -> Result<Lease, StoreError> {
+async fn create_held(
+    connection: &Transaction<'_>,
+    new: &NewLeasedRun,
+) -> Result<Lease, StoreError> {
     let (tenant, run) = (new.run.tenant_id.as_str(), &new.run.run_id);
     create(connection, &new.run, &new.events, &new.messages).await?;
     approval::change(connection, tenant, run.as_str(), &new.approvals).await?;
@@ -195,7 +198,7 @@ async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, St
         state: append.mission_state,
     };
     mission::add(connection, addition).await?;
-    if let After::Waits(wait) = &append.then {
+    if let NextPhase::Waits(wait) = &append.then {
         begin_wait(connection, of, wait).await?;
     }
     if append.release {
@@ -311,21 +314,19 @@ impl Journal for PostgresStore {
         artifacts: Vec<ArtifactRecord>,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(&run.tenant_id), tx => create_with_mission(&tx, run, &events, &artifacts, &messages))?;
+        in_transaction!(self, RowScope::Tenant(&run.tenant_id), tx => create_with_mission(&tx, run, &events, &artifacts, &messages))?;
         self.announce(messages.len());
         Ok(())
     }
 
-    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
-        let lease =
-            in_transaction!(self, Reach::Tenant(&new.run.tenant_id), tx => create_held(&tx, &new))?;
+    async fn create_held_run(&self, new: NewLeasedRun) -> Result<Lease, StoreError> {
+        let lease = in_transaction!(self, RowScope::Tenant(&new.run.tenant_id), tx => create_held(&tx, &new))?;
         self.announce(new.messages.len());
         Ok(lease)
     }
 
     async fn append(&self, request: Append) -> Result<u64, StoreError> {
-        let version =
-            in_transaction!(self, Reach::Tenant(&request.tenant_id), tx => append(&tx, &request))?;
+        let version = in_transaction!(self, RowScope::Tenant(&request.tenant_id), tx => append(&tx, &request))?;
         self.announce(request.messages.len());
         Ok(version)
     }
@@ -337,11 +338,11 @@ impl Journal for PostgresStore {
         fence: Fence,
         wait: Wait,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(tenant), tx => park(&tx, tenant, run, fence, &wait))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => park(&tx, tenant, run, fence, &wait))
     }
 
     async fn run(&self, tenant: &TenantId, run: &RunId) -> Result<Option<RunRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         one(&client, tenant, run).await
     }
 
@@ -352,12 +353,12 @@ impl Journal for PostgresStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<JournalEvent>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         events(&client, tenant, run, after, limit).await
     }
 
     async fn journal_bytes(&self, tenant: &TenantId, run: &RunId) -> Result<u64, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let bytes: Option<i64> = row(
             "measuring a journal",
             &client,
@@ -379,7 +380,7 @@ impl Journal for PostgresStore {
         let mut listing = record::Listing::new(tenant, filter, page)?;
         loop {
             let (sql, values) = listing.statement('$');
-            let found = on_reader!(self, Reach::Tenant(tenant), client =>
+            let found = on_reader!(self, RowScope::Tenant(tenant), client =>
                 rows(LISTING, client, &sql, &bound(&values), record::record))?;
             if let Some(page) = listing.take(found) {
                 return Ok(page);
@@ -392,7 +393,7 @@ impl Journal for PostgresStore {
         after: Option<&RunId>,
         limit: usize,
     ) -> Result<Vec<RunRecord>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         rows(
             LISTING,
             &client,
@@ -407,7 +408,7 @@ impl Journal for PostgresStore {
     }
 
     async fn count_unfinished_runs(&self, tenant: &TenantId, most: u64) -> Result<u64, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let most = column::integer("number of runs", most)?;
         let counted: Option<i64> = row(
             LISTING,
@@ -428,6 +429,6 @@ impl Journal for PostgresStore {
 
     async fn sweep_runs(&self, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
         let before = column::micros(before);
-        in_transaction!(self, Reach::Everyone, tx => sweep(&tx, before, limit))
+        in_transaction!(self, RowScope::Everyone, tx => sweep(&tx, before, limit))
     }
 }

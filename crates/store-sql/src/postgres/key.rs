@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use charter_contract::ids::{KeyId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
-use charter_store::key::{KeyHash, KeyRecord, Keys, KeysKept, Revocation};
+use charter_store::key::{KeyHash, KeyPresence, KeyRecord, Keys, Revocation};
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::{GenericClient, Transaction};
 
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::statement::{execute, params, row, rows};
 use super::{PostgresStore, outbox};
 use crate::column::{self, Cursor};
@@ -136,18 +136,18 @@ impl Keys for PostgresStore {
         key: &KeyRecord,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(&key.tenant_id), tx => create(&tx, key, &messages))?;
+        in_transaction!(self, RowScope::Tenant(&key.tenant_id), tx => create(&tx, key, &messages))?;
         self.announce(messages.len());
         Ok(())
     }
 
     async fn key(&self, tenant: &TenantId, key: &KeyId) -> Result<Option<KeyRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         find(&client, For::Reading, tenant, key).await
     }
 
     async fn key_of_hash(&self, hash: &KeyHash) -> Result<Option<KeyRecord>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         row(
             READING,
             &client,
@@ -164,7 +164,7 @@ impl Keys for PostgresStore {
         page: &PageRequest,
     ) -> Result<Page<KeyRecord>, StoreError> {
         let (at, id) = column::after(page)?;
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let entries = rows(
             "listing keys",
             &client,
@@ -188,7 +188,7 @@ impl Keys for PostgresStore {
         end: Timestamp,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(&new.tenant_id), tx => rotate(&tx, new, end, &messages))?;
+        in_transaction!(self, RowScope::Tenant(&new.tenant_id), tx => rotate(&tx, new, end, &messages))?;
         self.announce(messages.len());
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Keys for PostgresStore {
         revocation: &Revocation,
         messages: Vec<NewMessage>,
     ) -> Result<bool, StoreError> {
-        let revoked = in_transaction!(self, Reach::Tenant(tenant), tx => revoke(&tx, tenant, key, revocation, &messages))?;
+        let revoked = in_transaction!(self, RowScope::Tenant(tenant), tx => revoke(&tx, tenant, key, revocation, &messages))?;
         if revoked {
             self.announce(messages.len());
         }
@@ -214,7 +214,7 @@ impl Keys for PostgresStore {
         at: Timestamp,
         unless_after: Timestamp,
     ) -> Result<(), StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         execute(
             WRITING,
             &client,
@@ -232,7 +232,7 @@ impl Keys for PostgresStore {
     }
 
     async fn key_tenants(&self) -> Result<Vec<TenantId>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         rows(
             "listing tenants that have keys",
             &client,
@@ -243,8 +243,8 @@ impl Keys for PostgresStore {
         .await
     }
 
-    async fn keys_kept(&self, now: Timestamp) -> Result<KeysKept, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+    async fn keys_kept(&self, now: Timestamp) -> Result<KeyPresence, StoreError> {
+        let client = self.client(RowScope::Everyone).await?;
         let found = row(
             READING,
             &client,

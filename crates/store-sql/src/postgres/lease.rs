@@ -10,7 +10,7 @@ use charter_store::lease::{Fence, Lease, Leases};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::connection::Reach;
+use super::connection::RowScope;
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::row::{Columns, field};
@@ -119,7 +119,7 @@ impl Leases for PostgresStore {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<Option<Lease>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         acquire(&client, resource, holder, now, expires_at).await
     }
 
@@ -152,7 +152,7 @@ impl Leases for PostgresStore {
     }
 
     async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         execute(
             WRITING,
             &client,

@@ -13,7 +13,7 @@ use charter_store::lens::{
 use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
-use super::connection::{Reach, in_snapshot, in_transaction};
+use super::connection::{RowScope, in_snapshot, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::lens::{
@@ -135,7 +135,7 @@ async fn read_all<T>(
 #[async_trait]
 impl Lenses for PostgresStore {
     async fn lens_indexes(&self) -> Result<Vec<LensRecord>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let sql = "SELECT generation, scope, lens_id, body FROM lens_index ORDER BY scope, lens_id";
         rows(READING, &client, sql, params![], record).await
     }
@@ -146,7 +146,7 @@ impl Lenses for PostgresStore {
         generation: LensGeneration,
     ) -> Result<Vec<LensChunk>, StoreError> {
         let columns = "text, place, vectors, parts";
-        in_snapshot!(self, Reach::of(scope), tx => read_all(&tx, scope, generation, columns, chunk))
+        in_snapshot!(self, RowScope::of(scope), tx => read_all(&tx, scope, generation, columns, chunk))
     }
 
     async fn lens_texts(
@@ -155,7 +155,7 @@ impl Lenses for PostgresStore {
         generation: LensGeneration,
     ) -> Result<Vec<LensText>, StoreError> {
         let columns = "text, place";
-        in_snapshot!(self, Reach::of(scope), tx => read_all(&tx, scope, generation, columns, text))
+        in_snapshot!(self, RowScope::of(scope), tx => read_all(&tx, scope, generation, columns, text))
     }
 
     async fn searches_passages(&self) -> Result<bool, StoreError> {
@@ -170,7 +170,7 @@ impl Lenses for PostgresStore {
         if !self.pgvector {
             return Err(not_searched(asked));
         }
-        in_snapshot!(self, Reach::Tenant(tenant), tx => near::nearest(&tx, tenant, asked))
+        in_snapshot!(self, RowScope::Tenant(tenant), tx => near::nearest(&tx, tenant, asked))
     }
 
     async fn passages(
@@ -178,7 +178,7 @@ impl Lenses for PostgresStore {
         tenant: &TenantId,
         passages: &[PassageKey],
     ) -> Result<Vec<LensText>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let (generations, ordinals) = near::columns(passages)?;
         let found = rows(
             READING,
@@ -207,7 +207,7 @@ impl Lenses for PostgresStore {
         index: NewLensIndex,
         expected: Option<LensGeneration>,
     ) -> Result<LensGeneration, StoreError> {
-        in_transaction!(self, Reach::of(scope), tx => replace(&tx, scope, &index, expected))
+        in_transaction!(self, RowScope::of(scope), tx => replace(&tx, scope, &index, expected))
     }
 
     async fn note_lens_source(
@@ -216,7 +216,7 @@ impl Lenses for PostgresStore {
         generation: LensGeneration,
         body: &str,
     ) -> Result<(), StoreError> {
-        let client = self.client(Reach::of(scope)).await?;
+        let client = self.client(RowScope::of(scope)).await?;
         let sql = "UPDATE lens_index SET body = $3 WHERE scope = $1 AND generation = $2";
         let values = params![column::scope(scope), key(generation)?, body];
         let changed = execute(WRITING, &client, sql, values).await?;

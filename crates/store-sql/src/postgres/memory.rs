@@ -17,7 +17,7 @@ use charter_store::memory::{
 };
 use charter_store::page::{Page, PageRequest};
 
-use super::connection::{Reach, in_snapshot, in_transaction};
+use super::connection::{RowScope, in_snapshot, in_transaction};
 use super::standby::on_reader;
 use super::{PostgresStore, SWEEP_BATCH};
 use crate::column;
@@ -28,7 +28,7 @@ const WRITING: &str = "writing a memory";
 #[async_trait]
 impl Memories for PostgresStore {
     async fn add_memory(&self, new: &NewMemory, most: u64) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(&new.tenant_id), tx => write::add(&tx, new, most))
+        in_transaction!(self, RowScope::Tenant(&new.tenant_id), tx => write::add(&tx, new, most))
     }
 
     async fn add_memory_version(
@@ -38,7 +38,7 @@ impl Memories for PostgresStore {
         expected: Option<u64>,
         new: &NewVersion,
     ) -> Result<u64, StoreError> {
-        in_transaction!(self, Reach::Tenant(tenant), tx => write::add_next(&tx, tenant, memory, expected, new))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => write::add_next(&tx, tenant, memory, expected, new))
     }
 
     async fn decide_memory(
@@ -47,7 +47,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         decision: &MemoryDecision,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(tenant), tx => write::decide(&tx, tenant, memory, decision))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => write::decide(&tx, tenant, memory, decision))
     }
 
     async fn remove_memory(
@@ -57,7 +57,7 @@ impl Memories for PostgresStore {
         by: &UserId,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Tenant(tenant), tx => write::remove_one(&tx, tenant, memory, by, at))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => write::remove_one(&tx, tenant, memory, by, at))
     }
 
     async fn memory(
@@ -66,7 +66,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         now: Timestamp,
     ) -> Result<Option<MemoryRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         read::one(&client, tenant, memory, now).await
     }
 
@@ -76,7 +76,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         version: u64,
     ) -> Result<Option<MemoryVersion>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         read::version(&client, tenant, memory, version).await
     }
 
@@ -86,7 +86,7 @@ impl Memories for PostgresStore {
         memory: &MemoryId,
         limit: usize,
     ) -> Result<Vec<MemoryVersion>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         read::versions(&client, tenant, memory, limit).await
     }
 
@@ -98,7 +98,7 @@ impl Memories for PostgresStore {
         now: Timestamp,
         page: &PageRequest,
     ) -> Result<Page<MemoryRecord>, StoreError> {
-        on_reader!(self, Reach::Tenant(tenant), client =>
+        on_reader!(self, RowScope::Tenant(tenant), client =>
             read::list(client, tenant, reader, proposals, now, page))
     }
 
@@ -108,7 +108,7 @@ impl Memories for PostgresStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<MemoryChange>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         changes::after(&client, tenant, after, limit).await
     }
 
@@ -120,7 +120,8 @@ impl Memories for PostgresStore {
         if !self.pgvector {
             return Ok(None);
         }
-        in_snapshot!(self, Reach::Tenant(tenant), tx => near::nearest(&tx, tenant, asked)).map(Some)
+        in_snapshot!(self, RowScope::Tenant(tenant), tx => near::nearest(&tx, tenant, asked))
+            .map(Some)
     }
 
     async fn memories_without_vector(
@@ -128,7 +129,7 @@ impl Memories for PostgresStore {
         model: &str,
         limit: usize,
     ) -> Result<Vec<(TenantId, MemoryVersion)>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         vectors::missing(&client, model, limit).await
     }
 
@@ -136,14 +137,14 @@ impl Memories for PostgresStore {
         &self,
         vectors: &[(TenantId, MemoryId, u64, MemoryVector)],
     ) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Everyone, tx => vectors::put(&tx, vectors))
+        in_transaction!(self, RowScope::Everyone, tx => vectors::put(&tx, vectors))
     }
 
     async fn sweep_memories(&self, now: Timestamp) -> Result<u64, StoreError> {
         let now = column::micros(now);
         let mut swept = 0;
         loop {
-            let removed = in_transaction!(self, Reach::Everyone, tx => write::sweep(&tx, now))?;
+            let removed = in_transaction!(self, RowScope::Everyone, tx => write::sweep(&tx, now))?;
             swept += removed as u64;
             if removed < SWEEP_BATCH {
                 return Ok(swept);

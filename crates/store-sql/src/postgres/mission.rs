@@ -15,7 +15,7 @@ use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::GenericClient;
 
 use super::PostgresStore;
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::standby::on_reader;
 use super::statement::{params, row, rows};
 use crate::column::{self, Cursor};
@@ -95,7 +95,7 @@ impl Missions for PostgresStore {
         tenant: &TenantId,
         mission: &MissionId,
     ) -> Result<Option<MissionRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         one(&client, tenant, mission).await
     }
 
@@ -125,7 +125,7 @@ impl Missions for PostgresStore {
         let user = filter.user_id.map(UserId::as_str);
         let most = column::limit(page.limit() + 1);
         let values = params![tenant.as_str(), at, id, state, most, user];
-        let entries = on_reader!(self, Reach::Tenant(tenant), client =>
+        let entries = on_reader!(self, RowScope::Tenant(tenant), client =>
             rows("listing missions", client, &sql, values, record))?;
         Ok(column::page(entries, page, |mission| Cursor {
             at: column::micros(mission.created_at),
@@ -141,7 +141,7 @@ impl Missions for PostgresStore {
         after: u64,
         limit: usize,
     ) -> Result<Vec<StoredArtifact>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         artifacts(&client, tenant, mission, filter, after, limit).await
     }
 
@@ -152,11 +152,11 @@ impl Missions for PostgresStore {
         kind: ArtifactKind,
         artifact: &str,
     ) -> Result<Option<StoredArtifact>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         named(&client, tenant.as_str(), mission.as_str(), kind, artifact).await
     }
 
     async fn import_mission(&self, import: MissionImport) -> Result<Imported, StoreError> {
-        in_transaction!(self, Reach::Tenant(&import.run.tenant_id), tx => import::import(&tx, &import))
+        in_transaction!(self, RowScope::Tenant(&import.run.tenant_id), tx => import::import(&tx, &import))
     }
 }

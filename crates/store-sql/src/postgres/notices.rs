@@ -75,8 +75,8 @@ async fn keep_listening(config: Config, tls: MakeRustlsConnect, shared: Arc<Shar
     let mut pause = RETRY.0;
     loop {
         match listen(&config, &tls, &shared).await {
-            Heard::Something => pause = RETRY.0,
-            Heard::Nothing(error) => {
+            LinkHistory::Something => pause = RETRY.0,
+            LinkHistory::Nothing(error) => {
                 tracing::warn!(error = %error, "notices of other processes do not come; it is tried again");
                 pause = (pause * 2).min(RETRY.1);
             }
@@ -86,28 +86,28 @@ async fn keep_listening(config: Config, tls: MakeRustlsConnect, shared: Arc<Shar
 }
 
 /// Whether a connection stood before it was lost.
-enum Heard {
+enum LinkHistory {
     Something,
     Nothing(tokio_postgres::Error),
 }
 
 /// Listens on one connection until it is lost.
-async fn listen(config: &Config, tls: &MakeRustlsConnect, shared: &Arc<Shared>) -> Heard {
+async fn listen(config: &Config, tls: &MakeRustlsConnect, shared: &Arc<Shared>) -> LinkHistory {
     let (client, mut connection) = match config.connect(tls.clone()).await {
         Ok(connected) => connected,
-        Err(error) => return Heard::Nothing(error),
+        Err(error) => return LinkHistory::Nothing(error),
     };
     let mut messages =
         futures_util::stream::poll_fn(move |context| connection.poll_message(context));
     let speaking = tokio::spawn(speak(client, Arc::clone(shared)));
     let _ended = AbortOnDrop(speaking.abort_handle());
-    let mut before = Heard::Something;
+    let mut before = LinkHistory::Something;
     while let Some(message) = messages.next().await {
         match message {
             Ok(AsyncMessage::Notification(_)) => shared.heard.notify_one(),
             Ok(_) => {}
             Err(error) => {
-                before = Heard::Nothing(error);
+                before = LinkHistory::Nothing(error);
                 break;
             }
         }

@@ -15,7 +15,7 @@ use charter_store::outbox::{Message, NewMessage, Outbox};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::PostgresStore;
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::outbox::message;
@@ -95,12 +95,12 @@ impl PostgresStore {
     /// Gives every committed message its number.
     async fn number_messages(&self) -> Result<(), StoreError> {
         loop {
-            let client = self.client(Reach::Everyone).await?;
+            let client = self.client(RowScope::Everyone).await?;
             if !any_unnumbered(&client).await? {
                 return Ok(());
             }
             drop(client);
-            if in_transaction!(self, Reach::Everyone, tx => number(&tx))? < BATCH {
+            if in_transaction!(self, RowScope::Everyone, tx => number(&tx))? < BATCH {
                 return Ok(());
             }
         }
@@ -110,14 +110,14 @@ impl PostgresStore {
 #[async_trait]
 impl Outbox for PostgresStore {
     async fn publish(&self, messages: Vec<NewMessage>) -> Result<(), StoreError> {
-        in_transaction!(self, Reach::Everyone, tx => insert(&tx, &messages))?;
+        in_transaction!(self, RowScope::Everyone, tx => insert(&tx, &messages))?;
         self.announce(messages.len());
         Ok(())
     }
 
     async fn messages(&self, after: u64, limit: usize) -> Result<Vec<Message>, StoreError> {
         self.number_messages().await?;
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         rows(
             READING,
             &client,
@@ -136,7 +136,7 @@ impl Outbox for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
         self.number_messages().await?;
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         // Written so that only an index which leads with the tenant has this order: that of the numbers would be
         // walked over everybody's messages. What is about the global catalogue has an index of its own.
         rows(
@@ -163,7 +163,7 @@ impl Outbox for PostgresStore {
 
     async fn last_message(&self) -> Result<u64, StoreError> {
         self.number_messages().await?;
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let sql = "SELECT last FROM outbox_numbers";
         let last = row(READING, &client, sql, params![], |row| {
             column::parse_integer("message id", field(row, 0)?)

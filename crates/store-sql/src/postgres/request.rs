@@ -6,11 +6,11 @@ use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
-use charter_store::request::{Hold, RequestRecord, Requests};
+use charter_store::request::{RequestLease, RequestRecord, Requests};
 use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::outbox;
 use super::statement::{execute, params, row, rows, rows_within};
 use crate::column::{self, Cursor};
@@ -51,8 +51,12 @@ async fn put_result(
 
 #[async_trait]
 impl Requests for PostgresStore {
-    async fn open_request(&self, request: &RequestRecord, hold: &Hold) -> Result<(), StoreError> {
-        let client = self.client(Reach::Tenant(&request.tenant_id)).await?;
+    async fn open_request(
+        &self,
+        request: &RequestRecord,
+        hold: &RequestLease,
+    ) -> Result<(), StoreError> {
+        let client = self.client(RowScope::Tenant(&request.tenant_id)).await?;
         let added = execute(
             "opening a request",
             &client,
@@ -82,9 +86,9 @@ impl Requests for PostgresStore {
         tenant: &TenantId,
         request: &RequestId,
         now: Timestamp,
-        hold: &Hold,
+        hold: &RequestLease,
     ) -> Result<bool, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let held = execute(
             HOLDING,
             &client,
@@ -103,7 +107,7 @@ impl Requests for PostgresStore {
         Ok(held > 0)
     }
 
-    async fn renew_requests(&self, hold: &Hold) -> Result<u64, StoreError> {
+    async fn renew_requests(&self, hold: &RequestLease) -> Result<u64, StoreError> {
         let client = self.client_in_time().await?;
         execute(
             HOLDING,
@@ -121,7 +125,7 @@ impl Requests for PostgresStore {
         holder: &str,
         again_at: Timestamp,
     ) -> Result<(), StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         execute(
             HOLDING,
             &client,
@@ -143,7 +147,7 @@ impl Requests for PostgresStore {
         tenant: &TenantId,
         request: &RequestId,
     ) -> Result<Option<RequestRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -167,7 +171,7 @@ impl Requests for PostgresStore {
             None => "$2::text IS NULL",
         };
         let user = user.map(UserId::as_str);
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let listed = rows_within(
             "listing requests",
             &client,
@@ -199,7 +203,7 @@ impl Requests for PostgresStore {
         verdict: &str,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let changed = execute(
             "recording a verdict",
             &client,
@@ -225,7 +229,7 @@ impl Requests for PostgresStore {
         run: Option<&RunId>,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let changed = execute(
             "recording an answer",
             &client,
@@ -254,7 +258,7 @@ impl Requests for PostgresStore {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let (of, at) = ((tenant, request), column::micros(at));
-        in_transaction!(self, Reach::Tenant(tenant), tx =>
+        in_transaction!(self, RowScope::Tenant(tenant), tx =>
             put_result(&tx, of, result, &messages, at))?;
         self.announce(messages.len());
         Ok(())
@@ -265,7 +269,7 @@ impl Requests for PostgresStore {
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<Option<RequestRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         row(
             "reading a run's request",
             &client,
@@ -280,7 +284,7 @@ impl Requests for PostgresStore {
     }
 
     async fn requests_of_ended_runs(&self, limit: usize) -> Result<Vec<RequestRecord>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let mut found = rows(
             "reading requests of ended runs",
             &client,
@@ -296,10 +300,10 @@ impl Requests for PostgresStore {
     async fn take_requests(
         &self,
         now: Timestamp,
-        hold: &Hold,
+        hold: &RequestLease,
         limit: usize,
     ) -> Result<Vec<RequestRecord>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let mut taken = rows(
             "taking open requests",
             &client,

@@ -7,7 +7,7 @@ use refinery::{Runner, Target};
 use tokio_postgres::{Client, Config, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connection::Place;
+use super::connection::DatabaseAddress;
 use super::failure::during;
 
 refinery::embed_migrations!("src/postgres/migrations");
@@ -49,7 +49,7 @@ pub(super) fn newest() -> u32 {
 pub(super) async fn migrate(
     config: &Config,
     tls: &MakeRustlsConnect,
-    place: &Place,
+    place: &DatabaseAddress,
 ) -> Result<Pgvector, StoreError> {
     let connected = config.connect(tls.clone()).await;
     let (mut client, connection) = connected.map_err(|error| place.not_reached(error))?;
@@ -64,7 +64,10 @@ pub(super) async fn migrate(
     }
 }
 
-async fn migrate_locked(client: &mut Client, place: &Place) -> Result<Pgvector, StoreError> {
+async fn migrate_locked(
+    client: &mut Client,
+    place: &DatabaseAddress,
+) -> Result<Pgvector, StoreError> {
     let locked = client
         .execute("SELECT pg_advisory_lock($1)", &[&LOCK])
         .await;
@@ -80,7 +83,7 @@ async fn migrate_locked(client: &mut Client, place: &Place) -> Result<Pgvector, 
 /// Brings a database to a version, under whatever lock the caller holds.
 pub(super) async fn migrate_to(
     client: &mut Client,
-    place: &Place,
+    place: &DatabaseAddress,
     version: u32,
 ) -> Result<(), StoreError> {
     let found = self::version(client).await?;

@@ -8,7 +8,7 @@ use charter_store::session::{SessionRecord, Sessions, Turn};
 use deadpool_postgres::Transaction;
 
 use super::PostgresStore;
-use super::connection::{Reach, in_transaction};
+use super::connection::{RowScope, in_transaction};
 use super::statement::{execute, params, row, rows};
 use crate::column;
 use crate::record::session::{record, turn};
@@ -76,7 +76,7 @@ async fn append(
 #[async_trait]
 impl Sessions for PostgresStore {
     async fn open_session(&self, session: &SessionRecord) -> Result<(), StoreError> {
-        let client = self.client(Reach::Tenant(&session.tenant_id)).await?;
+        let client = self.client(RowScope::Tenant(&session.tenant_id)).await?;
         let added = execute(
             WRITING,
             &client,
@@ -106,7 +106,7 @@ impl Sessions for PostgresStore {
         session: &SessionId,
         now: Timestamp,
     ) -> Result<Option<SessionRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         row(
             READING,
             &client,
@@ -128,7 +128,7 @@ impl Sessions for PostgresStore {
     ) -> Result<(), StoreError> {
         let of = (tenant.as_str(), session.as_str());
         let expires_at = column::micros(expires_at);
-        in_transaction!(self, Reach::Tenant(tenant), tx => append(&tx, of, turn, expires_at, keep))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => append(&tx, of, turn, expires_at, keep))
     }
 
     async fn turns(
@@ -137,7 +137,7 @@ impl Sessions for PostgresStore {
         session: &SessionId,
         limit: usize,
     ) -> Result<Vec<Turn>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         let mut newest_first = rows(
             "reading the turns of a session",
             &client,

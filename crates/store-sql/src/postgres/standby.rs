@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::PostgresStore;
-use super::connection::Reach;
+use super::connection::RowScope;
 use super::failure::during;
 
 /// Looks at the standby within the time that it may be behind.
@@ -152,7 +152,7 @@ pub(super) struct Reader {
 
 impl PostgresStore {
     /// A connection for what may be a little behind.
-    pub(super) async fn reader(&self, reach: Reach<'_>) -> Result<Reader, StoreError> {
+    pub(super) async fn reader(&self, reach: RowScope<'_>) -> Result<Reader, StoreError> {
         if let Some(standby) = &self.standby
             && let Some(client) = standby.client().await
         {

@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::failure::during;
-use crate::column::Listed;
+use crate::column::BoundedRows;
 use crate::record::asked::Value;
 use crate::row::Columns;
 
@@ -54,13 +54,13 @@ pub(super) async fn rows_within<T>(
     sql: &str,
     values: Values<'_>,
     read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
-) -> Result<Listed<T>, StoreError> {
+) -> Result<BoundedRows<T>, StoreError> {
     let mut read = read;
     let statement = connection.prepare_cached(sql).await;
     let statement = statement.map_err(during(doing))?;
     let found = connection.query_raw(&statement, values.iter().copied());
     let mut found = std::pin::pin!(found.await.map_err(during(doing))?);
-    let mut listed = Listed::default();
+    let mut listed = BoundedRows::default();
     while let Some(row) = found.try_next().await.map_err(during(doing))? {
         if !listed.takes(row.raw_size_bytes()) {
             break;

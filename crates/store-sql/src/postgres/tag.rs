@@ -8,7 +8,7 @@ use charter_store::StoreError;
 use charter_store::tag::Tags;
 
 use super::PostgresStore;
-use super::connection::Reach;
+use super::connection::RowScope;
 use super::statement::{execute, params, row};
 use crate::column;
 use crate::row::field;
@@ -23,7 +23,7 @@ impl Tags for PostgresStore {
             id: request.to_owned(),
             detail: "it has no expiry".to_owned(),
         })?;
-        let client = self.client(Reach::Tenant(&tags.tenant_id)).await?;
+        let client = self.client(RowScope::Tenant(&tags.tenant_id)).await?;
         let added = execute(
             "writing tags",
             &client,
@@ -52,7 +52,7 @@ impl Tags for PostgresStore {
         request: &TagRequestId,
         now: Timestamp,
     ) -> Result<Option<TagRecord>, StoreError> {
-        let client = self.client(Reach::Tenant(tenant)).await?;
+        let client = self.client(RowScope::Tenant(tenant)).await?;
         row(
             "reading tags",
             &client,

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, pin_mut};
 use tokio_postgres::GenericClient;
 
 use super::backup::{connect, snapshot};
-use super::connection::{EVERYONE, Reach, in_snapshot, in_transaction};
+use super::connection::{EVERYONE, RowScope, in_snapshot, in_transaction};
 use super::failure::during;
 use super::layout::{self, Table};
 use super::options::PostgresOptions;
@@ -161,7 +161,7 @@ async fn erase(
 #[async_trait]
 impl Tenants for PostgresStore {
     async fn rows_of_tenant(&self, tenant: &TenantId) -> Result<RowCounts, StoreError> {
-        in_snapshot!(self, Reach::Tenant(tenant), tx => rows_of(&tx, tenant))
+        in_snapshot!(self, RowScope::Tenant(tenant), tx => rows_of(&tx, tenant))
     }
 
     async fn erase_tenant(&self, tenant: &TenantId, at: Timestamp) -> Result<Erased, StoreError> {
@@ -170,7 +170,7 @@ impl Tenants for PostgresStore {
             self.count_unfinished_runs(tenant, tenant::MOST_RUNS)
                 .await?,
         )?;
-        let erased = in_transaction!(self, Reach::Tenant(tenant), tx => erase(&tx, tenant, at))?;
+        let erased = in_transaction!(self, RowScope::Tenant(tenant), tx => erase(&tx, tenant, at))?;
         self.announce(2);
         let came_meanwhile = self.rows_of_tenant(tenant).await?;
         Ok(Erased {

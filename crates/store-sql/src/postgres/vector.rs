@@ -5,7 +5,7 @@ use charter_store::StoreError;
 use charter_store::vector::{StoredVector, TextHash, Vectors};
 
 use super::PostgresStore;
-use super::connection::Reach;
+use super::connection::RowScope;
 use super::statement::{execute, params, rows};
 use crate::column;
 use crate::row::{Columns, field};
@@ -28,7 +28,7 @@ impl Vectors for PostgresStore {
     async fn put_vectors(&self, model: &str, vectors: Vec<StoredVector>) -> Result<(), StoreError> {
         let texts: Vec<&[u8]> = vectors.iter().map(|v| v.text.0.as_slice()).collect();
         let bytes: Vec<&[u8]> = vectors.iter().map(|v| v.bytes.as_slice()).collect();
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         execute(
             "writing vectors",
             &client,
@@ -48,20 +48,20 @@ impl Vectors for PostgresStore {
         model: &str,
         texts: &[TextHash],
     ) -> Result<Vec<StoredVector>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let sql =
             "SELECT text_hash, bytes FROM embedding WHERE model = $1 AND text_hash = ANY ($2)";
         rows(READING, &client, sql, params![model, hashes(texts)], stored).await
     }
 
     async fn all_vectors(&self, model: &str) -> Result<Vec<StoredVector>, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         let sql = "SELECT text_hash, bytes FROM embedding WHERE model = $1";
         rows(READING, &client, sql, params![model], stored).await
     }
 
     async fn retain_vectors(&self, model: &str, keep: &[TextHash]) -> Result<u64, StoreError> {
-        let client = self.client(Reach::Everyone).await?;
+        let client = self.client(RowScope::Everyone).await?;
         execute(
             "deleting vectors",
             &client,

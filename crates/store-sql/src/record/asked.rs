@@ -10,13 +10,13 @@ pub(crate) enum Value {
 }
 
 /// A statement as it grows.
-pub(crate) struct Asked {
+pub(crate) struct StatementBuilder {
     sql: String,
     values: Vec<Value>,
     mark: char,
 }
 
-impl Asked {
+impl StatementBuilder {
     /// A statement to which conditions are added; `mark` stands before the number of a value.
     pub(crate) fn new(sql: String, mark: char) -> Self {
         Self {

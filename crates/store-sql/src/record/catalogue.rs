@@ -148,10 +148,10 @@ impl Step<'_> {
 }
 
 /// A document's place within a scope.
-pub(crate) type Place = (String, String);
+pub(crate) type DocumentAddress = (String, String);
 
 /// Reads `kind, id, content_hash`.
-pub(crate) fn in_force(row: &dyn Columns) -> Result<(Place, ContentHash), StoreError> {
+pub(crate) fn in_force(row: &dyn Columns) -> Result<(DocumentAddress, ContentHash), StoreError> {
     Ok(((field(row, 0)?, field(row, 1)?), hash(row, 2)?))
 }
 

@@ -5,13 +5,13 @@ use charter_contract::catalogue::evidence::{
 };
 use charter_contract::ids::{EvidenceRunId, TenantId};
 use charter_contract::text::Text;
-use charter_domain::evidence_log::Sealed;
+use charter_domain::evidence_log::SealedRecord;
 use charter_domain::evidence_log::entry::SALT_BYTES;
 use charter_store::StoreError;
 use charter_store::evidence::{EvidenceFilter, EvidenceHead};
 use charter_store::page::PageRequest;
 
-use super::asked::{Asked, Value};
+use super::asked::{StatementBuilder, Value};
 use crate::column::{self, Cursor};
 use crate::row::{Columns, field};
 
@@ -88,7 +88,7 @@ pub(crate) fn removed(id: &str, at: i64) -> Result<PayloadAbsence, StoreError> {
 }
 
 /// A new record with its payload behind a salt.
-pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<Sealed, StoreError> {
+pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<SealedRecord, StoreError> {
     let refused = |detail: &str| StoreError::Refused {
         what: WHAT,
         id: record.id.to_string(),
@@ -100,7 +100,7 @@ pub(crate) fn seal(tenant: &TenantId, record: &EvidenceRecord) -> Result<Sealed,
     if record.payload_absent.is_some() {
         return Err(refused("a new record has its payload"));
     }
-    Sealed::seal(record, salt()?).map_err(|error| refused(&error.to_string()))
+    SealedRecord::seal(record, salt()?).map_err(|error| refused(&error.to_string()))
 }
 
 /// How an engine's statements look.
@@ -123,7 +123,7 @@ pub(crate) fn query(
     page: &PageRequest,
 ) -> Result<(String, Vec<Value>), StoreError> {
     let Dialect { columns, key, .. } = dialect;
-    let mut asked = Asked::new(
+    let mut asked = StatementBuilder::new(
         format!("SELECT {columns} FROM evidence WHERE true"),
         dialect.mark,
     );

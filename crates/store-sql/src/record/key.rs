@@ -2,7 +2,7 @@
 
 use charter_contract::ids::KeyId;
 use charter_store::StoreError;
-use charter_store::key::{KeyHash, KeyRecord, KeysKept, Revocation};
+use charter_store::key::{KeyHash, KeyPresence, KeyRecord, Revocation};
 
 use crate::column;
 use crate::row::{Columns, field};
@@ -56,12 +56,12 @@ pub(crate) fn makers(key: &KeyRecord) -> Result<String, StoreError> {
 }
 
 /// Reads whether there is any key, and whether one of them lets somebody in.
-pub(crate) fn kept(row: &dyn Columns) -> Result<KeysKept, StoreError> {
+pub(crate) fn kept(row: &dyn Columns) -> Result<KeyPresence, StoreError> {
     let (any, live): (bool, bool) = (field(row, 0)?, field(row, 1)?);
     Ok(match (any, live) {
-        (_, true) => KeysKept::Live,
-        (true, false) => KeysKept::Ended,
-        (false, false) => KeysKept::None,
+        (_, true) => KeyPresence::Live,
+        (true, false) => KeyPresence::Ended,
+        (false, false) => KeyPresence::None,
     })
 }
 

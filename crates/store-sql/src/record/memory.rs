@@ -157,22 +157,22 @@ pub(crate) fn by_revision(found: Vec<MemoryChange>) -> Vec<MemoryChange> {
 }
 
 /// Where a living memory stands.
-pub(crate) struct Standing {
+pub(crate) struct MemoryHead {
     pub(crate) latest: u64,
     pub(crate) current: Option<u64>,
     pub(crate) proposed: Option<u64>,
 }
 
 /// Reads `latest, current, proposed`.
-pub(crate) fn standing(row: &dyn Columns) -> Result<Standing, StoreError> {
-    Ok(Standing {
+pub(crate) fn standing(row: &dyn Columns) -> Result<MemoryHead, StoreError> {
+    Ok(MemoryHead {
         latest: column::parse_integer("version", field(row, 0)?)?,
         current: version_number(field(row, 1)?)?,
         proposed: version_number(field(row, 2)?)?,
     })
 }
 
-impl Standing {
+impl MemoryHead {
     /// That a new version may follow, for a caller who knows `expected` as the one in force.
     pub(crate) fn check_next(
         &self,

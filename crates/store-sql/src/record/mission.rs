@@ -63,14 +63,14 @@ pub(crate) fn artifact(row: &dyn Columns) -> Result<StoredArtifact, StoreError> 
 }
 
 /// The mission of a run, and how many artifacts it has.
-pub(crate) struct Head {
+pub(crate) struct MissionHead {
     pub(crate) tenant: String,
     pub(crate) mission: String,
     pub(crate) artifacts: u64,
 }
 
 /// An artifact with where it is put.
-pub(crate) struct Placed<'a> {
+pub(crate) struct PositionedArtifact<'a> {
     pub(crate) record: &'a ArtifactRecord,
     pub(crate) place: u64,
     pub(crate) event: u64,
@@ -94,7 +94,7 @@ pub(crate) fn no_mission(
 }
 
 /// An artifact is of its run's mission (B002-3).
-pub(crate) fn check_mission(head: &Head, record: &ArtifactRecord) -> Result<(), StoreError> {
+pub(crate) fn check_mission(head: &MissionHead, record: &ArtifactRecord) -> Result<(), StoreError> {
     let of = (record.tenant_id.as_str(), record.mission_id.as_str());
     if of == (head.tenant.as_str(), head.mission.as_str()) {
         return Ok(());
@@ -202,7 +202,7 @@ pub(crate) fn check_import(import: &MissionImport) -> Result<&StoredArtifact, St
         let detail = "its first artifact is no envelope of its run's tenant".to_owned();
         return Err(refused_import(import, detail));
     };
-    let head = Head {
+    let head = MissionHead {
         tenant: envelope.record.tenant_id.to_string(),
         mission: envelope.record.mission_id.to_string(),
         artifacts: 0,

@@ -4,12 +4,12 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_store::StoreError;
 use charter_store::journal::{
     Append, Claim, ClaimedRun, EventHash, JournalEvent, NewEvent, RunFilter, RunPhase, RunRecord,
-    Standing,
+    RunStatusFilter,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::page::{Page, PageRequest};
 
-use super::asked::{Asked, Value};
+use super::asked::{StatementBuilder, Value};
 use crate::column::{self, Cursor};
 use crate::row::{Columns, field};
 
@@ -78,16 +78,16 @@ pub(crate) const RECORD: &str =
     "run_id, tenant_id, title, phase, version, created_at, updated_at, status, wake_at, user_id";
 
 /// What an append has to fit to.
-pub(crate) struct Head {
+pub(crate) struct RunHead {
     pub(crate) version: u64,
     pub(crate) phase: RunPhase,
     pub(crate) last_hash: EventHash,
 }
 
 /// Reads `version, phase, last_hash`.
-pub(crate) fn head(row: &dyn Columns) -> Result<Head, StoreError> {
+pub(crate) fn head(row: &dyn Columns) -> Result<RunHead, StoreError> {
     let phase: &str = field(row, 1)?;
-    Ok(Head {
+    Ok(RunHead {
         version: column::parse_integer("run version", field(row, 0)?)?,
         phase: column::parse_phase(phase)?,
         last_hash: EventHash(column::parse_hash("event hash", field(row, 2)?)?),
@@ -119,7 +119,7 @@ pub(crate) fn missing(run: &RunId) -> StoreError {
 
 /// What an append leads to: the last hash, once everything fits. The fence is checked before.
 pub(crate) fn check_append<'a>(
-    head: &Head,
+    head: &RunHead,
     append: &'a Append,
 ) -> Result<(EventHash, &'a NewEvent), StoreError> {
     let run = &append.run_id;
@@ -187,16 +187,16 @@ impl<'a> Listing<'a> {
     /// The next statement, with `mark` before the number of a value. What says where a run stands is in the
     /// words of the indexes over runs that have ended and runs that have not.
     pub(crate) fn statement(&self, mark: char) -> (String, Vec<Value>) {
-        let mut asked = Asked::new(format!("SELECT {RECORD} FROM run WHERE true"), mark);
+        let mut asked = StatementBuilder::new(format!("SELECT {RECORD} FROM run WHERE true"), mark);
         asked.and("tenant_id = ?", [Value::Text(self.tenant.to_string())]);
         if let Some(user) = &self.filter.user_id {
             asked.and("user_id = ?", [Value::Text(user.to_string())]);
         }
         match self.filter.standing {
             None => {}
-            Some(Standing::Open) => asked.and("phase <> 'finished'", []),
-            Some(Standing::Ended) => asked.and("phase = 'finished'", []),
-            Some(Standing::At(status)) => {
+            Some(RunStatusFilter::Open) => asked.and("phase <> 'finished'", []),
+            Some(RunStatusFilter::Ended) => asked.and("phase = 'finished'", []),
+            Some(RunStatusFilter::At(status)) => {
                 let phase = match status.is_final() {
                     true => "phase = 'finished' AND status = ?",
                     false => "phase <> 'finished' AND status = ?",
@@ -253,15 +253,18 @@ const TURN: usize = 10;
 const FENCE: usize = 11;
 
 /// A run that may be claimed, with its turn among its tenant's.
-pub(crate) type InTurn<T> = (i64, T);
+pub(crate) type ClaimCandidate<T> = (i64, T);
 
 /// Reads [`RECORD`] with a run's turn after it.
-pub(crate) fn claimable(row: &dyn Columns) -> Result<InTurn<RunRecord>, StoreError> {
+pub(crate) fn claimable(row: &dyn Columns) -> Result<ClaimCandidate<RunRecord>, StoreError> {
     Ok((field(row, TURN)?, record(row)?))
 }
 
 /// Reads the same, and the fence under which the run was claimed.
-pub(crate) fn claimed(row: &dyn Columns, claim: &Claim) -> Result<InTurn<ClaimedRun>, StoreError> {
+pub(crate) fn claimed(
+    row: &dyn Columns,
+    claim: &Claim,
+) -> Result<ClaimCandidate<ClaimedRun>, StoreError> {
     let (turn, run) = claimable(row)?;
     let lease = Lease {
         resource: run.run_id.to_string(),
@@ -273,7 +276,10 @@ pub(crate) fn claimed(row: &dyn Columns, claim: &Claim) -> Result<InTurn<Claimed
 }
 
 /// Runs in the order in which they are to be chosen.
-pub(crate) fn in_turn<T>(mut found: Vec<InTurn<T>>, run: impl Fn(&T) -> &RunRecord) -> Vec<T> {
+pub(crate) fn in_turn<T>(
+    mut found: Vec<ClaimCandidate<T>>,
+    run: impl Fn(&T) -> &RunRecord,
+) -> Vec<T> {
     found.sort_by(|(turn, a), (other, b)| {
         let (a, b) = (run(a), run(b));
         (turn, a.created_at, &a.run_id).cmp(&(other, b.created_at, &b.run_id))

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use charter_contract::ids::{ApprovalId, RunId, TenantId, UserId};
 use charter_store::StoreError;
 use charter_store::approval::{
-    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, Approvals,
+    ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition, Approvals,
     ListedApproval,
 };
 use charter_store::outbox::NewMessage;
@@ -86,7 +86,7 @@ fn ask(connection: &Connection, run: i64, record: &ApprovalRecord) -> Result<(),
 fn decide(
     connection: &Connection,
     tenant: &TenantId,
-    decision: &ApprovalMove,
+    decision: &ApprovalTransition,
     messages: &[NewMessage],
 ) -> Result<(), StoreError> {
     let run: i64 = row(
@@ -223,7 +223,7 @@ impl Approvals for SqliteStore {
     async fn decide_approval(
         &self,
         tenant: &TenantId,
-        decision: ApprovalMove,
+        decision: ApprovalTransition,
         messages: Vec<NewMessage>,
     ) -> Result<(), StoreError> {
         let tenant = tenant.clone();

@@ -6,8 +6,8 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
-    After, Append, Claim, ClaimedRun, GENESIS, HeldRun, Journal, JournalEvent, NewEvent, RunFilter,
-    RunPhase, RunRecord, Wait,
+    Append, Claim, ClaimedRun, GENESIS, Journal, JournalEvent, NewEvent, NewLeasedRun, NextPhase,
+    RunFilter, RunPhase, RunRecord, Wait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -19,7 +19,7 @@ use super::mission::{self, Addition};
 use super::statement::{execute, insert, row, rows};
 use super::{SqliteStore, approval, lease, outbox};
 use crate::column;
-use crate::record::run::{self as record, Head};
+use crate::record::run::{self as record, RunHead};
 use crate::row::field;
 
 mod read;
@@ -34,7 +34,7 @@ fn head(
     connection: &Connection,
     tenant: &TenantId,
     run: &RunId,
-) -> Result<(i64, Head), StoreError> {
+) -> Result<(i64, RunHead), StoreError> {
     row(
         READING,
         connection,
@@ -105,7 +105,7 @@ pub(super) fn create(
     Ok(key)
 }
 
-fn create_held(connection: &Connection, new: HeldRun) -> Result<Lease, StoreError> {
+fn create_held(connection: &Connection, new: NewLeasedRun) -> Result<Lease, StoreError> {
     let key = create(connection, &new.run, &new.events, &new.messages)?;
     approval::change(connection, key, &new.approvals)?;
     let addition = Addition {
@@ -159,7 +159,7 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
         state: append.mission_state,
     };
     mission::add(connection, addition)?;
-    if let After::Waits(wait) = &append.then {
+    if let NextPhase::Waits(wait) = &append.then {
         begin_wait(connection, key, wait)?;
     }
     if append.release {
@@ -248,7 +248,7 @@ impl Journal for SqliteStore {
         .await
     }
 
-    async fn create_held_run(&self, new: HeldRun) -> Result<Lease, StoreError> {
+    async fn create_held_run(&self, new: NewLeasedRun) -> Result<Lease, StoreError> {
         self.write(move |connection| create_held(connection, new))
             .await
     }

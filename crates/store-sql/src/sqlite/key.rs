@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use charter_contract::ids::{KeyId, TenantId};
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
-use charter_store::key::{KeyHash, KeyRecord, Keys, KeysKept, Revocation};
+use charter_store::key::{KeyHash, KeyPresence, KeyRecord, Keys, Revocation};
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
@@ -231,7 +231,7 @@ impl Keys for SqliteStore {
         .await
     }
 
-    async fn keys_kept(&self, now: Timestamp) -> Result<KeysKept, StoreError> {
+    async fn keys_kept(&self, now: Timestamp) -> Result<KeyPresence, StoreError> {
         self.read(move |connection| {
             let found = row(
                 READING,

@@ -18,20 +18,20 @@ const WRITING: &str = "writing a lease";
 pub(super) const FIRST: Fence = Fence(1);
 
 /// A stored lease; one that was given back has no holder.
-struct Held {
+struct StoredLease {
     holder: Option<String>,
     fence: Fence,
     expires_at: i64,
 }
 
-fn held(connection: &Connection, resource: &str) -> Result<Option<Held>, StoreError> {
+fn held(connection: &Connection, resource: &str) -> Result<Option<StoredLease>, StoreError> {
     row(
         READING,
         connection,
         "SELECT holder, fence, expires_at FROM lease WHERE resource = ?1",
         [resource],
         |row| {
-            Ok(Held {
+            Ok(StoredLease {
                 holder: field(row, 0)?,
                 fence: Fence(column::parse_integer("fence", field(row, 1)?)?),
                 expires_at: field(row, 2)?,

@@ -15,19 +15,19 @@ use super::{connection, locked};
 
 /// The pool. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Readers {
+pub(super) struct ReaderPool {
     idle: Arc<Mutex<Vec<Connection>>>,
     permits: Arc<Semaphore>,
     count: usize,
 }
 
 /// A connection on loan; it goes back also when the read panics.
-struct Lent {
+struct PooledConnection {
     connection: Option<Connection>,
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
-impl Drop for Lent {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             locked(&self.idle).push(connection);
@@ -35,7 +35,7 @@ impl Drop for Lent {
     }
 }
 
-impl Readers {
+impl ReaderPool {
     /// Opens `count` connections to a database that the writer has opened already.
     pub(super) fn open(path: &Path, count: usize) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -87,16 +87,16 @@ impl Readers {
         locked(&self.idle).clear();
     }
 
-    fn lend(&self) -> Result<Lent, StoreError> {
+    fn lend(&self) -> Result<PooledConnection, StoreError> {
         let connection = locked(&self.idle).pop().ok_or(StoreError::Closed)?;
-        Ok(Lent {
+        Ok(PooledConnection {
             connection: Some(connection),
             idle: Arc::clone(&self.idle),
         })
     }
 }
 
-impl Lent {
+impl PooledConnection {
     fn run<T, F>(mut self, work: F) -> Result<T, StoreError>
     where
         F: FnOnce(&Connection) -> Result<T, StoreError>,

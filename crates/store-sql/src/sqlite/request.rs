@@ -6,7 +6,7 @@ use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
-use charter_store::request::{Hold, RequestRecord, Requests};
+use charter_store::request::{RequestLease, RequestRecord, Requests};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
@@ -19,7 +19,11 @@ const HOLDING: &str = "holding a request";
 
 #[async_trait]
 impl Requests for SqliteStore {
-    async fn open_request(&self, request: &RequestRecord, hold: &Hold) -> Result<(), StoreError> {
+    async fn open_request(
+        &self,
+        request: &RequestRecord,
+        hold: &RequestLease,
+    ) -> Result<(), StoreError> {
         let (request, hold) = (request.clone(), hold.clone());
         self.write(move |connection| {
             insert(
@@ -50,7 +54,7 @@ impl Requests for SqliteStore {
         tenant: &TenantId,
         request: &RequestId,
         now: Timestamp,
-        hold: &Hold,
+        hold: &RequestLease,
     ) -> Result<bool, StoreError> {
         let (tenant, request, hold) = (tenant.clone(), request.clone(), hold.clone());
         self.write(move |connection| {
@@ -73,7 +77,7 @@ impl Requests for SqliteStore {
         .await
     }
 
-    async fn renew_requests(&self, hold: &Hold) -> Result<u64, StoreError> {
+    async fn renew_requests(&self, hold: &RequestLease) -> Result<u64, StoreError> {
         let hold = hold.clone();
         self.write(move |connection| {
             let renewed = execute(
@@ -274,7 +278,7 @@ impl Requests for SqliteStore {
     async fn take_requests(
         &self,
         now: Timestamp,
-        hold: &Hold,
+        hold: &RequestLease,
         limit: usize,
     ) -> Result<Vec<RequestRecord>, StoreError> {
         let hold = hold.clone();

@@ -5,7 +5,7 @@ use rusqlite::types::{self, ValueRef};
 use rusqlite::{Connection, Params, Row, params_from_iter};
 
 use super::failure::during;
-use crate::column::Listed;
+use crate::column::BoundedRows;
 use crate::record::asked::Value;
 use crate::row::Columns;
 
@@ -35,11 +35,11 @@ pub(super) fn rows_within<T>(
     sql: &str,
     params: impl Params,
     mut read: impl FnMut(&dyn Columns) -> Result<T, StoreError>,
-) -> Result<Listed<T>, StoreError> {
+) -> Result<BoundedRows<T>, StoreError> {
     let mut statement = connection.prepare_cached(sql).map_err(during(doing))?;
     let columns = statement.column_count();
     let mut rows = statement.query(params).map_err(during(doing))?;
-    let mut listed = Listed::default();
+    let mut listed = BoundedRows::default();
     while let Some(row) = rows.next().map_err(during(doing))? {
         if !listed.takes(bytes_of(row, columns).map_err(during(doing))?) {
             break;

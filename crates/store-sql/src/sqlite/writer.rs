@@ -40,10 +40,10 @@ const ALONE: u32 = 4;
 const COMMITTING: &str = "committing a batch of writes";
 
 /// Runs one write, or fails it unrun when there is no transaction to run it in.
-type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) -> Ran + Send>;
+type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) -> ExecutedWrite + Send>;
 
 /// A write between its run and the commit.
-struct Ran {
+struct ExecutedWrite {
     /// Tells the caller how it ended, given how the commit ended.
     answer: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
     /// Whether it failed because the device is full, which may end the whole transaction.
@@ -52,7 +52,7 @@ struct Ran {
 
 /// The writes that wait.
 #[derive(Default)]
-struct Queue {
+struct PendingWrites {
     jobs: VecDeque<Job>,
     /// Whether the thread sleeps and has to be woken for what comes.
     thread_sleeps: bool,
@@ -62,8 +62,8 @@ struct Queue {
 }
 
 /// What callers and the thread share.
-struct Desk {
-    queue: Mutex<Queue>,
+struct WriteQueue {
+    queue: Mutex<PendingWrites>,
     filled: Condvar,
     places: Arc<Semaphore>,
     /// Held while a batch is run and committed; absent once closed.
@@ -72,7 +72,7 @@ struct Desk {
 
 /// The way to the write connection.
 pub(super) struct Writer {
-    desk: Arc<Desk>,
+    desk: Arc<WriteQueue>,
     thread: Mutex<Option<JoinHandle<Result<(), StoreError>>>>,
 }
 
@@ -88,7 +88,7 @@ impl Writer {
         connection: Connection,
         lock: Arc<DirectoryLock>,
     ) -> Result<Self, StoreError> {
-        let desk = Arc::new(Desk {
+        let desk = Arc::new(WriteQueue {
             queue: Mutex::default(),
             filled: Condvar::new(),
             places: Arc::new(Semaphore::new(QUEUE)),
@@ -155,7 +155,7 @@ impl Drop for Writer {
     }
 }
 
-impl Desk {
+impl WriteQueue {
     /// Queues a job and sees to it that somebody runs it: this thread, if it writes alone, the
     /// connection is free and the runtime can spare the thread; else the write thread.
     fn enqueue(&self, job: Job) -> Result<(), StoreError> {
@@ -187,7 +187,7 @@ impl Desk {
     }
 
     /// Wakes the thread if it sleeps while something is queued.
-    fn wake_thread(&self, queue: &Queue) {
+    fn wake_thread(&self, queue: &PendingWrites) {
         if queue.thread_sleeps && !queue.jobs.is_empty() {
             self.filled.notify_one();
         }
@@ -262,7 +262,7 @@ fn may_block() -> bool {
 fn transact(
     connection: &Connection,
     jobs: &mut Drain<'_, Job>,
-    ran: &mut Vec<Ran>,
+    ran: &mut Vec<ExecutedWrite>,
 ) -> Result<(), Error> {
     if let Err(error) = execute(connection, "BEGIN IMMEDIATE") {
         let error = Arc::new(error);
@@ -285,7 +285,7 @@ fn run<T, F>(
     work: F,
     reply: oneshot::Sender<Result<T, StoreError>>,
     place: OwnedSemaphorePermit,
-) -> Ran
+) -> ExecutedWrite
 where
     T: Send + 'static,
     F: FnOnce(&Connection) -> Result<T, StoreError>,
@@ -298,7 +298,7 @@ where
         drop(reply.send(result));
         drop(place);
     };
-    Ran {
+    ExecutedWrite {
         answer: Box::new(answer),
         out_of_space,
     }

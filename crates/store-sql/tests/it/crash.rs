@@ -20,7 +20,7 @@ use charter_domain::evidence_log::{Entry, Hash, tree};
 use charter_store::catalogue::{CATALOGUE_CHANGED, Catalogue, CatalogueRevision};
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::EvidenceLog;
-use charter_store::journal::{After, Append, GENESIS, Journal, verify_chain};
+use charter_store::journal::{Append, GENESIS, Journal, NextPhase, verify_chain};
 use charter_store::lease::Fence;
 use charter_store::mission::{ArtifactFilter, ArtifactRecord, Missions};
 use charter_store::outbox::Outbox;
@@ -120,7 +120,7 @@ async fn append(store: SharedStore, n: u128) -> Outcome {
             expected: version,
             fence: Fence(0),
             events,
-            then: After::Runs,
+            then: NextPhase::Runs,
             status: "working".to_owned(),
             approvals: vec![],
             artifacts: vec![artifact(n, 2, version)?],

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use charter_store::StoreError;
 use charter_store::evidence::Evidence;
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint};
-use charter_store::journal::{After, GENESIS, Journal, verify_chain};
+use charter_store::journal::{GENESIS, Journal, NextPhase, verify_chain};
 use charter_store::lease::{Fence, Leases};
 use charter_store::outbox::{NewMessage, Outbox};
 use charter_store::tag::Tags;
@@ -332,7 +332,7 @@ async fn b000_19_the_engine_refuses_to_change_evidence_and_journals() -> Outcome
         let (run, first) = sample::new_run("acme", n, 0)?;
         store.create_run(&run, first, vec![], vec![]).await?;
     }
-    let finished = sample::second_append(2, After::Ends, &["{}"])?;
+    let finished = sample::second_append(2, NextPhase::Ends, &["{}"])?;
     store.append(finished).await?;
     store.close().await?;
     let connection = Connection::open(dir.path().join(DATABASE))?;

@@ -13,7 +13,7 @@ use charter_contract::validate::Contract;
 use charter_contract::violation::Report;
 use charter_domain::cancellation::Cancellation;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, View};
-use charter_domain::package::{self, Against, Gravity, Package, Problem};
+use charter_domain::package::{self, Against, Package, Problem, ProblemSeverity};
 use charter_domain::skill_folder::{self, SkillFile, skill_md_fields};
 use charter_domain::source;
 
@@ -100,7 +100,7 @@ pub(super) fn registered(files: BTreeMap<String, String>) -> Verdict {
         return Verdict::Refused;
     }
     let reading = package::read(bundle, &Cancellation::default());
-    let is_error = |problem: &Problem| problem.gravity == Gravity::Error;
+    let is_error = |problem: &Problem| problem.gravity == ProblemSeverity::Error;
     match reading.package {
         Some(package) if !checked(&package).iter().any(is_error) => Verdict::Accepted,
         Some(_) | None => Verdict::Refused,

@@ -2,9 +2,10 @@
 
 use charter_contract::ids::{ApprovalId, UserId};
 use charter_store::approval::{
-    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState, ListedApproval,
+    ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition,
+    ListedApproval,
 };
-use charter_store::journal::{After, Append, RunPhase, Wait};
+use charter_store::journal::{Append, NextPhase, RunPhase, Wait};
 use charter_store::lease::Fence;
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
@@ -30,8 +31,8 @@ fn pending(n: u128, run: u128) -> Made<ApprovalRecord> {
     })
 }
 
-fn step(n: u128, from: ApprovalState, to: ApprovalState) -> ApprovalMove {
-    ApprovalMove {
+fn step(n: u128, from: ApprovalState, to: ApprovalState) -> ApprovalTransition {
+    ApprovalTransition {
         approval_id: id(n),
         from,
         to,
@@ -43,7 +44,11 @@ fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
     Ok(Append {
         approvals,
         status: "awaiting_approval".to_owned(),
-        ..sample::second_append(run, After::Waits(Wait::default()), &[r#"{"asked":true}"#])?
+        ..sample::second_append(
+            run,
+            NextPhase::Waits(Wait::default()),
+            &[r#"{"asked":true}"#],
+        )?
     })
 }
 
@@ -121,7 +126,7 @@ pub async fn ruling_28_an_approval_is_used_once(store: &dyn Store) -> Outcome {
         Ok(Append {
             expected,
             events: sample::events(last, expected, &[r#"{"resumed":true}"#])?,
-            then: After::Runs,
+            then: NextPhase::Runs,
             ..base
         })
     };
@@ -270,7 +275,7 @@ pub async fn an_append_may_release_the_lease(store: &dyn Store) -> Outcome {
     let append = Append {
         fence: lease.ok_or("not free")?.fence,
         release: true,
-        ..sample::second_append(1, After::Runs, &["{}"])?
+        ..sample::second_append(1, NextPhase::Runs, &["{}"])?
     };
     store.append(append).await?;
     assert!(
@@ -299,7 +304,7 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
         store.create_run(&record, first, vec![], vec![]).await?;
         let ask = ApprovalChange::Ask(pending(n, n)?);
         let asking = Append {
-            then: After::Runs,
+            then: NextPhase::Runs,
             ..waiting(n, vec![ask])?
         };
         let last = asking.events[0].hash;
@@ -312,7 +317,7 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
             let later = Append {
                 expected: 2,
                 events: sample::events(last, 2, &[r#"{"other":true}"#])?,
-                then: After::Waits(awaiting(n)?),
+                then: NextPhase::Waits(awaiting(n)?),
                 ..waiting(n, vec![])?
             };
             store.append(later).await?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use charter_contract::catalogue::evidence::{AbsenceReason, EvidenceRecord};
 use charter_contract::ids::{EvidenceId, TenantId};
 use charter_domain::evidence_log::entry::{payload_digest, record_digest};
-use charter_domain::evidence_log::proof::{Head, extends, includes};
+use charter_domain::evidence_log::proof::{TreeHead, extends, includes};
 use charter_domain::evidence_log::{Cover, Entry, Hash, NodeId, tree};
 use charter_store::evidence_log::{PublishedCheckpoint, StoredLeaf};
 use charter_store::{Store, StoreError};
@@ -49,9 +49,9 @@ async fn folded(store: &dyn Store, tenant: &TenantId, plan: &[Cover]) -> Made<Ve
     Ok(folded.collect::<Result<_, _>>()?)
 }
 
-async fn head(store: &dyn Store, tenant: &TenantId, size: u64) -> Made<Head> {
+async fn head(store: &dyn Store, tenant: &TenantId, size: u64) -> Made<TreeHead> {
     let root = folded(store, tenant, &[tree::head(size)]).await?[0];
-    Ok(Head { size, root })
+    Ok(TreeHead { size, root })
 }
 
 /// Every leaf is under the head of the whole log.

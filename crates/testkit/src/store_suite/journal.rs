@@ -3,8 +3,8 @@
 use charter_contract::bounds::PAGE_BYTES;
 use charter_contract::ids::RunId;
 use charter_store::journal::{
-    After, Append, Claim, EventHash, GENESIS, HeldRun, JournalEvent, NewEvent, RunFilter, RunPhase,
-    RunRecord, Wait, verify_chain,
+    Append, Claim, EventHash, GENESIS, JournalEvent, NewEvent, NewLeasedRun, NextPhase, RunFilter,
+    RunPhase, RunRecord, Wait, verify_chain,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::page::PageRequest;
@@ -71,7 +71,7 @@ async fn whole(store: &dyn Store, n: u128) -> Made<(Option<RunRecord>, Vec<Journ
 
 /// Finishes the `n`th run at two seconds after the start.
 pub(super) async fn finish(store: &dyn Store, n: u128) -> Outcome {
-    let append = second_append(n, After::Ends, &[r#"{"finished":true}"#])?;
+    let append = second_append(n, NextPhase::Ends, &[r#"{"finished":true}"#])?;
     assert_eq!(store.append(append).await?, 2);
     Ok(())
 }
@@ -104,7 +104,7 @@ pub async fn a_run_reads_back_whole(store: &dyn Store) -> Outcome {
     );
     let others = Append {
         tenant_id: tenant("other")?,
-        ..second_append(1, After::Runs, &["{}"])?
+        ..second_append(1, NextPhase::Runs, &["{}"])?
     };
     assert_refused!(store.append(others).await, StoreError::NotFound { .. });
     let messages = store.messages(0, 10).await?;
@@ -154,9 +154,9 @@ pub async fn create_checks_version_and_chain(store: &dyn Store) -> Outcome {
 /// As the store's.
 pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
     let (record, first) = new_run("acme", 1, 0)?;
-    let held = |n: u128, release| -> Made<HeldRun> {
+    let held = |n: u128, release| -> Made<NewLeasedRun> {
         let (run, events) = new_run("acme", n, 0)?;
-        Ok(HeldRun {
+        Ok(NewLeasedRun {
             run,
             events,
             approvals: vec![],
@@ -187,7 +187,7 @@ pub async fn a_run_is_created_held(store: &dyn Store) -> Outcome {
         None
     );
     assert_eq!(claim(store, "w", 9, 10).await?, []);
-    let mut append = second_append(1, After::Runs, &["{}"])?;
+    let mut append = second_append(1, NextPhase::Runs, &["{}"])?;
     assert_refused!(
         store.append(append.clone()).await,
         StoreError::FencedOff { .. }
@@ -212,7 +212,7 @@ pub async fn a_run_is_not_created_under_anothers_lease(store: &dyn Store) -> Out
     store
         .acquire(run.run_id.as_str(), "b", at(0)?, at(10)?)
         .await?;
-    let new = HeldRun {
+    let new = NewLeasedRun {
         run,
         events,
         approvals: vec![],
@@ -236,7 +236,7 @@ pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
     let mut record = create(store, 1, 0).await?;
     let append = second_append(
         1,
-        After::Waits(Wait::default()),
+        NextPhase::Waits(Wait::default()),
         &[r#"{"n":2}"#, r#"{"n":3}"#],
     )?;
     assert_eq!(store.append(append.clone()).await?, 3);
@@ -257,7 +257,7 @@ pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
 /// As the store's.
 pub async fn append_on_a_stale_version_writes_nothing(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
-    let append = second_append(1, After::Runs, &["{}"])?;
+    let append = second_append(1, NextPhase::Runs, &["{}"])?;
     store.append(append.clone()).await?;
     let before = whole(store, 1).await?;
     assert_refused!(
@@ -289,7 +289,7 @@ pub async fn append_on_a_stale_version_writes_nothing(store: &dyn Store) -> Outc
 /// # Errors
 /// As the store's.
 pub async fn append_to_an_unknown_run_is_refused(store: &dyn Store) -> Outcome {
-    let append = second_append(1, After::Runs, &["{}"])?;
+    let append = second_append(1, NextPhase::Runs, &["{}"])?;
     let refused = store.append(append).await;
     assert_refused!(refused, StoreError::NotFound { .. });
     assert_eq!(whole(store, 1).await?, (None, Vec::new(), 0));
@@ -308,7 +308,7 @@ pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
     let append = Append {
         expected: 2,
         events: events(last, 2, &["{}"])?,
-        ..second_append(1, After::Runs, &[])?
+        ..second_append(1, NextPhase::Runs, &[])?
     };
     let refused = store.append(append).await;
     assert_refused!(refused, StoreError::Refused { .. });
@@ -323,7 +323,7 @@ pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
 pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
-    let empty = second_append(1, After::Waits(Wait::default()), &[])?;
+    let empty = second_append(1, NextPhase::Waits(Wait::default()), &[])?;
     let refused = store.append(empty).await;
     assert_refused!(refused, StoreError::Refused { .. });
     assert_eq!(whole(store, 1).await?, before);
@@ -337,7 +337,7 @@ pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
 pub async fn append_off_the_chain_writes_nothing(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
-    let good = second_append(1, After::Runs, &[r#"{"n":2}"#, r#"{"n":3}"#])?;
+    let good = second_append(1, NextPhase::Runs, &[r#"{"n":2}"#, r#"{"n":3}"#])?;
     for broken in 0..2 {
         let mut append = good.clone();
         append.events[broken].hash.0[31] ^= 1;
@@ -361,7 +361,7 @@ pub async fn append_after_a_takeover_is_fenced_off(store: &dyn Store) -> Outcome
     assert_eq!(held, Some(Fence(1)));
     store.acquire(resource, "b", at(10)?, at(20)?).await?;
     let before = whole(store, 1).await?;
-    let good = second_append(1, After::Runs, &["{}"])?;
+    let good = second_append(1, NextPhase::Runs, &["{}"])?;
     for fence in [Fence(0), Fence(1), Fence(3)] {
         let append = Append {
             fence,
@@ -384,7 +384,7 @@ pub async fn append_after_a_takeover_is_fenced_off(store: &dyn Store) -> Outcome
 /// As the store's.
 pub async fn appends_at_the_same_time_have_one_winner(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
-    let append = second_append(1, After::Runs, &["{}"])?;
+    let append = second_append(1, NextPhase::Runs, &["{}"])?;
     let calls = (0..8).map(|_| store.append(append.clone()));
     assert_one_winner(&join_all(calls).await);
     let (_, journal, messages) = whole(store, 1).await?;
@@ -402,7 +402,7 @@ pub async fn appends_to_many_runs_all_succeed(store: &dyn Store) -> Outcome {
         if n % 4 != 3 {
             create(store, n, 0).await?;
         }
-        let append = second_append(n, After::Runs, &["{}"])?;
+        let append = second_append(n, NextPhase::Runs, &["{}"])?;
         calls.push(store.append(append));
     }
     for (n, result) in (0..).zip(join_all(calls).await) {
@@ -425,7 +425,7 @@ pub async fn events_are_read_in_portions(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let payloads = ["{}", "[]", "1", "2"];
     store
-        .append(second_append(1, After::Runs, &payloads)?)
+        .append(second_append(1, NextPhase::Runs, &payloads)?)
         .await?;
     let all = store.events(&tenant("acme")?, &run(1), 0, 10).await?;
     assert_eq!(all.len(), 5);
@@ -456,7 +456,7 @@ pub async fn large_events_are_read_page_by_page(store: &dyn Store) -> Outcome {
     let large = format!("\"{}\"", "é".repeat(PAGE_BYTES));
     let payloads = ["{}", large.as_str(), large.as_str(), "1", "2"];
     store
-        .append(second_append(1, After::Runs, &payloads)?)
+        .append(second_append(1, NextPhase::Runs, &payloads)?)
         .await?;
     let mut pages = Vec::new();
     let mut read: Vec<JournalEvent> = Vec::new();
@@ -485,7 +485,7 @@ pub async fn large_events_are_read_page_by_page(store: &dyn Store) -> Outcome {
 pub async fn a_stored_chain_verifies_and_shows_tampering(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     store
-        .append(second_append(1, After::Runs, &["{}", "[]", "1"])?)
+        .append(second_append(1, NextPhase::Runs, &["{}", "[]", "1"])?)
         .await?;
     let all = store.events(&tenant("acme")?, &run(1), 0, 10).await?;
     assert_eq!(verify_chain(GENESIS, 1, &all), Ok(all[3].hash));
@@ -553,7 +553,7 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
     for (n, seconds) in [(1, 4), (2, 3), (3, 2), (4, 1), (5, 0), (6, 5)] {
         create(store, n, seconds).await?;
     }
-    let waiting = second_append(1, After::Waits(Wait::default()), &["{}"])?;
+    let waiting = second_append(1, NextPhase::Waits(Wait::default()), &["{}"])?;
     store.append(waiting).await?;
     finish(store, 2).await?;
     let live = store.acquire(run(3).as_str(), "a", at(0)?, at(11)?).await?;
@@ -643,7 +643,7 @@ pub async fn unfinished_runs_are_counted_by_tenant(store: &dyn Store) -> Outcome
     }
     create_for(store, "umbra", 5, 0).await?;
     finish(store, 1).await?;
-    let waits = After::Waits(Wait {
+    let waits = NextPhase::Waits(Wait {
         until: None,
         approvals: vec![],
     });
@@ -671,9 +671,9 @@ pub async fn sweep_takes_whole_finished_runs_only(store: &dyn Store) -> Outcome 
     let held = store.acquire(run(1).as_str(), "a", at(0)?, at(99)?).await?;
     let fence = held.ok_or("not acquired")?.fence;
     finish(store, 2).await?;
-    let finished = second_append(1, After::Ends, &["{}"])?;
+    let finished = second_append(1, NextPhase::Ends, &["{}"])?;
     store.append(Append { fence, ..finished }).await?;
-    let later = second_append(3, After::Ends, &["{}", "{}"])?;
+    let later = second_append(3, NextPhase::Ends, &["{}", "{}"])?;
     store.append(later).await?;
     assert_eq!(store.sweep_runs(at(2)?, 10).await?, 0);
     assert_eq!(store.sweep_runs(at(3)?, 1).await?, 1);

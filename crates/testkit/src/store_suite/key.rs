@@ -6,7 +6,7 @@ use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, Right
 use charter_contract::ids::{KeyId, Label, UserId};
 use charter_contract::link_graph::SkillGrants;
 use charter_contract::text::ShortText;
-use charter_store::key::{KeyHash, KeyRecord, KeysKept, Revocation};
+use charter_store::key::{KeyHash, KeyPresence, KeyRecord, Revocation};
 use charter_store::outbox::NewMessage;
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
@@ -74,7 +74,7 @@ fn revocation(seconds: i64, by: &str) -> Made<Revocation> {
 /// # Errors
 /// As the store's.
 pub async fn a_key_reads_back_whole(store: &dyn Store) -> Outcome {
-    assert_eq!(store.keys_kept(at(0)?).await?, KeysKept::None);
+    assert_eq!(store.keys_kept(at(0)?).await?, KeyPresence::None);
     let key = made("acme", 1, Some(100))?;
     store.create_key(&key, told("created", "acme")?).await?;
     assert_eq!(
@@ -186,7 +186,7 @@ pub async fn a_key_is_revoked_once(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
     let key = made("acme", 1, None)?;
     store.create_key(&key, vec![]).await?;
-    assert_eq!(store.keys_kept(at(5)?).await?, KeysKept::Live);
+    assert_eq!(store.keys_kept(at(5)?).await?, KeyPresence::Live);
     let first = revocation(5, "ann")?;
     for (revocation, did) in [(first.clone(), true), (revocation(6, "bob")?, false)] {
         let messages = told("revoked", "acme")?;
@@ -199,7 +199,7 @@ pub async fn a_key_is_revoked_once(store: &dyn Store) -> Outcome {
     let revoked = Some(first);
     assert_eq!(found, Some(KeyRecord { revoked, ..key }));
     assert_eq!(topics(store).await?, ["key.revoked"]);
-    assert_eq!(store.keys_kept(at(5)?).await?, KeysKept::Ended);
+    assert_eq!(store.keys_kept(at(5)?).await?, KeyPresence::Ended);
     let word = revocation(7, "ann")?;
     let unknown = store.revoke_key(&acme, &id(2), &word, vec![]).await;
     assert_refused!(unknown, StoreError::NotFound { .. });
@@ -213,8 +213,8 @@ pub async fn a_key_is_revoked_once(store: &dyn Store) -> Outcome {
 pub async fn a_key_expires(store: &dyn Store) -> Outcome {
     let key = made("acme", 1, Some(10))?;
     store.create_key(&key, vec![]).await?;
-    assert_eq!(store.keys_kept(at(9)?).await?, KeysKept::Live);
-    assert_eq!(store.keys_kept(at(10)?).await?, KeysKept::Ended);
+    assert_eq!(store.keys_kept(at(9)?).await?, KeyPresence::Live);
+    assert_eq!(store.keys_kept(at(10)?).await?, KeyPresence::Ended);
     assert!(key.is_live(at(9)?) && !key.is_live(at(10)?));
     Ok(())
 }

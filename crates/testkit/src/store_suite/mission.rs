@@ -5,7 +5,7 @@ pub mod writer;
 
 use charter_contract::ids::{ActorId, MissionId, TaskId, TenantId, UserId};
 use charter_contract::mission::{ArtifactKind, MissionState};
-use charter_store::journal::{After, Append, GENESIS, HeldRun};
+use charter_store::journal::{Append, GENESIS, NewLeasedRun, NextPhase};
 use charter_store::lease::Fence;
 use charter_store::mission::{
     ArtifactFilter, ArtifactRecord, MissionFilter, MissionRecord, StoredArtifact,
@@ -86,13 +86,13 @@ pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
         vec![writer.record(PLAN)?, writer.record(0)?],
         vec![Writer::new("other", 1)?.record(0)?],
     ] {
-        let new = HeldRun {
+        let new = NewLeasedRun {
             artifacts,
             ..writer.first(0)?
         };
         assert_refused!(store.create_held_run(new).await, StoreError::Refused { .. });
     }
-    let stateful = HeldRun {
+    let stateful = NewLeasedRun {
         artifacts: vec![],
         mission_state: Some(MissionState::Planned),
         ..writer.first(0)?
@@ -104,7 +104,7 @@ pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
     assert_eq!(writer.all(store).await?, (None, vec![], 0, 0));
     // A mission's id is taken once in a tenant, whichever run comes with it.
     store.create_held_run(writer.first(0)?).await?;
-    let again = HeldRun {
+    let again = NewLeasedRun {
         artifacts: vec![writer.record(0)?],
         ..Writer::new("acme", 2)?.first(0)?
     };
@@ -118,7 +118,7 @@ pub async fn a_mission_begins_with_its_envelope(store: &dyn Store) -> Outcome {
     store.create_run(&record, events, vec![], vec![]).await?;
     let late = Append {
         artifacts: vec![Writer::new("acme", 3)?.record(0)?],
-        ..sample::second_append(3, After::Runs, &["{}"])?
+        ..sample::second_append(3, NextPhase::Runs, &["{}"])?
     };
     assert_refused!(store.append(late).await, StoreError::Refused { .. });
     Ok(())
@@ -257,7 +257,7 @@ pub async fn b002_3_an_artifact_is_of_its_runs_mission(store: &dyn Store) -> Out
         let append = Append {
             artifacts,
             mission_state,
-            ..sample::second_append(3, After::Runs, &["{}"])?
+            ..sample::second_append(3, NextPhase::Runs, &["{}"])?
         };
         assert_refused!(store.append(append).await, StoreError::Refused { .. });
     }
@@ -372,7 +372,7 @@ pub async fn b002_12_the_state_comes_with_the_events(store: &dyn Store) -> Outco
         assert_eq!(state(found), Some(last));
     }
     // A run that is created may begin further on.
-    let further = HeldRun {
+    let further = NewLeasedRun {
         mission_state: Some(MissionState::Planned),
         ..Writer::new("acme", 2)?.first(0)?
     };

@@ -2,7 +2,7 @@
 
 use charter_contract::ids::UserId;
 use charter_store::page::PageRequest;
-use charter_store::request::{Hold, RequestRecord};
+use charter_store::request::{RequestLease, RequestRecord};
 use charter_store::{Store, StoreError};
 
 use super::Outcome;
@@ -14,8 +14,8 @@ fn opened(tenant_id: &str, n: u128, seconds: i64) -> Made<RequestRecord> {
     asked_by("ann", tenant_id, n, seconds)
 }
 
-fn hold(holder: &str, until: i64) -> Made<Hold> {
-    Ok(Hold {
+fn hold(holder: &str, until: i64) -> Made<RequestLease> {
+    Ok(RequestLease {
         holder: holder.to_owned(),
         until: at(until)?,
     })

@@ -5,7 +5,7 @@ use charter_contract::ids::{EvidenceRunId, RunId, UserId};
 use charter_contract::run_status::RunStatus;
 use charter_store::Store;
 use charter_store::evidence::EvidenceFilter;
-use charter_store::journal::{After, Append, RunFilter, RunPhase, Standing};
+use charter_store::journal::{Append, NextPhase, RunFilter, RunPhase, RunStatusFilter};
 use charter_store::page::PageRequest;
 
 use super::Outcome;
@@ -57,12 +57,12 @@ pub async fn a_run_keeps_its_user(store: &dyn Store) -> Outcome {
         evidence.push((proof.id, user_id.cloned()));
     }
     store
-        .append(second_append(4, After::Ends, &["{}"])?)
+        .append(second_append(4, NextPhase::Ends, &["{}"])?)
         .await?;
     for (standing, expected) in [
         (None, vec![run(4), run(1)]),
-        (Some(Standing::Open), vec![run(1)]),
-        (Some(Standing::Ended), vec![run(4)]),
+        (Some(RunStatusFilter::Open), vec![run(1)]),
+        (Some(RunStatusFilter::Ended), vec![run(4)]),
     ] {
         let filter = RunFilter {
             user_id: Some(ann.clone()),
@@ -108,7 +108,7 @@ pub async fn runs_are_listed_that_fit(store: &dyn Store) -> Outcome {
     }
     let completes = Append {
         status: "completed".to_owned(),
-        ..second_append(1, After::Ends, &["{}"])?
+        ..second_append(1, NextPhase::Ends, &["{}"])?
     };
     store.append(completes).await?;
     let (other, events) = new_run("umbra", 6, 0)?;
@@ -128,11 +128,14 @@ pub async fn runs_are_listed_that_fit(store: &dyn Store) -> Outcome {
     };
     let cases: [(RunFilter, &[u128]); 10] = [
         (all.clone(), &[5, 4, 3, 2, 1]),
-        (stand(Standing::Open), &[5, 4, 3, 2]),
-        (stand(Standing::Ended), &[1]),
-        (stand(Standing::At(RunStatus::AwaitingApproval)), &[5]),
-        (stand(Standing::At(RunStatus::Completed)), &[1]),
-        (stand(Standing::At(RunStatus::Failed)), &[]),
+        (stand(RunStatusFilter::Open), &[5, 4, 3, 2]),
+        (stand(RunStatusFilter::Ended), &[1]),
+        (
+            stand(RunStatusFilter::At(RunStatus::AwaitingApproval)),
+            &[5],
+        ),
+        (stand(RunStatusFilter::At(RunStatus::Completed)), &[1]),
+        (stand(RunStatusFilter::At(RunStatus::Failed)), &[]),
         (begin(&["skill"]), &[5, 4, 1]),
         (begin(&["mission", "playbook"]), &[3, 2]),
         (named("FIND_"), &[5, 4, 1]),
@@ -140,7 +143,7 @@ pub async fn runs_are_listed_that_fit(store: &dyn Store) -> Outcome {
             RunFilter {
                 created_from: Some(at(2)?),
                 created_until: Some(at(5)?),
-                standing: Some(Standing::Open),
+                standing: Some(RunStatusFilter::Open),
                 ..named("aws")
             },
             &[3, 2],

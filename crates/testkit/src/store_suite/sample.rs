@@ -13,7 +13,9 @@ use charter_contract::ids::{
 use charter_contract::scope::Scope;
 use charter_contract::time::{TimeError, Timestamp};
 use charter_store::catalogue::{CatalogueRevision, Change, ContentHash, NewDocument, Registration};
-use charter_store::journal::{After, Append, EventHash, GENESIS, NewEvent, RunPhase, RunRecord};
+use charter_store::journal::{
+    Append, EventHash, GENESIS, NewEvent, NextPhase, RunPhase, RunRecord,
+};
 use charter_store::lease::Fence;
 use charter_store::outbox::NewMessage;
 use serde_json::json;
@@ -239,7 +241,7 @@ pub fn new_run(tenant_id: &str, n: u128, seconds: i64) -> Made<(RunRecord, Vec<N
 ///
 /// # Errors
 /// None in practice.
-pub fn second_append(n: u128, then: After, payloads: &[&str]) -> Made<Append> {
+pub fn second_append(n: u128, then: NextPhase, payloads: &[&str]) -> Made<Append> {
     let (record, first) = new_run("acme", n, 0)?;
     Ok(Append {
         tenant_id: record.tenant_id,

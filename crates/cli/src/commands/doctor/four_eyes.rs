@@ -15,14 +15,14 @@ use crate::boot::People;
 use crate::config::Config;
 
 /// The keys that the store keeps.
-pub(super) enum Keys {
+pub(super) enum StoredKeys {
     /// The live ones, and whether a key was ever made.
     Read { live: Vec<KeyRecord>, made: bool },
     /// The store was not opened: a server has it, or it is a database.
     NotRead,
 }
 
-impl Keys {
+impl StoredKeys {
     /// The keys of an open store. A store that cannot be read is reported by its own check.
     pub(super) async fn of(store: &SharedStore) -> Self {
         let Ok(clock) = SystemClock::start() else {
@@ -59,10 +59,10 @@ async fn live(
 }
 
 /// One check for each tenant that has credentials.
-pub(super) fn checks(config: &Config, keys: &Keys) -> Vec<Check> {
+pub(super) fn checks(config: &Config, keys: &StoredKeys) -> Vec<Check> {
     let (live, made, complete) = match keys {
-        Keys::Read { live, made } => (live.as_slice(), *made, true),
-        Keys::NotRead => (&[][..], false, false),
+        StoredKeys::Read { live, made } => (live.as_slice(), *made, true),
+        StoredKeys::NotRead => (&[][..], false, false),
     };
     let required = config.approvals.four_eyes;
     let required = required.unwrap_or(made || config.auth.has_credentials());

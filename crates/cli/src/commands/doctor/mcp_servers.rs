@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_effects::{LeftOut, McpServerState, ServerImports};
+use charter_effects::{McpServerState, ServerImports, SkippedTool};
 
 use super::{Row, State};
-use crate::boot::{self, WaitingFor};
+use crate::boot::{self, McpConsumer};
 use crate::config::Config;
 
 /// A start that took longer is slow: clients that wait for it give up at about this time.
@@ -18,7 +18,7 @@ pub(super) async fn rows(config: &Config) -> Vec<Row> {
         return Vec::new();
     }
     let connected = match boot::sandbox(config, "doctor").await {
-        Ok(sandbox) => boot::connect_mcp(config, &Arc::new(sandbox), WaitingFor::Doctor).await,
+        Ok(sandbox) => boot::connect_mcp(config, &Arc::new(sandbox), McpConsumer::Doctor).await,
         Err(error) => Err(error),
     };
     let servers = match connected {
@@ -70,7 +70,7 @@ fn standing(server: &ServerImports) -> (State, String) {
 
 /// How many tools are imported, of how many. None is nothing to be content with.
 fn counted(server: &ServerImports) -> (State, String) {
-    let whole = |left: &&LeftOut| left.part.is_none();
+    let whole = |left: &&SkippedTool| left.part.is_none();
     let (imported, left_out) = (
         server.tools.len(),
         server.left_out.iter().filter(whole).count(),
@@ -109,7 +109,7 @@ mod tests {
             document: tool,
             content_hash: "sha256:0".to_owned(),
         };
-        let left = LeftOut {
+        let left = SkippedTool {
             tool: "x".to_owned(),
             part: None,
             reason: "y".to_owned(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Filter;
-use super::verify::{Known, check, show};
+use super::verify::{TrustedInputs, check, show};
 use crate::client::Client;
 use crate::config::Config;
 use crate::output::Format;
@@ -28,5 +28,5 @@ pub(super) async fn run(command: &Export, config: &Config, format: Format) -> an
     let written = client.save(&path, &command.file).await;
     client.close().await?;
     written?;
-    show(&check(&command.file, &Known::nothing())?, format)
+    show(&check(&command.file, &TrustedInputs::nothing())?, format)
 }

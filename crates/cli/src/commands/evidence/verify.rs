@@ -41,13 +41,13 @@ pub(crate) struct Verify {
 
 /// The key and the earlier checkpoint that the file has to agree with, and how much of the log it has to hold.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct TrustedInputs {
     key: Option<VerifierKey>,
     since: Option<String>,
     accepted: Coverage,
 }
 
-impl Known {
+impl TrustedInputs {
     /// Of a file that was just written: it holds what was asked for, and says how much that is.
     pub(super) fn nothing() -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Known {
 }
 
 pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
-    let known = Known {
+    let known = TrustedInputs {
         key: command.key.as_deref().map(key).transpose()?,
         since: command.since.as_deref().map(checkpoint).transpose()?,
         accepted: match command.selection {
@@ -73,7 +73,7 @@ pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
             "note: the key is the file's own; name the one that you trust with --key to know who signed",
         );
     }
-    if let Checked::Read(verdict) = &checked
+    if let ExportCheck::Read(verdict) = &checked
         && (known.accepted, verdict.coverage) == (Coverage::Complete, Coverage::Selection)
     {
         messages::say("note: the file is a selection of records; --selection accepts one");
@@ -82,35 +82,35 @@ pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
 }
 
 /// What became of an export: a header that is not sound ends the check.
-pub(super) enum Checked {
+pub(super) enum ExportCheck {
     Unsound(Fault),
     Read(Verdict),
 }
 
 /// Checks an export.
-pub(super) fn check(file: &Path, known: &Known) -> anyhow::Result<Checked> {
+pub(super) fn check(file: &Path, known: &TrustedInputs) -> anyhow::Result<ExportCheck> {
     let mut lines = Lines::open(file)?;
     let header = lines.next()?.unwrap_or_default();
     let (key, since) = (known.key.as_ref(), known.since.as_deref());
     let opened = Verifier::open(&header, key, since, known.accepted);
     let mut verifier = match opened {
         Ok(verifier) => verifier,
-        Err(fault) => return Ok(Checked::Unsound(fault)),
+        Err(fault) => return Ok(ExportCheck::Unsound(fault)),
     };
     while let Some(line) = lines.next()? {
         verifier.line(lines.number, &line);
     }
-    Ok(Checked::Read(verifier.finish()))
+    Ok(ExportCheck::Read(verifier.finish()))
 }
 
 /// Says what became of an export, and gives the exit code.
-pub(super) fn show(checked: &Checked, format: Format) -> anyhow::Result<u8> {
+pub(super) fn show(checked: &ExportCheck, format: Format) -> anyhow::Result<u8> {
     let (value, faults) = match checked {
-        Checked::Unsound(fault) => {
+        ExportCheck::Unsound(fault) => {
             let faults = std::slice::from_ref(fault);
             (json!({"good": false, "faults": faults}), faults)
         }
-        Checked::Read(verdict) => {
+        ExportCheck::Read(verdict) => {
             let mut value = serde_json::to_value(verdict).context("writing the verdict")?;
             value["good"] = json!(verdict.faults.is_empty());
             (value, verdict.faults.as_slice())
@@ -124,11 +124,11 @@ pub(super) fn show(checked: &Checked, format: Format) -> anyhow::Result<u8> {
     })
 }
 
-fn text(checked: &Checked, faults: &[Fault]) -> String {
+fn text(checked: &ExportCheck, faults: &[Fault]) -> String {
     let mut text: Vec<String> = faults.iter().map(ToString::to_string).collect();
     match checked {
-        Checked::Unsound(_) => {}
-        Checked::Read(verdict) => {
+        ExportCheck::Unsound(_) => {}
+        ExportCheck::Read(verdict) => {
             if verdict.more_faults > 0 {
                 text.push(format!("and {} more", verdict.more_faults));
             }

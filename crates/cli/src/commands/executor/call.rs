@@ -17,15 +17,15 @@ use charter_contract::package::PackageBundle;
 use charter_contract::text::Text;
 use charter_contract::validate::read_value;
 use charter_effects::{
-    AnyRoom, DryRun, HttpTool, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall,
-    ToolImplementation, ToolOutcome, ToolRunner,
+    DryRun, HttpTool, Language, Limits, PackageFiles, ScriptTool, Target, ToolCall,
+    ToolImplementation, ToolOutcome, ToolRunner, UnlimitedOutput,
 };
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::Work;
 use crate::client::Client;
-use crate::failure::Reported;
+use crate::failure::ReportedFailure;
 
 /// Package versions whose files are kept in memory.
 const KEPT_PACKAGES: usize = 32;
@@ -51,7 +51,7 @@ pub(super) async fn carry_out(work: &Work, call: ExecutorCall) {
 
 async fn attempt(work: &Work, call: ExecutorCall) -> anyhow::Result<()> {
     let end = Instant::now() + Duration::from_millis(call.timeout_ms.get());
-    let mut held = Held {
+    let mut held = ClaimedLease {
         client: &work.client,
         path: format!("/v1/executor/leases/{}", call.lease_id),
         term: Duration::from_millis(call.lease_ms.get()),
@@ -71,14 +71,14 @@ async fn attempt(work: &Work, call: ExecutorCall) -> anyhow::Result<()> {
 }
 
 /// A lease and until when it is surely held.
-struct Held<'c> {
+struct ClaimedLease<'c> {
     client: &'c Client,
     path: String,
     term: Duration,
     until: Instant,
 }
 
-impl Held<'_> {
+impl ClaimedLease<'_> {
     /// Holds the call for another term, counted from before the server heard of it.
     async fn renew(&mut self) -> anyhow::Result<()> {
         let asked_at = Instant::now();
@@ -110,11 +110,15 @@ impl Held<'_> {
 
 /// Whether the server answered, and said no.
 fn is_refusal(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Reported>().is_some()
+    error.downcast_ref::<ReportedFailure>().is_some()
 }
 
 /// Runs the tool for as long as the lease is held.
-async fn run(work: &Work, held: &mut Held<'_>, call: ToolCall) -> anyhow::Result<ExecutorOutcome> {
+async fn run(
+    work: &Work,
+    held: &mut ClaimedLease<'_>,
+    call: ToolCall,
+) -> anyhow::Result<ExecutorOutcome> {
     let cancel = CancellationToken::new();
     let limit = call.limits.output_bytes;
     // Dropping the run kills what it started.
@@ -127,7 +131,7 @@ async fn run(work: &Work, held: &mut Held<'_>, call: ToolCall) -> anyhow::Result
 
 /// Reports until the server answers or the lease is over. What it does not take because of its size
 /// or form is reported as a failure.
-async fn report(held: &mut Held<'_>, outcome: ExecutorOutcome) -> anyhow::Result<()> {
+async fn report(held: &mut ClaimedLease<'_>, outcome: ExecutorOutcome) -> anyhow::Result<()> {
     let path = format!("{}/outcome", held.path);
     let mut body = serde_json::to_value(outcome)?;
     let mut replaced = false;
@@ -136,7 +140,9 @@ async fn report(held: &mut Held<'_>, outcome: ExecutorOutcome) -> anyhow::Result
             .await
             .context("reporting; the lease is over")?;
         let Err(error) = sent else { return Ok(()) };
-        let code = error.downcast_ref::<Reported>().map(|r| r.code.clone());
+        let code = error
+            .downcast_ref::<ReportedFailure>()
+            .map(|r| r.code.clone());
         match code.as_deref() {
             Some("too_large" | "invalid_document") if !replaced => {
                 replaced = true;
@@ -186,7 +192,7 @@ fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdErro
             result: failed(
                 kind,
                 message,
-                Ended {
+                CallFailure {
                     retryable,
                     stale,
                     answered,
@@ -201,7 +207,7 @@ fn written(outcome: ToolOutcome, limit: usize) -> Result<ExecutorOutcome, IdErro
 /// A failure of this process, not of the tool.
 fn refused(kind: ErrorType, message: String) -> Result<ExecutorOutcome, IdError> {
     Ok(ExecutorOutcome {
-        result: failed(kind, message, Ended::default())?,
+        result: failed(kind, message, CallFailure::default())?,
         log: String::new(),
         duration_ms: Count::default(),
     })
@@ -209,9 +215,9 @@ fn refused(kind: ErrorType, message: String) -> Result<ExecutorOutcome, IdError>
 
 /// An output that is not taken: the tool has done what it was asked.
 fn unusable(message: String) -> Result<ExecutorOutcome, IdError> {
-    let ended = Ended {
+    let ended = CallFailure {
         answered: true,
-        ..Ended::default()
+        ..CallFailure::default()
     };
     Ok(ExecutorOutcome {
         result: failed(ErrorType::ResourceError, message, ended)?,
@@ -222,7 +228,7 @@ fn unusable(message: String) -> Result<ExecutorOutcome, IdError> {
 
 /// Properties of a failed call besides its message.
 #[derive(Clone, Copy, Default)]
-struct Ended {
+struct CallFailure {
     retryable: bool,
     stale: bool,
     answered: bool,
@@ -231,9 +237,9 @@ struct Ended {
 fn failed(
     error_type: ErrorType,
     mut message: String,
-    ended: Ended,
+    ended: CallFailure,
 ) -> Result<ExecutorResult, IdError> {
-    let Ended {
+    let CallFailure {
         retryable,
         stale,
         answered,
@@ -260,7 +266,7 @@ fn ending(text: &str, limit: usize) -> String {
 /// The call as this machine's sandbox runs it, with what this machine grants.
 async fn tool_call(
     work: &Work,
-    held: &Held<'_>,
+    held: &ClaimedLease<'_>,
     call: &ExecutorCall,
     end: Instant,
 ) -> anyhow::Result<ToolCall> {
@@ -298,13 +304,13 @@ async fn tool_call(
         environment,
         idempotency_key: call.idempotency_key.to_string(),
         // This process serves no other callers.
-        room: Arc::new(AnyRoom),
+        room: Arc::new(UnlimitedOutput),
     })
 }
 
 async fn implementation(
     work: &Work,
-    held: &Held<'_>,
+    held: &ClaimedLease<'_>,
     call: &ExecutorCall,
 ) -> anyhow::Result<ToolImplementation> {
     match &call.implementation {
@@ -343,7 +349,11 @@ async fn implementation(
 
 impl Packages {
     /// The files of a digest: known, or fetched and compared with it.
-    async fn get(&self, digest: &str, held: &Held<'_>) -> anyhow::Result<Arc<PackageFiles>> {
+    async fn get(
+        &self,
+        digest: &str,
+        held: &ClaimedLease<'_>,
+    ) -> anyhow::Result<Arc<PackageFiles>> {
         if let Some(known) = self.lock().get(digest) {
             return Ok(Arc::clone(known));
         }

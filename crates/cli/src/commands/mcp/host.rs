@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use super::socket;
 use crate::boot::{self, OpenStore, Services};
 use crate::config::Config;
-use crate::failure::Reported;
+use crate::failure::ReportedFailure;
 
 /// The pause after a connection that could not be accepted.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -144,14 +144,14 @@ async fn start_engine(
     store: SharedStore,
 ) -> anyhow::Result<Arc<Engine>> {
     let engine = boot::load(config, services, store).await?;
-    engine.recover().await.map_err(Reported::from)?;
+    engine.recover().await.map_err(ReportedFailure::from)?;
     engine.keep_house();
     Ok(engine)
 }
 
 /// The error of all calls when there is no engine.
 fn load_failure(error: &anyhow::Error) -> EngineError {
-    let reported = error.downcast_ref::<Reported>();
+    let reported = error.downcast_ref::<ReportedFailure>();
     let code = reported.and_then(|reported| reported.code.parse().ok());
     let message = format!("the engine could not be loaded: {error:#}");
     EngineError::new(code.unwrap_or(ErrorCode::Unavailable), message)

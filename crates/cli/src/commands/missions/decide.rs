@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 #[derive(Debug, Args)]
 pub(crate) struct Approve {
     #[command(flatten)]
-    which: Which,
+    which: ProposalSelection,
     /// Approve only if the digest of the call is this one.
     #[arg(long, conflicts_with = "all")]
     digest: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) struct Approve {
 #[derive(Debug, Args)]
 pub(crate) struct Reject {
     #[command(flatten)]
-    which: Which,
+    which: ProposalSelection,
     /// Why.
     #[arg(long)]
     reason: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Reject {
 
 /// Which proposals.
 #[derive(Debug, Args)]
-struct Which {
+struct ProposalSelection {
     /// The mission.
     id: String,
     /// The proposal.
@@ -97,7 +97,7 @@ pub(super) async fn reject(
 }
 
 /// The approvals that are meant, each with its call.
-async fn waiting(which: &Which, client: &Client) -> anyhow::Result<Vec<Value>> {
+async fn waiting(which: &ProposalSelection, client: &Client) -> anyhow::Result<Vec<Value>> {
     let mission = client.get(&path(&which.id, "")).await?;
     let proposals = mission["proposals"].as_array().into_iter().flatten();
     let mut approvals = Vec::new();
@@ -134,7 +134,7 @@ async fn waiting(which: &Which, client: &Client) -> anyhow::Result<Vec<Value>> {
 }
 
 async fn decide(
-    which: &Which,
+    which: &ProposalSelection,
     waiting: &[Value],
     word: &str,
     reason: &Option<String>,

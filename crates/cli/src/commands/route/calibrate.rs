@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Calibrate, figures, of_parts, prepare};
 use crate::boot;
 use crate::config::Config;
-use crate::failure::{EXIT_OK, Reported};
+use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 
 /// Fits weights and thresholds to every set that is named, and keeps them with the index.
@@ -46,7 +46,7 @@ pub(super) async fn run(of: &Calibrate, config: &Config, format: Format) -> anyh
         .engine
         .adopt_calibration(&calibration)
         .await
-        .map_err(Reported::from);
+        .map_err(ReportedFailure::from);
     running.stop().await?;
     adopted?;
     let names = trials.iter().map(|(name, _)| name);

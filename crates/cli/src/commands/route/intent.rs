@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use charter_domain::intent::languages;
-use charter_engine::{Caller, Course, Engine, Foreseen};
-use charter_search::eval::{Begun, IntentReport, LabelledSentence, SentenceOutcome};
+use charter_engine::{Caller, Course, Engine, RequestPreview};
+use charter_search::eval::{IntentReport, LabelledSentence, SentenceOutcome, StartedEffect};
 use serde_json::Value;
 
 use crate::boot;
 use crate::config::Config;
-use crate::failure::{EXIT_OK, Reported};
+use crate::failure::{EXIT_OK, ReportedFailure};
 use crate::output::{self, Format};
 use crate::terminal;
 
@@ -31,11 +31,11 @@ async fn outcomes(
     engine: &Engine,
     caller: &Caller,
     sentences: Vec<LabelledSentence>,
-) -> Result<Vec<(LabelledSentence, SentenceOutcome)>, Reported> {
+) -> Result<Vec<(LabelledSentence, SentenceOutcome)>, ReportedFailure> {
     let mut outcomes = Vec::with_capacity(sentences.len());
     for sentence in sentences {
         let foreseen = engine.foresee(caller, &sentence.text).await;
-        let foreseen = foreseen.map_err(Reported::from)?;
+        let foreseen = foreseen.map_err(ReportedFailure::from)?;
         let outcome = outcome(engine, caller, &sentence, foreseen);
         outcomes.push((sentence, outcome));
     }
@@ -46,15 +46,15 @@ fn outcome(
     engine: &Engine,
     caller: &Caller,
     sentence: &LabelledSentence,
-    foreseen: Foreseen,
+    foreseen: RequestPreview,
 ) -> SentenceOutcome {
     let changes = |id: &String| engine.resolve_playbook(caller, id).is_ok();
     let is_foreign = |tag: &String| languages().any(|language| language.eq_ignore_ascii_case(tag));
     SentenceOutcome {
         intent: foreseen.intent,
         begun: match (foreseen.course, foreseen.dry_run) {
-            (Course::Open, true) => Begun::Trial,
-            (Course::Open, false) => Begun::Change,
+            (Course::Open, true) => StartedEffect::Trial,
+            (Course::Open, false) => StartedEffect::Change,
             (
                 Course::Run
                 | Course::Offer
@@ -64,7 +64,7 @@ fn outcome(
                 | Course::Decline
                 | Course::Generate,
                 _,
-            ) => Begun::Nothing,
+            ) => StartedEffect::Nothing,
         },
         is_asked_back: foreseen.course == Course::AskBack,
         documents: foreseen.documents,

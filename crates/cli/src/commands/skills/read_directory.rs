@@ -16,7 +16,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_domain::skill_folder::SKILL_FILE;
 use charter_engine::{Problem, SentFile};
 
-use crate::failure::Reported;
+use crate::failure::ReportedFailure;
 
 /// A directory that belongs to version control and not to a skill.
 const LEFT_OUT: &str = ".git";
@@ -101,9 +101,9 @@ fn too_many_entries() -> anyhow::Error {
 }
 
 fn too_large(message: String) -> anyhow::Error {
-    Reported {
+    ReportedFailure {
         hint: Some("Import its directories one by one.".to_owned()),
-        ..Reported::new(ErrorCode::TooLarge, message)
+        ..ReportedFailure::new(ErrorCode::TooLarge, message)
     }
     .into()
 }

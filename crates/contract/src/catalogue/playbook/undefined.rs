@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Known, Playbook};
+use super::{Playbook, PlaybookNames};
 use crate::catalogue::step_references::{Names, check_references, source_references};
 use crate::ids::StepId;
 use crate::violation::{Stage, Violation};
@@ -30,7 +30,7 @@ impl Playbook {
     /// Everything that it refers to and does not have, in the order of its fields.
     #[must_use]
     pub fn undefined(&self) -> Vec<Undefined> {
-        let known = Known::of(self);
+        let known = PlaybookNames::of(self);
         let mut found = Vec::new();
         for (at, step) in self.steps.iter().enumerate() {
             let pointer = format!("/steps/{at}/parameters");
@@ -62,7 +62,7 @@ impl Playbook {
     }
 
     /// The body of a step may refer to steps before it, that of a reversal to all. Only Python has placeholders.
-    fn undefined_in_scripts(&self, known: &Known<'_>, found: &mut Vec<Undefined>) {
+    fn undefined_in_scripts(&self, known: &PlaybookNames<'_>, found: &mut Vec<Undefined>) {
         for (at, script) in self.scripts.iter().enumerate() {
             let Some(body) = script.body.as_ref().filter(|_| script.has_placeholders()) else {
                 continue;
@@ -87,7 +87,7 @@ impl Playbook {
 /// The references of parameters to nothing, where a step may refer to those listed before a place.
 fn dangling(
     parameters: &Map<String, Value>,
-    known: &Known<'_>,
+    known: &PlaybookNames<'_>,
     step: &StepId,
     before: usize,
     pointer: &str,

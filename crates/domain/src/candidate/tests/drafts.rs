@@ -25,7 +25,7 @@ fn locks() -> Value {
     draft
 }
 
-fn refused(wanted: Wanted, draft_: &Value) -> String {
+fn refused(wanted: CandidateKind, draft_: &Value) -> String {
     let brief = brief(wanted, &[]);
     drafted(&brief, &draft(draft_)).unwrap_err().join("; ")
 }
@@ -34,7 +34,7 @@ fn refused(wanted: Wanted, draft_: &Value) -> String {
 /// words are not.
 #[test]
 fn b000_5_a_draft_becomes_a_skill_within_the_boundary() {
-    let brief = brief(Wanted::Read, &[]);
+    let brief = brief(CandidateKind::Read, &[]);
     let document = drafted(&brief, &draft(&finds())).unwrap();
     assert_eq!(breaches(&brief, &document), [""; 0]);
     assert_eq!(document.inspect().violations, []);
@@ -60,7 +60,7 @@ fn b000_5_a_draft_becomes_a_skill_within_the_boundary() {
 /// does: none of that is the draft's to say.
 #[test]
 fn b000_18_a_draft_of_a_change_is_reviewed() {
-    let brief = brief(Wanted::Change, &[]);
+    let brief = brief(CandidateKind::Change, &[]);
     let document = drafted(&brief, &draft(&locks())).unwrap();
     assert_eq!(breaches(&brief, &document), [""; 0]);
     assert_eq!(document.inspect().violations, []);
@@ -93,7 +93,7 @@ fn b000_5_what_a_draft_may_not_is_told() {
     };
     let tool = "/steps/0/tool";
     let argument = "/steps/0/arguments/name";
-    let read = |draft: &Value| refused(Wanted::Read, draft);
+    let read = |draft: &Value| refused(CandidateKind::Read, draft);
     assert!(read(&with(tool, json!("mail.send"))).contains("`mail.send` is not offered"));
     assert!(read(&with(tool, json!("vault.audit"))).contains("`vault.audit` is not offered"));
     assert!(read(&locks()).contains("only reading is wanted"));
@@ -113,5 +113,5 @@ fn b000_5_what_a_draft_may_not_is_told() {
         .map(|at| json!({"step_id": format!("s{at}"), "tool": "clock.now", "arguments": {}}))
         .collect();
     assert!(read(&with("/steps", json!(many))).contains("more than 8 steps"));
-    assert!(refused(Wanted::Change, &finds()).contains("only reads"));
+    assert!(refused(CandidateKind::Change, &finds()).contains("only reads"));
 }

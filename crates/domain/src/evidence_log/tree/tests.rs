@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use proptest::prelude::*;
 
-use super::super::proof::{Head, extends, includes};
+use super::super::proof::{TreeHead, extends, includes};
 use super::*;
 
 /// MTH of RFC 6962 §2.1, word for word.
@@ -105,8 +105,8 @@ proptest! {
         let old = b % size + 1;
         let proof = folded(&consistency(old as u64, size as u64).unwrap(), &nodes);
         prop_assert_eq!(&proof, &naive_subproof(old, &leaves, true));
-        let before = Head { size: old as u64, root: naive_head(&leaves[..old]) };
-        let now = Head { size: size as u64, root };
+        let before = TreeHead { size: old as u64, root: naive_head(&leaves[..old]) };
+        let now = TreeHead { size: size as u64, root };
         prop_assert!(extends(before, now, &proof));
     }
 
@@ -132,15 +132,15 @@ proptest! {
         let longer: Vec<Hash> = path.iter().copied().chain([root]).collect();
         prop_assert!(!shows(index, size, leaves[index], &longer));
         let old = index.max(1);
-        let before = Head { size: old as u64, root: naive_head(&leaves[..old]) };
-        let now = Head { size: size as u64, root };
+        let before = TreeHead { size: old as u64, root: naive_head(&leaves[..old]) };
+        let now = TreeHead { size: size as u64, root };
         let proof = folded(&consistency(old as u64, size as u64).unwrap(), &nodes);
         let mut bent = proof.clone();
         let place = at % proof.len();
         bent[place].0[usize::from(by) % 32] ^= by;
         prop_assert!(!extends(before, now, &bent));
         prop_assert!(!extends(before, now, &proof[1..]));
-        let other = Head { root, ..before };
+        let other = TreeHead { root, ..before };
         prop_assert!(!extends(other, now, &proof));
         prop_assert!(!extends(now, before, &proof));
     }

@@ -6,15 +6,15 @@ use charter_contract::time::Timestamp;
 use serde_json::json;
 
 use super::super::bundle::SaltedPayload;
-use super::super::entry::Sealed;
+use super::super::entry::SealedRecord;
 use super::super::note::{KeyName, Signer};
-use super::super::proof::Head;
+use super::super::proof::TreeHead;
 use super::super::tree;
 use super::*;
 
 struct Export {
     header: Header,
-    lines: Vec<Line>,
+    lines: Vec<ExportedLeaf>,
 }
 
 fn signer() -> Signer {
@@ -25,7 +25,7 @@ fn id(n: usize) -> EvidenceId {
     EvidenceId::parse(&format!("ev_{n}")).unwrap()
 }
 
-fn sealed(n: usize) -> Sealed {
+fn sealed(n: usize) -> SealedRecord {
     let record = serde_json::from_value(json!({
         "id": id(n), "schema_version": 1, "type": "api_call",
         "captured_at": "2026-05-13T09:14:22Z",
@@ -33,13 +33,13 @@ fn sealed(n: usize) -> Sealed {
         "console_links": [{"label": "View", "href": "https://console.example/"}],
         "payload": {"n": n}, "summary": "It was so.", "tenant_id": "acme", "redaction_class": "restricted",
     }));
-    Sealed::seal(&record.unwrap(), [u8::try_from(n).unwrap(); 32]).unwrap()
+    SealedRecord::seal(&record.unwrap(), [u8::try_from(n).unwrap(); 32]).unwrap()
 }
 
 /// Records 1 to 3; then 1 is attached to a bundle and loses its payload.
 fn export(coverage: Coverage) -> Export {
     let at = Timestamp::from_micros(0).unwrap();
-    let mut lines: Vec<Line> = (1..=3)
+    let mut lines: Vec<ExportedLeaf> = (1..=3)
         .map(|n| {
             let sealed = sealed(n);
             line(&sealed.entry(id(n)), Some(sealed))
@@ -68,12 +68,12 @@ fn export(coverage: Coverage) -> Export {
     prove(lines, coverage)
 }
 
-fn line(entry: &Entry, sealed: Option<Sealed>) -> Line {
+fn line(entry: &Entry, sealed: Option<SealedRecord>) -> ExportedLeaf {
     let payload = sealed.as_ref().map(|sealed| SaltedPayload {
         salt: Hash(sealed.salt),
         text: sealed.payload.clone(),
     });
-    Line {
+    ExportedLeaf {
         index: 0,
         leaf: entry.to_leaf().unwrap(),
         proof: Vec::new(),
@@ -84,7 +84,7 @@ fn line(entry: &Entry, sealed: Option<Sealed>) -> Line {
 }
 
 /// Numbers the lines as a log of their own, with proofs and a checkpoint.
-fn prove(mut lines: Vec<Line>, coverage: Coverage) -> Export {
+fn prove(mut lines: Vec<ExportedLeaf>, coverage: Coverage) -> Export {
     let mut nodes = BTreeMap::new();
     for (index, line) in lines.iter().enumerate() {
         let leaf = Hash::leaf(line.leaf.as_bytes());
@@ -99,7 +99,7 @@ fn prove(mut lines: Vec<Line>, coverage: Coverage) -> Export {
             .map(|cover| cover.fold(&nodes).unwrap())
             .collect();
     }
-    let head = Head {
+    let head = TreeHead {
         size,
         root: tree::head(size).fold(&nodes).unwrap(),
     };
@@ -254,13 +254,13 @@ fn b000_19_what_was_changed_is_named() {
             "record and leaf are made to fit",
             |e| {
                 let record = sealed(2).record.replace("It was so", "It was not");
-                let forged = Sealed {
+                let forged = SealedRecord {
                     record,
                     ..sealed(2)
                 };
                 let index = e.lines[1].index;
                 let proof = std::mem::take(&mut e.lines[1].proof);
-                e.lines[1] = Line {
+                e.lines[1] = ExportedLeaf {
                     index,
                     proof,
                     ..line(&forged.entry(id(2)), Some(forged))

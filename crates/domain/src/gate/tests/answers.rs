@@ -2,11 +2,11 @@
 
 use super::*;
 
-fn about(when: &str, enforcement: &str) -> Resolved {
+fn about(when: &str, enforcement: &str) -> ApplicableGuardrail {
     guardrail_with(enforcement, &json!({"when": when}))
 }
 
-fn answered(guardrails: &[Resolved], flow: Flow) -> &'static str {
+fn answered(guardrails: &[ApplicableGuardrail], flow: Flow) -> &'static str {
     decide_answer(guardrails, &tags(Some(flow)), "s").word()
 }
 
@@ -71,7 +71,7 @@ fn b000_13_an_answer_is_warned_about_unless_it_is_blocked() {
     assert_eq!(ids, ["g.require_approval", "g.soft_warn"]);
     let all = [warns[0].clone(), about("true", "hard_block")];
     let decision = decide_answer(&all, &tags(Some(Flow::RagSearch)), "s");
-    let rules = vec![Rule::new(RuleKind::Guardrail, "g.hard_block", "m")];
+    let rules = vec![RuleResult::new(RuleKind::Guardrail, "g.hard_block", "m")];
     assert_eq!(decision, Decision::Deny { rules });
 }
 
@@ -98,7 +98,7 @@ fn an_answer_with_more_guardrails_than_are_asked_is_refused() {
 /// At a call the same names are there; the domain of a plan is its tool's.
 #[test]
 fn b000_21_a_call_is_asked_about_with_the_request_that_it_is_for() {
-    let of = |when: &str, change: fn(&mut Question<'_>)| {
+    let of = |when: &str, change: fn(&mut GateInput<'_>)| {
         asked_of(
             &tool("write", &json!({})),
             &[about(when, "hard_block")],
@@ -108,7 +108,7 @@ fn b000_21_a_call_is_asked_about_with_the_request_that_it_is_for() {
     };
     assert_eq!(of("flow == 'write' && domain == 's'", |_| {}), "deny");
     assert_eq!(of("flow == 'skill'", |_| {}), "allow");
-    let owned: fn(&mut Question<'_>) = |question| question.domain = Some("own");
+    let owned: fn(&mut GateInput<'_>) = |question| question.domain = Some("own");
     assert_eq!(of("domain == 'own'", owned), "deny");
     assert_eq!(of("tool.domain == 's' && domain == 's'", owned), "allow");
 }

@@ -1,21 +1,21 @@
 //! What each rule says to an effect and why, and that a decision is what its rules say.
 
-use crate::rate_limit::TooSoon;
+use crate::rate_limit::RateLimitExceeded;
 use charter_contract::package::PackageScope;
 use proptest::prelude::*;
 
 use super::*;
-use crate::rate_limit::Left;
+use crate::rate_limit::BucketLevel;
 
 /// Every rule with what it says, in the order in which the gate asks; and the decision.
 fn weighed(
     tool: &Tool,
-    guardrails: &[Resolved],
-    change: impl FnOnce(&mut Question<'_>),
-) -> (Vec<Finding>, Decision) {
+    guardrails: &[ApplicableGuardrail],
+    change: impl FnOnce(&mut GateInput<'_>),
+) -> (Vec<RuleFinding>, Decision) {
     let parameters = json!({"n": 3}).as_object().unwrap().clone();
     let tags = tags(None);
-    let mut question = Question {
+    let mut question = GateInput {
         tool,
         parameters: &parameters,
         may_write: true,
@@ -35,7 +35,7 @@ fn weighed(
     (findings, decision)
 }
 
-fn said(findings: &[Finding]) -> Vec<(RuleKind, &str, Says)> {
+fn said(findings: &[RuleFinding]) -> Vec<(RuleKind, &str, RuleEffect)> {
     let said = findings.iter();
     said.map(|finding| (finding.kind, finding.id.as_str(), finding.says))
         .collect()
@@ -45,9 +45,9 @@ fn said(findings: &[Finding]) -> Vec<(RuleKind, &str, Says)> {
 fn only(
     kind: RuleKind,
     tool: &Tool,
-    guardrails: &[Resolved],
-    change: impl FnOnce(&mut Question<'_>),
-) -> (Says, String) {
+    guardrails: &[ApplicableGuardrail],
+    change: impl FnOnce(&mut GateInput<'_>),
+) -> (RuleEffect, String) {
     let (findings, _) = weighed(tool, guardrails, change);
     let mut of_kind = findings.into_iter().filter(|finding| finding.kind == kind);
     let found = of_kind.next().unwrap();
@@ -55,7 +55,7 @@ fn only(
     (found.says, found.why)
 }
 
-fn with(guardrail: &Resolved, more: &Value) -> Resolved {
+fn with(guardrail: &ApplicableGuardrail, more: &Value) -> ApplicableGuardrail {
     let entry = &guardrail.found.entry;
     let mut document = json!(entry.document);
     let fields = more.as_object().unwrap().clone();
@@ -74,7 +74,7 @@ fn with(guardrail: &Resolved, more: &Value) -> Resolved {
 fn every_rule_is_told_in_the_order_of_asking_also_where_it_has_nothing_to_say() {
     let (warn, block) = (guardrail("soft_warn"), guardrail("hard_block"));
     let block = with(&block, &json!({"when": "parameters.n == 4"}));
-    let playbook = |question: &mut Question<'_>| {
+    let playbook = |question: &mut GateInput<'_>| {
         question.safety.playbook = Some(("p.x", SafetyClass::Automated));
     };
     let (findings, decision) = weighed(&tool("write", &json!({})), &[warn, block], playbook);
@@ -82,14 +82,14 @@ fn every_rule_is_told_in_the_order_of_asking_also_where_it_has_nothing_to_say() 
     assert_eq!(
         said(&findings),
         [
-            (Permission, "t.x", Says::Permits),
-            (Permission, "t.x", Says::Permits),
-            (Guardrail, "g.hard_block", Says::DoesNotApply),
-            (Guardrail, "g.soft_warn", Says::Warns),
-            (Tool, "t.x", Says::DoesNotApply),
-            (Safety, "p.x", Says::DoesNotApply),
-            (Safety, "p.x", Says::DoesNotApply),
-            (Interrupted, "t.x", Says::DoesNotApply),
+            (Permission, "t.x", RuleEffect::Permits),
+            (Permission, "t.x", RuleEffect::Permits),
+            (Guardrail, "g.hard_block", RuleEffect::DoesNotApply),
+            (Guardrail, "g.soft_warn", RuleEffect::Warns),
+            (Tool, "t.x", RuleEffect::DoesNotApply),
+            (Safety, "p.x", RuleEffect::DoesNotApply),
+            (Safety, "p.x", RuleEffect::DoesNotApply),
+            (Interrupted, "t.x", RuleEffect::DoesNotApply),
         ]
     );
     assert_eq!(decision.word(), "warn");
@@ -107,19 +107,19 @@ fn every_rule_is_told_in_the_order_of_asking_also_where_it_has_nothing_to_say() 
 
 #[test]
 fn b003_4_the_permission_level_and_the_class_say_whether_they_suffice() {
-    let of = |tool: &Tool, change: fn(&mut Question<'_>)| {
+    let of = |tool: &Tool, change: fn(&mut GateInput<'_>)| {
         let (findings, _) = weighed(tool, &[], change);
         [0, 1].map(|at: usize| (findings[at].says, findings[at].why.clone()))
     };
     let writes = tool("write", &json!({"permission_level": "system"}));
     let level = "The caller has the permission level system that `t.x` needs.";
     let class = "The step may use a write tool.";
-    let permits = |why: &str| (Says::Permits, why.to_owned());
-    let refuses = |why: &str| (Says::Refuses, why.to_owned());
+    let permits = |why: &str| (RuleEffect::Permits, why.to_owned());
+    let refuses = |why: &str| (RuleEffect::Refuses, why.to_owned());
     assert_eq!(of(&writes, |_| {}), [permits(level), permits(class)]);
     let below = "The tool `t.x` needs the permission level system.";
     let reads = "Only a step that is declared to write may use `t.x`, which is a write tool.";
-    let neither = |question: &mut Question<'_>| {
+    let neither = |question: &mut GateInput<'_>| {
         (question.permitted, question.may_write) = (false, false);
     };
     assert_eq!(of(&writes, neither), [refuses(below), refuses(reads)]);
@@ -138,31 +138,31 @@ fn b000_12_a_guardrail_says_which_expression_made_it_bear_or_not() {
         (
             json!({}),
             "write",
-            Says::Refuses,
+            RuleEffect::Refuses,
             "It bears on every write.",
         ),
         (
             json!({}),
             "readonly",
-            Says::DoesNotApply,
+            RuleEffect::DoesNotApply,
             "It has no condition, so it bears on writes only, and this reads.",
         ),
         (
             json!({"when": "parameters.n == 3", "exceptions": exceptions("dry_run")}),
             "readonly",
-            Says::Refuses,
+            RuleEffect::Refuses,
             "Its condition is `parameters.n == 3`, and its exception does not hold.",
         ),
         (
             json!({"when": "parameters.n == 4"}),
             "write",
-            Says::DoesNotApply,
+            RuleEffect::DoesNotApply,
             "Its condition `parameters.n == 4` is false.",
         ),
         (
             json!({"exceptions": exceptions("parameters.n == 3")}),
             "write",
-            Says::DoesNotApply,
+            RuleEffect::DoesNotApply,
             "Its exception `parameters.n == 3` holds.",
         ),
     ];
@@ -198,11 +198,11 @@ fn ruling_10_what_asks_for_a_person_says_why_it_does_or_does_not() {
     use RuleKind::{Interrupted, Safety, Tool as OfTool};
     let (plain, reads) = (tool("write", &json!({})), tool("readonly", &json!({})));
     let careful = tool("write", &json!({"requires_approval": true}));
-    let asks = |why: &str| (Says::AsksForAPerson, why.to_owned());
-    let silent = |why: &str| (Says::DoesNotApply, why.to_owned());
+    let asks = |why: &str| (RuleEffect::AsksForAPerson, why.to_owned());
+    let silent = |why: &str| (RuleEffect::DoesNotApply, why.to_owned());
     let nothing_changes = || silent("Nobody is asked for what changes nothing.");
     let only_reads = || silent("It is about writes, and the call only reads.");
-    let dry = |question: &mut Question<'_>| question.dry_run = true;
+    let dry = |question: &mut GateInput<'_>| question.dry_run = true;
     assert_eq!(
         only(OfTool, &careful, &[], |_| {}),
         asks("Each call of `t.x` is approved by a person.")
@@ -212,23 +212,23 @@ fn ruling_10_what_asks_for_a_person_says_why_it_does_or_does_not() {
         only(OfTool, &plain, &[], |_| {}),
         silent("`t.x` asks for no approval of each call.")
     );
-    let supervised = |question: &mut Question<'_>| {
+    let supervised = |question: &mut GateInput<'_>| {
         question.safety.playbook = Some(("p", SafetyClass::Supervised));
     };
     assert_eq!(
         only(Safety, &plain, &[], supervised),
         asks("Each write of a supervised playbook is approved by a person.")
     );
-    let plan = |question: &mut Question<'_>| question.safety.unregistered = Some("plan-1");
+    let plan = |question: &mut GateInput<'_>| question.safety.unregistered = Some("plan-1");
     assert_eq!(
         only(Safety, &plain, &[], plan),
         asks("Each write of a plan that nobody registered is approved by a person.")
     );
     assert_eq!(only(Safety, &reads, &[], plan), only_reads());
-    let again = |question: &mut Question<'_>| question.interrupted = true;
+    let again = |question: &mut GateInput<'_>| question.interrupted = true;
     assert_eq!(
         only(Interrupted, &plain, &[], again).0,
-        Says::AsksForAPerson
+        RuleEffect::AsksForAPerson
     );
     assert_eq!(only(Interrupted, &reads, &[], again), only_reads());
     assert_eq!(
@@ -290,14 +290,14 @@ fn b002_13_a_mission_says_whether_its_proposal_needs_a_person() {
     assert_eq!(
         of("write", true),
         said(
-            Says::AsksForAPerson,
+            RuleEffect::AsksForAPerson,
             "What a mission proposes to write back is approved by a person."
         )
     );
     assert_eq!(
         of("write", false),
         said(
-            Says::DoesNotApply,
+            RuleEffect::DoesNotApply,
             "It is no proposal of the mission, or one that needs no person's approval."
         )
     );
@@ -313,23 +313,23 @@ fn b003_4_the_rate_limit_says_what_is_left_or_how_long_to_wait() {
     let said = |says, why: &str| (says, why.to_owned());
     assert_eq!(
         of(None),
-        said(Says::DoesNotApply, "The tool has no rate limit.")
+        said(RuleEffect::DoesNotApply, "The tool has no rate limit.")
     );
-    let left = Left { calls: 2, burst: 5 };
+    let left = BucketLevel { calls: 2, burst: 5 };
     assert_eq!(
         of(Some(Ok(left))),
-        said(Says::Permits, "2 of 5 calls are left.")
+        said(RuleEffect::Permits, "2 of 5 calls are left.")
     );
-    let wait = TooSoon { wait_ms: 6_001 };
+    let wait = RateLimitExceeded { wait_ms: 6_001 };
     assert_eq!(
         of(Some(Err(wait))),
-        said(Says::Refuses, "The tool may be called again in 7 s.")
+        said(RuleEffect::Refuses, "The tool may be called again in 7 s.")
     );
     let reversal = rate_limit(&tool, Some(Err(wait)), true);
     assert_eq!(
         (reversal.says, reversal.why.to_string()),
         said(
-            Says::Permits,
+            RuleEffect::Permits,
             "A reversal is never refused by a rate limit."
         )
     );
@@ -367,7 +367,7 @@ proptest! {
         [permitted, may_write, dry_run, each_call, reviewed, mission, unregistered, interrupted] in any::<[bool; 8]>(),
     ) {
         let subject = tool(CLASSES[class], &json!({"requires_approval": each_call}));
-        let guardrails: Vec<Resolved> = rails
+        let guardrails: Vec<ApplicableGuardrail> = rails
             .iter()
             .map(|(enforcement, expression)| {
                 let more: Value = serde_json::from_str(EXPRESSIONS[*expression].0).unwrap();
@@ -386,23 +386,23 @@ proptest! {
         });
         let of = |says| findings.iter().filter(move |finding| finding.says == says);
         let ids = |says| of(says).map(|finding| (finding.kind, finding.id.clone())).collect::<Vec<_>>();
-        let named = |rules: &[Rule]| {
+        let named = |rules: &[RuleResult]| {
             rules.iter().map(|rule| (rule.kind, rule.id.clone())).collect::<Vec<_>>()
         };
         match &decision {
             Decision::Deny { rules } => {
                 prop_assert!(!rules.is_empty());
-                prop_assert_eq!(named(rules), ids(Says::Refuses));
+                prop_assert_eq!(named(rules), ids(RuleEffect::Refuses));
             }
             Decision::NeedsApproval { rules, warnings, .. } => {
                 prop_assert!(!rules.is_empty());
-                prop_assert_eq!(of(Says::Refuses).count(), 0);
-                prop_assert_eq!(named(rules), ids(Says::AsksForAPerson));
-                prop_assert_eq!(named(warnings), ids(Says::Warns));
+                prop_assert_eq!(of(RuleEffect::Refuses).count(), 0);
+                prop_assert_eq!(named(rules), ids(RuleEffect::AsksForAPerson));
+                prop_assert_eq!(named(warnings), ids(RuleEffect::Warns));
             }
             Decision::Allow { warnings, .. } => {
-                prop_assert_eq!(of(Says::Refuses).count() + of(Says::AsksForAPerson).count(), 0);
-                prop_assert_eq!(named(warnings), ids(Says::Warns));
+                prop_assert_eq!(of(RuleEffect::Refuses).count() + of(RuleEffect::AsksForAPerson).count(), 0);
+                prop_assert_eq!(named(warnings), ids(RuleEffect::Warns));
             }
         }
         let writes = CLASSES[class] == "write";

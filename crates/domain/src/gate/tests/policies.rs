@@ -5,7 +5,7 @@ use charter_contract::package::PackageScope;
 
 use super::*;
 use crate::policy::{
-    self, Denial, Heard, PolicyDecision, PolicyFailure, Stands, Unpermitted, Weighed,
+    self, Denial, PolicyDecision, PolicyFailure, PolicyStatement, RuleMatch, Unpermitted, Weighed,
 };
 
 fn id(text: &str) -> PolicyId {
@@ -35,8 +35,8 @@ fn unpermitted() -> Unpermitted {
     }
 }
 
-fn said(id: &str, message: &str) -> Rule {
-    Rule::new(RuleKind::Policy, id, message)
+fn said(id: &str, message: &str) -> RuleResult {
+    RuleResult::new(RuleKind::Policy, id, message)
 }
 
 const NOTHING_PERMITS: &str = "No rule of it permits this call.";
@@ -74,55 +74,65 @@ fn a_policys_answer_names_the_rules_and_documents_behind_it() {
 #[test]
 fn what_a_policy_cannot_answer_or_does_not_permit_is_found_with_its_layer() {
     let finding = |id: &str, why: &str| {
-        Finding::new(
+        RuleFinding::new(
             RuleKind::Policy,
             id.to_owned(),
-            Says::Refuses,
+            RuleEffect::Refuses,
             why.to_owned(),
         )
     };
-    let layer = Finding {
+    let layer = RuleFinding {
         layer: Some(PackageScope::Tenant),
         ..finding("p.one, p.two", NOTHING_PERMITS)
     };
     for (heard, found) in [
-        (Heard::Unpermitted(unpermitted()), layer),
+        (PolicyStatement::Unpermitted(unpermitted()), layer),
         (
-            Heard::Failure(failure(Some(id("p.three")))),
+            PolicyStatement::Failure(failure(Some(id("p.three")))),
             finding("p.three", "No answer."),
         ),
         (
-            Heard::Failure(failure(None)),
+            PolicyStatement::Failure(failure(None)),
             finding("policy", "No answer."),
         ),
     ] {
-        assert_eq!(Finding::from(heard), found);
+        assert_eq!(RuleFinding::from(heard), found);
     }
 }
 
 /// A rule's words for people are shown where it speaks, and not where it does not apply.
 #[test]
 fn a_rule_speaks_only_where_it_holds_or_has_no_answer() {
-    let failed = || Stands::Failed("no such attribute".to_owned());
+    let failed = || RuleMatch::Failed("no such attribute".to_owned());
     let cases = [
-        (Stands::Holds, true, Says::Refuses, "It forbids this call."),
-        (Stands::Holds, false, Says::Permits, "It permits this call."),
         (
-            Stands::DoesNotHold,
+            RuleMatch::Holds,
             true,
-            Says::DoesNotApply,
+            RuleEffect::Refuses,
+            "It forbids this call.",
+        ),
+        (
+            RuleMatch::Holds,
+            false,
+            RuleEffect::Permits,
+            "It permits this call.",
+        ),
+        (
+            RuleMatch::DoesNotHold,
+            true,
+            RuleEffect::DoesNotApply,
             "It would forbid; its scope or its conditions do not hold.",
         ),
         (
-            Stands::DoesNotHold,
+            RuleMatch::DoesNotHold,
             false,
-            Says::DoesNotApply,
+            RuleEffect::DoesNotApply,
             "It would permit; its scope or its conditions do not hold.",
         ),
         (
             failed(),
             false,
-            Says::Refuses,
+            RuleEffect::Refuses,
             "It has no answer: no such attribute",
         ),
     ];
@@ -134,12 +144,12 @@ fn a_rule_speaks_only_where_it_holds_or_has_no_answer() {
             looks_at: vec![policy::RunFact::Approved],
             origin: None,
         };
-        let found = Finding::from(Heard::Rule(weighed));
-        let message = (says != Says::DoesNotApply).then(|| "Ask an operator.".to_owned());
-        let expected = Finding {
+        let found = RuleFinding::from(PolicyStatement::Rule(weighed));
+        let message = (says != RuleEffect::DoesNotApply).then(|| "Ask an operator.".to_owned());
+        let expected = RuleFinding {
             message,
             looks_at: vec![policy::RunFact::Approved],
-            ..Finding::new(
+            ..RuleFinding::new(
                 RuleKind::Policy,
                 "p.one#changes".to_owned(),
                 says,

@@ -6,8 +6,8 @@ use charter_contract::ids::{RequestId, StepId};
 use serde_json::{Map, Value};
 
 use crate::graph::{
-    Action, AfterFailure, Arguments, Edge, Entry, GraphError, GraphParts, On, Source, Step,
-    StepGraph,
+    Action, AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphError, GraphParts, Source,
+    Step, StepGraph,
 };
 
 /// What the step is called. A plan that has a step of this name gets another: `charter_analysis_2` and so on.
@@ -25,7 +25,7 @@ pub fn with_analysis(
     let mut parts = GraphParts::from(plan);
     let settled = |step: &Step| Edge {
         from: step.id.clone(),
-        on: On::Settled,
+        on: EdgeCondition::Settled,
     };
     let edges = parts.steps.iter().map(settled).collect();
     parts.steps.push(step(name, arguments, edges));
@@ -121,13 +121,19 @@ mod tests {
         let graph = with_analysis(plan(&["one", "two"]), question()).unwrap();
         let step = analysis_step(&graph).unwrap();
         assert_eq!(step.id.as_str(), "charter_analysis");
-        let sources: Vec<(&str, On)> = step
+        let sources: Vec<(&str, EdgeCondition)> = step
             .entry
             .edges
             .iter()
             .map(|edge| (edge.from.as_str(), edge.on))
             .collect();
-        assert_eq!(sources, [("one", On::Settled), ("two", On::Settled)]);
+        assert_eq!(
+            sources,
+            [
+                ("one", EdgeCondition::Settled),
+                ("two", EdgeCondition::Settled)
+            ]
+        );
         assert_eq!(step.after_failure, AfterFailure::GoOn);
         assert!(!step.writes());
     }

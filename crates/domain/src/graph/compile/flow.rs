@@ -17,7 +17,8 @@ use super::tools::{Call, Calls};
 use crate::expression::{Condition, Roots};
 use crate::graph::size::Size;
 use crate::graph::{
-    AfterFailure, Edge, Entry, GraphError, GraphParts, Join, On, Retry, Source, Step, StepGraph,
+    AfterFailure, Edge, EdgeCondition, Entry, GraphError, GraphParts, Join, Retry, Source, Step,
+    StepGraph,
 };
 
 /// Most retries of one step: each is an event of a journal.
@@ -32,7 +33,7 @@ pub(super) struct Flow<'d> {
     pub(super) here: String,
     /// Its field that lists the steps.
     pub(super) list: &'static str,
-    pub(super) steps: Vec<Written<'d>>,
+    pub(super) steps: Vec<PlanStepSource<'d>>,
     /// The ids of its steps.
     pub(super) ids: BTreeSet<&'d str>,
     pub(super) on_failure: OnStepFailure,
@@ -41,7 +42,7 @@ pub(super) struct Flow<'d> {
 }
 
 /// A step as it is written.
-pub(super) struct Written<'d> {
+pub(super) struct PlanStepSource<'d> {
     pub(super) id: StepId,
     pub(super) tool: &'d str,
     pub(super) parameters: &'d Map<String, Value>,
@@ -55,7 +56,7 @@ pub(super) struct Written<'d> {
 /// What a step's condition says.
 pub(super) enum Claim<'d> {
     /// What must have become of another step.
-    Of(StepId, On),
+    Of(StepId, EdgeCondition),
     /// What must be true.
     Expression(&'d str),
 }
@@ -186,7 +187,7 @@ fn chain<'f, 'd>(flows: &'f [Flow<'d>], report: &mut Report) -> Vec<&'f Flow<'d>
 fn compile_step(
     flow: &Flow<'_>,
     at: usize,
-    step: &Written<'_>,
+    step: &PlanStepSource<'_>,
     calls: &Calls<'_>,
     report: &mut Report,
 ) -> Option<Step> {
@@ -211,7 +212,7 @@ fn compile_step(
 
 /// A write is tried again only where its tool promises that a repeat is harmless: one approval is
 /// for one call.
-fn retry(here: &str, step: &Written<'_>, call: &Call, report: &mut Report) -> Retry {
+fn retry(here: &str, step: &PlanStepSource<'_>, call: &Call, report: &mut Report) -> Retry {
     let tool = &call.tool.document;
     if step.retries > MAX_RETRIES {
         let message = format!("at most {MAX_RETRIES} retries");
@@ -235,12 +236,16 @@ fn retry(here: &str, step: &Written<'_>, call: &Call, report: &mut Report) -> Re
 fn entry(
     flow: &Flow<'_>,
     here: &str,
-    step: &Written<'_>,
+    step: &PlanStepSource<'_>,
     calls: &Calls<'_>,
     report: &mut Report,
 ) -> Entry {
-    let mut claims: BTreeMap<StepId, On> = BTreeMap::new();
-    claims.extend(step.dependencies.iter().map(|id| (id.clone(), On::Success)));
+    let mut claims: BTreeMap<StepId, EdgeCondition> = BTreeMap::new();
+    claims.extend(
+        step.dependencies
+            .iter()
+            .map(|id| (id.clone(), EdgeCondition::Success)),
+    );
     // What the condition says of a step is more exact than that it must complete.
     if let Some(Claim::Of(target, on)) = &step.condition {
         claims.insert(target.clone(), *on);
@@ -250,19 +255,19 @@ fn entry(
         if !is_known(flow, &source, &pointer, report) {
             continue;
         }
-        if claims.get(&source) == Some(&On::Failure) {
+        if claims.get(&source) == Some(&EdgeCondition::Failure) {
             let message = format!("`{source}` has no output when it failed");
             report.meaning(&*pointer, "reference", message);
             continue;
         }
-        claims.insert(source, On::Success);
+        claims.insert(source, EdgeCondition::Success);
     }
     let mut when = None;
     if let Some(Claim::Expression(expression)) = &step.condition {
         let pointer = format!("{here}/condition/expression");
         for source in read(expression, &pointer, calls, report) {
             if is_known(flow, &source, &pointer, report) {
-                claims.entry(source).or_insert(On::Settled);
+                claims.entry(source).or_insert(EdgeCondition::Settled);
             }
         }
         when = Some((*expression).to_owned());

@@ -7,9 +7,9 @@ use charter_contract::agentic::plan::{ConditionType, OnStepFailure};
 use charter_contract::parameter::{Parameter, ParameterType};
 use charter_contract::violation::Report;
 
-use super::flow::{Claim, Flow, Written, compile};
+use super::flow::{Claim, Flow, PlanStepSource, compile};
 use super::tools::{CallableTools, Calls};
-use crate::graph::{On, Source, StepGraph};
+use crate::graph::{EdgeCondition, Source, StepGraph};
 
 /// The stages of a pipeline as steps, and what the run takes: its inputs and those of its fallbacks,
 /// which run on the same values.
@@ -82,10 +82,10 @@ fn flow(pipeline: &PipelineDefinition, here: String) -> Flow<'_> {
     }
 }
 
-fn written(stage: &Stage) -> Written<'_> {
+fn written(stage: &Stage) -> PlanStepSource<'_> {
     let retry = stage.retry.as_ref();
     let delay = retry.and_then(|retry| retry.delay_ms);
-    Written {
+    PlanStepSource {
         id: stage.id.clone(),
         tool: stage.tool.as_ref(),
         parameters: &stage.parameters,
@@ -101,8 +101,8 @@ fn written(stage: &Stage) -> Written<'_> {
 fn claim(condition: &StageCondition) -> Option<Claim<'_>> {
     let target = || condition.stage_id.clone();
     match condition.condition_type {
-        ConditionType::StepSuccess => Some(Claim::Of(target()?, On::Success)),
-        ConditionType::StepFailure => Some(Claim::Of(target()?, On::Failure)),
+        ConditionType::StepSuccess => Some(Claim::Of(target()?, EdgeCondition::Success)),
+        ConditionType::StepFailure => Some(Claim::Of(target()?, EdgeCondition::Failure)),
         ConditionType::Expression => {
             let expression = condition.expression.as_ref()?;
             Some(Claim::Expression(expression.as_str()))

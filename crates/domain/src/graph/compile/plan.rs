@@ -5,9 +5,9 @@ use charter_contract::ids::StepId;
 use charter_contract::violation::Report;
 use serde_json::{Map, Value};
 
-use super::flow::{Claim, Flow, Written, compile};
+use super::flow::{Claim, Flow, PlanStepSource, compile};
 use super::tools::{CallableTools, Calls};
-use crate::graph::{On, Source, StepGraph};
+use crate::graph::{EdgeCondition, Source, StepGraph};
 
 /// The steps of a plan. Plans declare no parameters: what is `given` is what `${user.…}` may name, and a parameter that is
 /// given as `null` is absent.
@@ -54,11 +54,11 @@ fn flow(plan: &ExecutionPlan, here: String) -> Flow<'_> {
     }
 }
 
-fn written(step: &PlanStep) -> Written<'_> {
+fn written(step: &PlanStep) -> PlanStepSource<'_> {
     let retry = step.retry.as_ref();
     let retries = retry.and_then(|retry| retry.max_attempts);
     let delay = retry.and_then(|retry| retry.delay_ms);
-    Written {
+    PlanStepSource {
         id: StepId::from(&step.id),
         tool: &step.tool,
         parameters: &step.parameters,
@@ -79,8 +79,8 @@ fn written(step: &PlanStep) -> Written<'_> {
 fn claim(condition: &StepCondition) -> Option<Claim<'_>> {
     let target = || StepId::parse(condition.step_id.as_deref()?).ok();
     match condition.condition_type? {
-        ConditionType::StepSuccess => Some(Claim::Of(target()?, On::Success)),
-        ConditionType::StepFailure => Some(Claim::Of(target()?, On::Failure)),
+        ConditionType::StepSuccess => Some(Claim::Of(target()?, EdgeCondition::Success)),
+        ConditionType::StepFailure => Some(Claim::Of(target()?, EdgeCondition::Failure)),
         ConditionType::Expression => Some(Claim::Expression(condition.expression.as_deref()?)),
     }
 }

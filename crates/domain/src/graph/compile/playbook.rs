@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::{referred, successes};
 use crate::graph::size::Size;
 use crate::graph::{
-    Action, AfterFailure, Arguments, Edge, Entry, GraphError, GraphParts, On, Step, StepGraph,
+    Action, AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphError, GraphParts, Step,
+    StepGraph,
 };
 use crate::script::{self, ScriptSource};
 
@@ -61,7 +62,7 @@ fn forward(
     if let Some(before) = before.filter(|before| edges.iter().all(|edge| edge.from != **before)) {
         edges.push(Edge {
             from: before.clone(),
-            on: On::Settled,
+            on: EdgeCondition::Settled,
         });
     }
     Ok(Step {

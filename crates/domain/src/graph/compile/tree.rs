@@ -15,7 +15,8 @@ use super::numbers;
 use super::tools::{CallableTools, Calls};
 use crate::graph::size::Size;
 use crate::graph::{
-    Action, AfterFailure, Branch, Edge, Entry, GraphParts, Join, On, Source, Step, StepGraph,
+    Action, AfterFailure, Branch, Edge, EdgeCondition, Entry, GraphParts, Join, Source, Step,
+    StepGraph,
 };
 
 /// Most branches of a tree: each has an expression to be read.
@@ -80,7 +81,7 @@ struct Ways<'t> {
     /// Nodes on a path from the root.
     reached: BTreeSet<&'t TreeNodeId>,
     /// For each node, what leads to it.
-    into: BTreeMap<&'t TreeNodeId, Vec<(&'t TreeNodeId, On)>>,
+    into: BTreeMap<&'t TreeNodeId, Vec<(&'t TreeNodeId, EdgeCondition)>>,
 }
 
 impl<'t> Ways<'t> {
@@ -123,7 +124,7 @@ impl<'t> Ways<'t> {
 }
 
 /// The nodes that a node leads to, and what must become of it for that.
-fn leads(node: &TreeNode) -> Vec<(&TreeNodeId, On)> {
+fn leads(node: &TreeNode) -> Vec<(&TreeNodeId, EdgeCondition)> {
     match node {
         TreeNode::Decision {
             branches,
@@ -133,13 +134,13 @@ fn leads(node: &TreeNode) -> Vec<(&TreeNodeId, On)> {
             .iter()
             .map(|branch| &branch.next)
             .chain([otherwise])
-            .map(|next| (next, On::Chosen))
+            .map(|next| (next, EdgeCondition::Chosen))
             .collect(),
         TreeNode::Action {
             next, on_failure, ..
-        } => [(next, On::Success)]
+        } => [(next, EdgeCondition::Success)]
             .into_iter()
-            .chain(on_failure.iter().map(|next| (next, On::Failure)))
+            .chain(on_failure.iter().map(|next| (next, EdgeCondition::Failure)))
             .collect(),
         TreeNode::Outcome { .. } => Vec::new(),
     }
@@ -202,7 +203,7 @@ fn step<'t>(
             (Action::Conclude { output }, AfterFailure::Abort)
         }
     };
-    let edge = |(from, on): &(&TreeNodeId, On)| Edge {
+    let edge = |(from, on): &(&TreeNodeId, EdgeCondition)| Edge {
         from: StepId::from(*from),
         on: *on,
     };

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::graph::{Action, AfterFailure, Arguments, GraphParts, On};
+use crate::graph::{Action, AfterFailure, Arguments, EdgeCondition, GraphParts};
 
 fn id(text: &str) -> StepId {
     StepId::parse(text).unwrap()
@@ -13,7 +13,7 @@ fn id(text: &str) -> StepId {
 fn on(from: &str) -> Edge {
     Edge {
         from: id(from),
-        on: On::Success,
+        on: EdgeCondition::Success,
     }
 }
 
@@ -37,8 +37,8 @@ fn graph(steps: Vec<Step>) -> StepGraph {
     .unwrap()
 }
 
-fn late(step: &str, from: &str) -> LateClaim {
-    LateClaim {
+fn late(step: &str, from: &str) -> AddedEdge {
+    AddedEdge {
         step: id(step),
         edge: on(from),
     }

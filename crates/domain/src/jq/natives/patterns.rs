@@ -117,7 +117,7 @@ impl<'v> Search<'v> {
     }
 
     fn matches(&self) -> Outcome {
-        let mut place = Place::default();
+        let mut place = TextOffset::default();
         let found = self.found()?;
         Ok(found
             .iter()
@@ -127,7 +127,7 @@ impl<'v> Search<'v> {
 
     /// The text before the first match, the match, the text up to the next match, and so on, and the text after the last.
     fn pieces(&self) -> Outcome {
-        let mut place = Place::default();
+        let mut place = TextOffset::default();
         let mut pieces = Vec::new();
         let mut rest = 0;
         for captures in self.found()? {
@@ -178,7 +178,7 @@ impl<'v> Search<'v> {
             .map_or(self.text.len() + 1, |c| end + c.len_utf8())
     }
 
-    fn described(&self, captures: &Captures<'v, str>, place: &mut Place) -> JqValue {
+    fn described(&self, captures: &Captures<'v, str>, place: &mut TextOffset) -> JqValue {
         let [offset, length, string] = self.part(captures.get(0), place);
         let names = self.regex.capture_names().enumerate().skip(1);
         let captures = names.map(|(group, name)| {
@@ -201,7 +201,7 @@ impl<'v> Search<'v> {
     }
 
     /// Where a part begins and how long it is, in characters, and its text.
-    fn part(&self, found: Option<Match<'_>>, place: &mut Place) -> [JqValue; 3] {
+    fn part(&self, found: Option<Match<'_>>, place: &mut TextOffset) -> [JqValue; 3] {
         let Some(found) = found else {
             return [JqValue::number(-1_i64), JqValue::count(0), JqValue::Null];
         };
@@ -216,12 +216,12 @@ impl<'v> Search<'v> {
 
 /// A place in a text, in bytes and in characters.
 #[derive(Default)]
-struct Place {
+struct TextOffset {
     byte: usize,
     character: usize,
 }
 
-impl Place {
+impl TextOffset {
     /// Goes to a byte; returns which character begins there.
     fn reach(&mut self, text: &str, byte: usize) -> usize {
         if byte < self.byte {

@@ -14,7 +14,7 @@ use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
 use serde_json::Value;
 
-use super::{Admitted, Refusal, admitted};
+use super::{AdmittedArtifact, Refusal, admitted};
 use crate::evidence_log::Hash;
 
 /// A stored artifact that cannot be read, or that does not begin a mission.
@@ -82,7 +82,7 @@ impl Inventory {
     ///
     /// # Errors
     /// [`Refusal::Violations`] when the envelope cannot be written as JSON.
-    pub fn open(envelope: MissionEnvelope) -> Result<(Self, Admitted), Refusal> {
+    pub fn open(envelope: MissionEnvelope) -> Result<(Self, AdmittedArtifact), Refusal> {
         let mut inventory = Self::of(&envelope);
         let root = inventory.root.clone();
         let opening = admitted(envelope.into(), &root).map_err(Refusal::Violations)?;

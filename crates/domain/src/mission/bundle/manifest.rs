@@ -11,19 +11,19 @@ use crate::evidence_log::Hash;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Entry {
-    Header(OfHeader),
-    Artifact(OfArtifact),
-    Event(OfEvent),
+    Header(HeaderEntry),
+    Artifact(ArtifactEntry),
+    Event(EventEntry),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OfHeader {
+pub(super) struct HeaderEntry {
     /// SHA-256 of the line.
     pub(super) header: Hash,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OfArtifact {
+pub(super) struct ArtifactEntry {
     /// Its place, from 1.
     pub(super) artifact: u64,
     /// The last event of the append that it was written with.
@@ -33,7 +33,7 @@ pub(super) struct OfArtifact {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OfEvent {
+pub(super) struct EventEntry {
     /// Its position, from 1.
     pub(super) event: u64,
     /// When.
@@ -48,18 +48,18 @@ pub(super) fn entries<'b>(
     artifacts: &'b [BundledArtifact],
     events: &'b [BundledEvent],
 ) -> impl Iterator<Item = Entry> + use<'b> {
-    let header = Entry::Header(OfHeader {
+    let header = Entry::Header(HeaderEntry {
         header: digest(header),
     });
     let artifacts = (1..).zip(artifacts).map(|(place, artifact)| {
-        Entry::Artifact(OfArtifact {
+        Entry::Artifact(ArtifactEntry {
             artifact: place,
             event: artifact.event,
             sha256: digest(&artifact.payload),
         })
     });
     let events = (1..).zip(events).map(|(sequence, event)| {
-        Entry::Event(OfEvent {
+        Entry::Event(EventEntry {
             event: sequence,
             at: event.at,
             hash: Hash(event.hash.0),

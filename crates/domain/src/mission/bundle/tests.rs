@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::*;
 use crate::graph::{Action, AfterFailure, GraphParts, Step, StepGraph};
 use crate::run::chain::GENESIS;
-use crate::run::{Opening, Started};
+use crate::run::{RunPrerequisites, RunStart};
 
 const EXAMPLE: &str = include_str!("../../../../contract/tests/missions/waterfront.jsonl");
 
@@ -27,7 +27,7 @@ fn journal() -> Vec<String> {
         steps: vec![step],
         ..GraphParts::default()
     };
-    let started = RunEvent::Started(Box::new(Started {
+    let started = RunEvent::Started(Box::new(RunStart {
         run_id: RunId::from_uuid(Uuid::from_u128(1)),
         by: UserId::parse("asker").unwrap(),
         owner: None,
@@ -37,7 +37,7 @@ fn journal() -> Vec<String> {
         parameters: Map::new(),
         pins: Vec::new(),
         dry_run: false,
-        opening: Opening::default(),
+        opening: RunPrerequisites::default(),
         tags: None,
     }));
     let mut run = Run::start(started.clone(), at(0)).unwrap();

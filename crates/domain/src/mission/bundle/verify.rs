@@ -12,7 +12,7 @@ use charter_contract::violation::Violation;
 use charter_contract::{canonical, charset};
 use serde_json::Value;
 
-use super::manifest::{Entry, Link, OfArtifact, OfEvent, OfHeader, digest};
+use super::manifest::{ArtifactEntry, Entry, EventEntry, HeaderEntry, Link, digest};
 use super::{Bundle, BundledArtifact, BundledEvent, FORMAT, Header, header_line};
 use crate::run::chain::{EventHash, GENESIS};
 
@@ -193,7 +193,7 @@ impl Reading {
 
     fn header(&mut self, line: &str, manifest: &str) {
         match self.entry(0, manifest) {
-            Some(Entry::Header(OfHeader { header })) if header == digest(line) => {}
+            Some(Entry::Header(HeaderEntry { header })) if header == digest(line) => {}
             Some(Entry::Header(_)) => {
                 self.faults
                     .push(of_header("the header was changed".to_owned()));
@@ -210,7 +210,7 @@ impl Reading {
         for (at, (line, entry)) in lines.iter().zip(manifest).enumerate() {
             let place = at as u64 + 1;
             match self.entry(at + 1, entry) {
-                Some(Entry::Artifact(OfArtifact {
+                Some(Entry::Artifact(ArtifactEntry {
                     artifact,
                     event,
                     sha256,
@@ -240,7 +240,7 @@ impl Reading {
             let chained = last.chain(sequence, line);
             // Past a line that was changed the chain goes on from what was written after it.
             last = match self.entry(before + at, entry) {
-                Some(Entry::Event(OfEvent {
+                Some(Entry::Event(EventEntry {
                     event,
                     at: time,
                     hash,

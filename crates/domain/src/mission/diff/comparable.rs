@@ -44,7 +44,7 @@ const OPAQUE: [&str; 5] = [
 ];
 
 /// An artifact to compare.
-pub(super) struct Compared {
+pub(super) struct ComparedArtifact {
     pub(super) id: String,
     pub(super) value: Value,
 }
@@ -53,7 +53,7 @@ pub(super) struct Compared {
 pub(super) struct Comparable {
     pub(super) goal: Option<Value>,
     pub(super) tasks: BTreeMap<TaskId, Value>,
-    pub(super) artifacts: BTreeMap<ArtifactKey, Compared>,
+    pub(super) artifacts: BTreeMap<ArtifactKey, ComparedArtifact>,
 }
 
 impl Comparable {
@@ -91,7 +91,7 @@ impl Comparable {
             artifacts: keyed
                 .iter()
                 .map(|(key, artifact)| {
-                    let compared = Compared {
+                    let compared = ComparedArtifact {
                         id: artifact.id().to_owned(),
                         value: value(artifact),
                     };

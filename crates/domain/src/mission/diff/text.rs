@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{ArtifactKey, Change, FieldChange, MissionDiff, Pair, Spent};
+use super::{ArtifactKey, BudgetUse, Change, FieldChange, MissionDiff, Pair};
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 100;
@@ -119,7 +119,7 @@ fn counts<'c>(changes: impl Iterator<Item = &'c Change>) -> String {
     format!("{added} added, {removed} removed, {changed} changed, {same} the same")
 }
 
-fn spent(spent: Spent, unit: &str) -> String {
+fn spent(spent: BudgetUse, unit: &str) -> String {
     let used = spent
         .used
         .map_or("unknown".to_owned(), |used| format!("{used}{unit}"));

@@ -49,10 +49,10 @@ fn waits(graph: &StepGraph) -> Vec<String> {
     steps
         .map(|step| {
             let on = |on| match on {
-                On::Success => "",
-                On::Settled => "~",
-                On::Failure => "!",
-                On::Chosen => "?",
+                EdgeCondition::Success => "",
+                EdgeCondition::Settled => "~",
+                EdgeCondition::Failure => "!",
+                EdgeCondition::Chosen => "?",
             };
             let edges = step.entry.edges.iter();
             let from: Vec<String> = edges
@@ -103,7 +103,7 @@ fn b002_9_what_waits_for_what() {
 fn a_turn_goes_on_after_its_tools() {
     let plan = plan(&json!([task("weigh", "worker", &[], &["crm.search"])]));
     let mut graph = grown(&plan);
-    let wanted = Wanted {
+    let wanted = RequestedCall {
         tool: ToolId::parse("crm.search").unwrap(),
         parameters: Map::new(),
     };
@@ -137,7 +137,7 @@ fn a_call_of_a_model_has_exact_arguments() {
     let mut graph = grown(&plan);
     let text = json!("${LOG_DIR:-/tmp}/${work.weigh.1} costs $$5");
     let parameters = Map::from_iter([("path".to_owned(), text)]);
-    let wanted = Wanted {
+    let wanted = RequestedCall {
         tool: ToolId::parse("crm.search").unwrap(),
         parameters: parameters.clone(),
     };
@@ -160,14 +160,14 @@ fn b002_13_a_change_follows_a_look_at_its_target() {
     let plan = plan(&json!([task("weigh", "worker", &[], &[])]));
     let mut graph = grown(&plan);
     let tool = |id| ToolId::parse(id).unwrap();
-    let proposed = |id, target, approved_by_person| Proposed {
+    let proposed = |id, target, approved_by_person| ProposedWriteBack {
         proposal: ProposalId::parse(id).unwrap(),
         tool: tool("crm.update"),
         parameters: Map::new(),
         target,
         approved_by_person,
     };
-    let look = Wanted {
+    let look = RequestedCall {
         tool: tool("crm.get"),
         parameters: Map::new(),
     };

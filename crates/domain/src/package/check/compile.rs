@@ -10,13 +10,13 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::{Implementation, Tool};
 use serde_json::Value;
 
-use super::super::{Package, Problem, Sourced};
+use super::super::{Package, Problem, WithLocation};
 use crate::expression::{Budget, Condition, Roots};
 use crate::graph::{self, GraphError, StepGraph};
 use crate::jq::Filter;
 use crate::{console_link, script, template};
 
-pub(super) fn problems(document: &Sourced<Document>, package: &Package) -> Vec<Problem> {
+pub(super) fn problems(document: &WithLocation<Document>, package: &Package) -> Vec<Problem> {
     let faults = match &document.value {
         Document::Skill(skill) => {
             let size = too_large("/execution_plan/steps", graph::from_skill(skill));

@@ -15,13 +15,13 @@ use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::catalogue::vocabulary::StepType;
 use charter_contract::ids::{StepId, ToolId};
 
-use super::super::{Problem, Sourced};
+use super::super::{Problem, WithLocation};
 use super::missions;
 use crate::catalogue::View;
 use crate::graph;
 use crate::parameters::{Misfit, misfits as misfits_of};
 
-pub(super) fn problems(document: &Sourced<Document>, after: &View) -> Vec<Problem> {
+pub(super) fn problems(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
     let misfits = match &document.value {
         Document::Skill(skill) => skill_misfits(skill, after),
         Document::Playbook(playbook) => playbook_misfits(playbook, after),

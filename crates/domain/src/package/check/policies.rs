@@ -8,7 +8,7 @@ use charter_contract::catalogue::Document;
 use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::tool::Tool;
 
-use super::super::{Package, Problem, Sourced, policy_text};
+use super::super::{Package, Problem, WithLocation, policy_text};
 use super::Against;
 use crate::catalogue::Entry;
 use crate::policy::{self, Checks, Misfit};
@@ -21,7 +21,7 @@ pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> 
         return vec![problem];
     }
     let documents = package.documents.iter();
-    let policies: Vec<(&Sourced<Document>, &Policy)> = documents
+    let policies: Vec<(&WithLocation<Document>, &Policy)> = documents
         .filter_map(|document| Some((document, document.value.as_policy()?)))
         .collect();
     let mut checks = Checks::default();
@@ -32,7 +32,7 @@ pub fn check_policies(package: &Package, against: &Against<'_>) -> Vec<Problem> 
     problems.extend(broken_policies(package, against, &mut checks));
     let errors = problems
         .iter()
-        .any(|problem| problem.gravity == super::Gravity::Error);
+        .any(|problem| problem.gravity == super::ProblemSeverity::Error);
     if !errors {
         problems.extend(failed_tests(&policies, against));
     }
@@ -55,7 +55,7 @@ fn crowded(package: &Package, against: &Against<'_>) -> Option<Problem> {
 }
 
 fn misfits(
-    documents: &[(&Sourced<Document>, &Policy)],
+    documents: &[(&WithLocation<Document>, &Policy)],
     against: &Against<'_>,
     checks: &mut Checks,
 ) -> Vec<Problem> {
@@ -73,7 +73,10 @@ fn misfits(
 }
 
 /// A policy in force, and the tools of a package that it governs with their documents.
-type Governing<'p> = (Arc<Entry<Policy>>, Vec<(&'p Sourced<Document>, &'p Tool)>);
+type Governing<'p> = (
+    Arc<Entry<Policy>>,
+    Vec<(&'p WithLocation<Document>, &'p Tool)>,
+);
 
 /// Policies of other packages in force that the package's tools, as they are to become, would break.
 fn broken_policies(package: &Package, against: &Against<'_>, checks: &mut Checks) -> Vec<Problem> {
@@ -124,7 +127,10 @@ fn governing<'p>(package: &'p Package, against: &Against<'_>) -> Vec<Governing<'
 }
 
 /// Tests are only run over policies that are otherwise sound: their outcomes follow from the rest.
-fn failed_tests(policies: &[(&Sourced<Document>, &Policy)], against: &Against<'_>) -> Vec<Problem> {
+fn failed_tests(
+    policies: &[(&WithLocation<Document>, &Policy)],
+    against: &Against<'_>,
+) -> Vec<Problem> {
     let documents = policies.iter().map(|(_, policy)| *policy);
     let trials = policy::try_out(&against.origin.package, documents, against.after);
     trials

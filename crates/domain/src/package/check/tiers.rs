@@ -4,17 +4,21 @@ use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::skill::Skill;
 
-use super::super::{Place, Problem};
+use super::super::{Problem, SourceLocation};
 use crate::catalogue::View;
-use crate::tier::{Served, skill_served};
+use crate::tier::{ServedTiers, skill_served};
 
 /// The warning about a skill that no caller reaches.
-pub(super) fn unreached(place: &Place, skill: &Skill, after: &View) -> Option<Problem> {
+pub(super) fn unreached(place: &SourceLocation, skill: &Skill, after: &View) -> Option<Problem> {
     is_unreached(skill, after).then(|| warning(place, "/tier", skill))
 }
 
 /// Warnings about the skills of an agent that no caller reaches.
-pub(super) fn unreached_of(place: &Place, agent: &AgentManifest, after: &View) -> Vec<Problem> {
+pub(super) fn unreached_of(
+    place: &SourceLocation,
+    agent: &AgentManifest,
+    after: &View,
+) -> Vec<Problem> {
     let skills = agent.skill_refs.iter().enumerate();
     let found = skills.filter_map(|(at, id)| Some((at, after.skill(id.as_ref())?)));
     let never = found
@@ -24,10 +28,10 @@ pub(super) fn unreached_of(place: &Place, agent: &AgentManifest, after: &View) -
 }
 
 fn is_unreached(skill: &Skill, after: &View) -> bool {
-    skill_served(after, skill) == Served::Never
+    skill_served(after, skill) == ServedTiers::Never
 }
 
-fn warning(place: &Place, pointer: &str, skill: &Skill) -> Problem {
+fn warning(place: &SourceLocation, pointer: &str, skill: &Skill) -> Problem {
     let message = format!(
         "the skill `{}` is of the tier {}, and its agent supports no such tier: no caller reaches it",
         skill.skill_id, skill.tier

@@ -4,11 +4,11 @@ use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::text::Text;
 
-use super::super::{Place, Problem};
+use super::super::{Problem, SourceLocation};
 use crate::catalogue::View;
 
 /// Warnings about the triggers of a skill's rules.
-pub(super) fn unmet(place: &Place, skill: &Skill, after: &View) -> Vec<Problem> {
+pub(super) fn unmet(place: &SourceLocation, skill: &Skill, after: &View) -> Vec<Problem> {
     let rules = skill
         .analysis
         .iter()

@@ -207,7 +207,9 @@ fn a_cancelled_check_admits_nothing() {
     let reading = read(files(&[]), &cancel);
     assert!(reading.package.is_none());
     let cancelled = |problems: &[Problem]| {
-        let found = problems.iter().filter(|p| p.gravity == Gravity::Error);
+        let found = problems
+            .iter()
+            .filter(|p| p.gravity == ProblemSeverity::Error);
         let found = found.map(|p| (p.file.clone(), p.keyword.clone()));
         found.collect::<Vec<_>>()
     };

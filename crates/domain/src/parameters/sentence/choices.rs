@@ -3,7 +3,7 @@
 use charter_contract::parameter::Parameter;
 use serde_json::Value;
 
-use super::seen::{Misread, Seen, Strength};
+use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{
     is_attribute, is_capitalised, is_function_word, is_verb, may_be_value, singular, speaks_about,
@@ -59,12 +59,17 @@ impl Choices {
     }
 
     /// The allowed value at a place.
-    pub(super) fn see(&self, sentence: &Sentence<'_>, at: usize, strength: Strength) -> Seen {
+    pub(super) fn see(
+        &self,
+        sentence: &Sentence<'_>,
+        at: usize,
+        strength: Strength,
+    ) -> PlaceContent {
         for way in &self.ways {
             if let Some(words) = way.at(sentence, at)
                 && (strength >= Strength::Linked || way.is_meant(sentence, at, words, strength))
             {
-                return Seen::Value(way.value.clone(), words);
+                return PlaceContent::Value(way.value.clone(), words);
             }
         }
         let lower = sentence.lower(at);
@@ -77,8 +82,8 @@ impl Choices {
             Strength::Likely | Strength::Shaped | Strength::Fitting => false,
         };
         match meant {
-            true => Seen::Doubt(Misread::Unfit(self.fault.clone()), 1),
-            false => Seen::Nothing,
+            true => PlaceContent::Doubt(Misread::Unfit(self.fault.clone()), 1),
+            false => PlaceContent::Nothing,
         }
     }
 }

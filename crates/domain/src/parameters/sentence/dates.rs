@@ -10,15 +10,15 @@ use super::kinds::{self, Kind};
 use super::measures::time_of;
 use super::names::Names;
 use super::quantities::{Limit, quantity};
-use super::seen::{Misread, Seen, Strength};
+use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;
-use super::times::{Named, Toward, When, day_of, midnight, time_at};
+use super::times::{TimeReading, Toward, When, day_of, midnight, time_at};
 use super::units::Span;
 use crate::parameters::matches;
 
 /// How a parameter writes a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Written {
+enum TimeFormat {
     /// `2026-04-14`
     Day,
     /// `2026-04-14T00:00:00Z`
@@ -49,7 +49,7 @@ enum Cue {
 /// A parameter whose values are days or moments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dates {
-    written: Written,
+    written: TimeFormat,
     role: Role,
 }
 
@@ -90,14 +90,14 @@ impl Dates {
         let pattern = parameter.pattern.as_deref();
         let takes = |text: &str| pattern.is_none_or(|pattern| matches(pattern, text));
         let written = match shown.first().map(|text| kinds::kind(text)) {
-            Some(Some(Kind::Date)) => Written::Day,
-            Some(Some(Kind::Moment)) => Written::Moment,
+            Some(Some(Kind::Date)) => TimeFormat::Day,
+            Some(Some(Kind::Moment)) => TimeFormat::Moment,
             Some(_) => return None,
             None if !is_time(parameter, names) => return None,
             None if takes("2026-01-31") && !names.has_part(&["timestamp", "datetime", "at"]) => {
-                Written::Day
+                TimeFormat::Day
             }
-            None if takes("2026-01-31T00:00:00Z") => Written::Moment,
+            None if takes("2026-01-31T00:00:00Z") => TimeFormat::Moment,
             None => return None,
         };
         let role = if names.has_part(&FROM) {
@@ -124,7 +124,12 @@ impl Dates {
     }
 
     /// The time at a place, if it is the end that the parameter is.
-    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+    pub(super) fn see(
+        &self,
+        reader: Reader<'_, '_>,
+        at: usize,
+        strength: Strength,
+    ) -> PlaceContent {
         let cue = cue(reader.sentence, at);
         let toward = match (self.role, cue) {
             (Role::At(toward), _) => toward,
@@ -132,20 +137,20 @@ impl Dates {
             (Role::From | Role::Until, _) => Toward::Past,
         };
         let (when, words) = match time_at(reader.sentence, at, reader.now, toward) {
-            Some(Named::When(when, words)) => (when, words),
-            Some(Named::TwoDates(words)) => {
+            Some(TimeReading::When(when, words)) => (when, words),
+            Some(TimeReading::TwoDates(words)) => {
                 let fits = match (self.role, cue) {
                     (Role::From, Some(Cue::Until | Cue::Before))
                     | (Role::Until, Some(Cue::From) | None) => false,
                     (Role::From | Role::Until | Role::At(_), _) => true,
                 };
                 return if fits {
-                    Seen::Doubt(Misread::TwoDates, words)
+                    PlaceContent::Doubt(Misread::TwoDates, words)
                 } else {
-                    Seen::Other(words)
+                    PlaceContent::Other(words)
                 };
             }
-            None => return Seen::Nothing,
+            None => return PlaceContent::Nothing,
         };
         let today = day_of(reader.now);
         let named = strength >= Strength::Beside;
@@ -164,7 +169,9 @@ impl Dates {
             (Role::At(Toward::Past | Toward::Either), Some(_)) if !named => None,
             (Role::At(_), _) => self.first(when).filter(|_| !is_span(when)),
         };
-        value.map_or(Seen::Other(words), |value| Seen::Value(value.into(), words))
+        value.map_or(PlaceContent::Other(words), |value| {
+            PlaceContent::Value(value.into(), words)
+        })
     }
 
     fn first(&self, when: When) -> Option<String> {
@@ -178,8 +185,8 @@ impl Dates {
     fn last(&self, when: When, before: bool) -> Option<String> {
         match (when, self.written) {
             (When::Days(first, _), _) if before => self.write(first),
-            (When::Days(_, last), Written::Day) => self.write(last),
-            (When::Days(_, last), Written::Moment) => {
+            (When::Days(_, last), TimeFormat::Day) => self.write(last),
+            (When::Days(_, last), TimeFormat::Moment) => {
                 let next = midnight(last.tomorrow().ok()?)?;
                 let end = next
                     .checked_sub(jiff::Span::new().try_seconds(1).ok()?)
@@ -193,15 +200,15 @@ impl Dates {
 
     fn write(&self, day: Date) -> Option<String> {
         match self.written {
-            Written::Day => Some(day.to_string()),
-            Written::Moment => midnight(day).map(|at| self.write_moment(at)),
+            TimeFormat::Day => Some(day.to_string()),
+            TimeFormat::Moment => midnight(day).map(|at| self.write_moment(at)),
         }
     }
 
     fn write_moment(&self, at: Instant) -> String {
         match self.written {
-            Written::Day => at.to_zoned(TimeZone::UTC).date().to_string(),
-            Written::Moment => at.to_string(),
+            TimeFormat::Day => at.to_zoned(TimeZone::UTC).date().to_string(),
+            TimeFormat::Moment => at.to_string(),
         }
     }
 }
@@ -316,14 +323,14 @@ impl Periods {
     }
 
     /// The length of time at a place.
-    pub(super) fn see(self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+    pub(super) fn see(self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> PlaceContent {
         let sentence = reader.sentence;
         let word = sentence.written(at);
         if self == Self::Standard && kinds::kind(word) == Some(Kind::Period) {
-            return Seen::Value(word.into(), 1);
+            return PlaceContent::Value(word.into(), 1);
         }
         let Some(found) = quantity(sentence, at) else {
-            return Seen::Nothing;
+            return PlaceContent::Nothing;
         };
         let meant = !matches!(found.limit, Some(Limit::Ago))
             && (!found.article || found.limit.is_some() || strength >= Strength::Beside);
@@ -332,10 +339,10 @@ impl Periods {
             .and_then(|(count, span)| self.write(count, span))
         {
             Some(text) if found.limit == Some(Limit::Recent) => {
-                Seen::Value(text.into(), found.words)
+                PlaceContent::Value(text.into(), found.words)
             }
-            Some(text) => Seen::Converted(text.into(), found.words),
-            None => Seen::Nothing,
+            Some(text) => PlaceContent::Converted(text.into(), found.words),
+            None => PlaceContent::Nothing,
         }
     }
 

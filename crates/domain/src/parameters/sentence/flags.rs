@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::form::Reader;
-use super::seen::{Found, Seen, Strength};
+use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{is_attribute, singular};
 
@@ -74,8 +74,8 @@ const DRY_RUN: [&[&str]; 6] = [
 ];
 
 /// The values of a sentence for a parameter that is true or false. `declared` are words that the document declares for either.
-pub(super) fn find(reader: Reader<'_, '_>, declared: &[(String, bool)]) -> Found {
-    let mut found = Found::default();
+pub(super) fn find(reader: Reader<'_, '_>, declared: &[(String, bool)]) -> ParameterReading {
+    let mut found = ParameterReading::default();
     let sentence = reader.sentence;
     let flag = Flag::of(reader);
     for at in 0..sentence.len() {
@@ -84,13 +84,13 @@ pub(super) fn find(reader: Reader<'_, '_>, declared: &[(String, bool)]) -> Found
             if sentence.has(at, &words) {
                 found.note(
                     at,
-                    Seen::Value(Value::Bool(*value), words.len()),
+                    PlaceContent::Value(Value::Bool(*value), words.len()),
                     Strength::Fitting,
                 );
             }
         }
         if let Some((words, value, strength)) = flag.at(sentence, at) {
-            found.note(at, Seen::Value(Value::Bool(value), words), strength);
+            found.note(at, PlaceContent::Value(Value::Bool(value), words), strength);
         }
     }
     found

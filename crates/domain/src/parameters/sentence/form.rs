@@ -13,7 +13,7 @@ use super::measures::Measure;
 use super::names::{Mention, Names};
 use super::patterns::Pattern;
 use super::scope::Scope;
-use super::seen::{Misread, Seen, Strength};
+use super::seen::{Misread, PlaceContent, Strength};
 use super::shapes::Shape;
 use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
@@ -125,7 +125,12 @@ impl Form {
     }
 
     /// The value at a place, where the words around it make it one this surely.
-    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+    pub(super) fn see(
+        &self,
+        reader: Reader<'_, '_>,
+        at: usize,
+        strength: Strength,
+    ) -> PlaceContent {
         match self {
             Self::Choice(choices) => choices.see(reader.sentence, at, strength),
             Self::Pattern(pattern, shape) => {
@@ -136,7 +141,7 @@ impl Form {
             Self::Shaped(shape) => see_shape(shape, reader, at, strength),
             Self::Free(free) => free.see(reader, at, strength),
             Self::Measure(measure) => measure.see(reader, at, strength),
-            Self::Truth | Self::List(_) | Self::Map => Seen::Nothing,
+            Self::Truth | Self::List(_) | Self::Map => PlaceContent::Nothing,
         }
     }
 
@@ -230,8 +235,8 @@ fn is_region(shape: &Shape) -> bool {
     )
 }
 
-pub(super) fn text(value: impl Into<String>, words: usize) -> Seen {
-    Seen::Value(Value::String(value.into()), words)
+pub(super) fn text(value: impl Into<String>, words: usize) -> PlaceContent {
+    PlaceContent::Value(Value::String(value.into()), words)
 }
 
 fn see_pattern(
@@ -240,7 +245,7 @@ fn see_pattern(
     reader: Reader<'_, '_>,
     at: usize,
     strength: Strength,
-) -> Seen {
+) -> PlaceContent {
     let sentence = reader.sentence;
     if strength == Strength::Written
         && let Some((quoted, words)) = sentence.quotation(at)
@@ -260,12 +265,12 @@ fn see_pattern(
         if pattern.separates() || shaped || named {
             return text(value, 1);
         }
-        return Seen::Nothing;
+        return PlaceContent::Nothing;
     }
     unfit(shape, reader, at, strength, || pattern.fault())
 }
 
-fn see_shape(shape: &Shape, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+fn see_shape(shape: &Shape, reader: Reader<'_, '_>, at: usize, strength: Strength) -> PlaceContent {
     let word = reader.sentence.written(at);
     if let Some(value) = shape.fit(word) {
         return text(value, 1);
@@ -294,7 +299,7 @@ fn unfit(
     at: usize,
     strength: Strength,
     fault: impl Fn() -> Misread,
-) -> Seen {
+) -> PlaceContent {
     let sentence = reader.sentence;
     let (word, lower) = (sentence.written(at), sentence.lower(at));
     let code = looks_like_code(word);
@@ -306,8 +311,8 @@ fn unfit(
     let nearly = code && shape.is_some_and(|shape| shape.is_nearly(word));
     let place = shape.is_some_and(is_region) && is_named_place(sentence, at);
     match named || nearly || place {
-        true => Seen::Doubt(fault(), 1),
-        false => Seen::Nothing,
+        true => PlaceContent::Doubt(fault(), 1),
+        false => PlaceContent::Nothing,
     }
 }
 

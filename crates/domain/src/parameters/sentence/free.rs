@@ -5,7 +5,7 @@ use charter_contract::parameter::Parameter;
 use super::form::{Reader, text};
 use super::kinds::{self, Kind};
 use super::names::Names;
-use super::seen::{Seen, Strength};
+use super::seen::{PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
 
@@ -116,7 +116,12 @@ impl Free {
         self.is_shown
     }
 
-    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+    pub(super) fn see(
+        &self,
+        reader: Reader<'_, '_>,
+        at: usize,
+        strength: Strength,
+    ) -> PlaceContent {
         let sentence = reader.sentence;
         let (word, lower) = (sentence.written(at), sentence.lower(at));
         let code = looks_like_code(word) && self.may_be_code(word);
@@ -127,7 +132,7 @@ impl Free {
             Strength::Beside if code => text(word, 1),
             Strength::Likely => self.likely(sentence, at),
             Strength::Linked | Strength::Beside | Strength::Shaped | Strength::Fitting => {
-                Seen::Nothing
+                PlaceContent::Nothing
             }
         }
     }
@@ -139,17 +144,17 @@ impl Free {
             && kind.is_none_or(|kind| matches!(kind, Kind::Host | Kind::Version | Kind::Path))
     }
 
-    fn written(&self, sentence: &Sentence<'_>, at: usize) -> Seen {
+    fn written(&self, sentence: &Sentence<'_>, at: usize) -> PlaceContent {
         if let Some((quoted, words)) = sentence.quotation(at) {
             return text(quoted, words);
         }
         let colon = sentence.gap(at).trim() == ":";
         match (self.names, sentence.written(at)) {
-            (_, "") => Seen::Nothing,
+            (_, "") => PlaceContent::Nothing,
             (Naming::Place | Naming::Person | Naming::Other, _)
                 if colon && is_function_word(sentence.lower(at)) =>
             {
-                Seen::Nothing
+                PlaceContent::Nothing
             }
             (Naming::Prose, _) => {
                 let (rest, words) = sentence.rest(at);
@@ -160,7 +165,7 @@ impl Free {
     }
 
     /// A name that a preposition makes a place or a person.
-    fn likely(&self, sentence: &Sentence<'_>, at: usize) -> Seen {
+    fn likely(&self, sentence: &Sentence<'_>, at: usize) -> PlaceContent {
         let led = match self.names {
             Naming::Place => sentence.preceded(at, &[&["in"], &["at"], &["near"]]),
             Naming::Person => {
@@ -170,7 +175,7 @@ impl Free {
         };
         let is_name = |at: usize| is_capitalised(sentence.written(at));
         if !led || !is_name(at) {
-            return Seen::Nothing;
+            return PlaceContent::Nothing;
         }
         let mut words = 1;
         while sentence.joins(at + words) && is_name(at + words) {

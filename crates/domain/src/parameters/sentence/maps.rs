@@ -4,14 +4,14 @@ use charter_contract::json::{Profile, decode_text};
 use serde_json::Value;
 
 use super::form::Reader;
-use super::seen::{Found, Misread, Seen, Strength};
+use super::seen::{Misread, ParameterReading, PlaceContent, Strength};
 
 /// Longest text that is read as one map, in bytes.
 const LONGEST: usize = 4_096;
 
 /// The values of a sentence for a parameter that is a map.
-pub(super) fn find(reader: Reader<'_, '_>) -> Found {
-    let mut found = Found::default();
+pub(super) fn find(reader: Reader<'_, '_>) -> ParameterReading {
+    let mut found = ParameterReading::default();
     let sentence = reader.sentence;
     for mention in reader.mentions {
         let last = mention.first + mention.words - 1;
@@ -29,8 +29,8 @@ pub(super) fn find(reader: Reader<'_, '_>) -> Found {
             .get(..end)
             .map(|json| decode_text::<Value>(json, Profile::PARAMETER));
         let seen = match value {
-            Some(Ok(value)) => Seen::Value(value, words),
-            Some(Err(_)) | None => Seen::Doubt(Misread::NotUnderstood, words),
+            Some(Ok(value)) => PlaceContent::Value(value, words),
+            Some(Err(_)) | None => PlaceContent::Doubt(Misread::NotUnderstood, words),
         };
         found.note(mention.first, seen, Strength::Written);
     }

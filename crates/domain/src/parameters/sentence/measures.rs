@@ -3,7 +3,7 @@
 use super::form::Reader;
 use super::names::Names;
 use super::quantities::{Limit, Quantity, quantity};
-use super::seen::{Misread, Seen, Strength};
+use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;
 use super::units::{Span, Unit};
 
@@ -73,20 +73,25 @@ impl Measure {
     }
 
     /// The number at a place.
-    pub(super) fn see(&self, reader: Reader<'_, '_>, at: usize, strength: Strength) -> Seen {
+    pub(super) fn see(
+        &self,
+        reader: Reader<'_, '_>,
+        at: usize,
+        strength: Strength,
+    ) -> PlaceContent {
         let sentence = reader.sentence;
         let Some(found) = quantity(sentence, at) else {
             let written = strength == Strength::Written && !sentence.lower(at).is_empty();
             return match written {
-                true => Seen::Doubt(Misread::Unfit("it must be a number".to_owned()), 1),
-                false => Seen::Nothing,
+                true => PlaceContent::Doubt(Misread::Unfit("it must be a number".to_owned()), 1),
+                false => PlaceContent::Nothing,
             };
         };
         if !self.compares(found.limit, strength) {
-            return Seen::Nothing;
+            return PlaceContent::Nothing;
         }
         if found.article && found.limit.is_none() && strength < Strength::Beside {
-            return Seen::Nothing;
+            return PlaceContent::Nothing;
         }
         match (self.unit, found.unit) {
             (Some(wanted), Some(unit)) if unit.is_like(wanted) => {
@@ -95,16 +100,16 @@ impl Measure {
             (Some(_) | None, Some(Unit::Time(_) | Unit::Data(_))) => match strength {
                 Strength::Linked | Strength::Written => self.in_other_unit(found),
                 Strength::Likely | Strength::Shaped | Strength::Fitting | Strength::Beside => {
-                    Seen::Nothing
+                    PlaceContent::Nothing
                 }
             },
             (None, Some(Unit::Money(_))) if self.is_money() => self.value(found),
             (None, Some(Unit::Percent)) if strength >= Strength::Beside => self.value(found),
-            (_, Some(Unit::Money(_) | Unit::Percent)) => Seen::Nothing,
+            (_, Some(Unit::Money(_) | Unit::Percent)) => PlaceContent::Nothing,
             (_, None) if strength >= Strength::Beside || self.is_counted(sentence, at, found) => {
                 self.value(found)
             }
-            (_, None) => Seen::Nothing,
+            (_, None) => PlaceContent::Nothing,
         }
     }
 
@@ -147,7 +152,13 @@ impl Measure {
         }
     }
 
-    fn converted(&self, found: Quantity, unit: Unit, wanted: Unit, strength: Strength) -> Seen {
+    fn converted(
+        &self,
+        found: Quantity,
+        unit: Unit,
+        wanted: Unit,
+        strength: Strength,
+    ) -> PlaceContent {
         let number = unit.convert(found.number, wanted);
         let Some(number) = number.filter(|number| number.is_whole() || !self.whole) else {
             let long = matches!(unit, Unit::Time(Span::Month | Span::Quarter | Span::Year));
@@ -157,35 +168,37 @@ impl Measure {
                 || strength >= Strength::Beside
             {
                 true => self.in_other_unit(found),
-                false => Seen::Nothing,
+                false => PlaceContent::Nothing,
             };
         };
         match self.value(Quantity { number, ..found }) {
-            Seen::Value(value, words) if unit != wanted => Seen::Converted(value, words),
+            PlaceContent::Value(value, words) if unit != wanted => {
+                PlaceContent::Converted(value, words)
+            }
             seen => seen,
         }
     }
 
-    fn in_other_unit(&self, found: Quantity) -> Seen {
+    fn in_other_unit(&self, found: Quantity) -> PlaceContent {
         let word = match self.unit {
             Some(_) => self.unit_word.clone(),
             None => "its unit".to_owned(),
         };
-        Seen::Doubt(Misread::Unit(word), found.words)
+        PlaceContent::Doubt(Misread::Unit(word), found.words)
     }
 
-    fn value(&self, found: Quantity) -> Seen {
+    fn value(&self, found: Quantity) -> PlaceContent {
         let money = self.is_money() || matches!(self.unit, Some(Unit::Money(_)));
         if found.ambiguous && (self.whole || money) {
-            return Seen::Doubt(Misread::TwoWays, found.words);
+            return PlaceContent::Doubt(Misread::TwoWays, found.words);
         }
         let number = found.number;
         match number
             .to_value()
             .filter(|_| number.is_whole() || !self.whole)
         {
-            Some(value) => Seen::Value(value, found.words),
-            None => Seen::Doubt(
+            Some(value) => PlaceContent::Value(value, found.words),
+            None => PlaceContent::Doubt(
                 Misread::Unfit("it must be a whole number".to_owned()),
                 found.words,
             ),

@@ -8,7 +8,7 @@ use super::flags;
 use super::form::{Form, Reader};
 use super::maps;
 use super::names::Mention;
-use super::seen::{Found, Misread, Seen, Strength};
+use super::seen::{Misread, ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{is_function_word, is_verb};
 
@@ -36,7 +36,11 @@ const SETS: [&str; 8] = [
 const KINDS_OF_NAME: [&str; 6] = ["number", "no", "id", "name", "code", "nr"];
 
 /// The values of a sentence for a parameter.
-pub(super) fn find(form: &Form, reader: Reader<'_, '_>, truths: &[(String, bool)]) -> Found {
+pub(super) fn find(
+    form: &Form,
+    reader: Reader<'_, '_>,
+    truths: &[(String, bool)],
+) -> ParameterReading {
     match form {
         Form::Truth => flags::find(reader, truths),
         Form::List(element) => list(element, reader),
@@ -51,14 +55,14 @@ pub(super) fn find(form: &Form, reader: Reader<'_, '_>, truths: &[(String, bool)
     }
 }
 
-fn single(form: &Form, reader: Reader<'_, '_>) -> Found {
-    let mut found = Found::default();
+fn single(form: &Form, reader: Reader<'_, '_>) -> ParameterReading {
+    let mut found = ParameterReading::default();
     let (sentence, scope) = (reader.sentence, reader.scope);
     if let Some(strength) = form.unnamed() {
         let mut at = 0;
         while at < sentence.len() {
             let seen = match scope.is_excluded(at) {
-                true => Seen::Nothing,
+                true => PlaceContent::Nothing,
                 false => form.see(reader, at, strength),
             };
             let words = seen.words();
@@ -79,7 +83,7 @@ fn single(form: &Form, reader: Reader<'_, '_>) -> Found {
 }
 
 /// The words right after a correction are the new value: "12 euros, sorry, make that 14".
-fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut Found) {
+fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut ParameterReading) {
     let known: HashSet<usize> = found.candidates.iter().map(|one| one.first).collect();
     let Some(first) = known.iter().min().copied() else {
         return;
@@ -191,7 +195,7 @@ fn closes(sentence: &Sentence<'_>, at: usize) -> bool {
 }
 
 /// A value right before the parameter's name.
-fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut Found) {
+fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut ParameterReading) {
     let sentence = reader.sentence;
     let ends = |at: usize| {
         let gap = sentence.gap(at);
@@ -223,7 +227,7 @@ fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut Fou
             (false, false) => Strength::Beside,
         };
         let seen = form.see(reader, start, strength);
-        let value = matches!(seen, Seen::Value(..) | Seen::Converted(..));
+        let value = matches!(seen, PlaceContent::Value(..) | PlaceContent::Converted(..));
         if value && start + seen.words() == mention.first && !reader.scope.is_excluded(start) {
             found.note(start, seen, Strength::Beside);
             return;
@@ -232,7 +236,7 @@ fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut Fou
 }
 
 /// The values of a list: those that show what they are, and those that are listed after its name.
-fn list(element: &Form, reader: Reader<'_, '_>) -> Found {
+fn list(element: &Form, reader: Reader<'_, '_>) -> ParameterReading {
     let mut found = single(element, reader);
     let (sentence, scope) = (reader.sentence, reader.scope);
     for mention in reader.mentions {
@@ -241,10 +245,10 @@ fn list(element: &Form, reader: Reader<'_, '_>) -> Found {
         };
         let mut at = first;
         while at < sentence.len() && !scope.is_excluded(at) {
-            let Seen::Value(value, words) = element.see(reader, at, strength) else {
+            let PlaceContent::Value(value, words) = element.see(reader, at, strength) else {
                 break;
             };
-            found.note(at, Seen::Value(value, words), strength);
+            found.note(at, PlaceContent::Value(value, words), strength);
             strength = strength.min(Strength::Linked);
             match next_of_list(sentence, at + words) {
                 Some(next) => at = next,
@@ -283,7 +287,7 @@ fn next_of_list(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
 }
 
 /// Marks values that are the ends of a range: "A-1001 through A-1005" names more than two.
-fn ranges(sentence: &Sentence<'_>, found: &mut Found) {
+fn ranges(sentence: &Sentence<'_>, found: &mut ParameterReading) {
     let ends: Vec<(usize, usize)> = found
         .candidates
         .windows(2)
@@ -303,7 +307,11 @@ fn ranges(sentence: &Sentence<'_>, found: &mut Found) {
         })
         .collect();
     for (first, words) in ends {
-        found.note(first, Seen::Doubt(Misread::Range, words), Strength::Linked);
+        found.note(
+            first,
+            PlaceContent::Doubt(Misread::Range, words),
+            Strength::Linked,
+        );
     }
 }
 
@@ -311,8 +319,10 @@ fn ranges(sentence: &Sentence<'_>, found: &mut Found) {
 pub(super) fn whole(form: &Form, reader: Reader<'_, '_>) -> Option<Value> {
     let sentence = reader.sentence;
     let value = |form: &Form, at: usize, strength| match form.see(reader, at, strength) {
-        Seen::Value(value, words) | Seen::Converted(value, words) => Some((value, at + words)),
-        Seen::Doubt(..) | Seen::Other(_) | Seen::Nothing => None,
+        PlaceContent::Value(value, words) | PlaceContent::Converted(value, words) => {
+            Some((value, at + words))
+        }
+        PlaceContent::Doubt(..) | PlaceContent::Other(_) | PlaceContent::Nothing => None,
     };
     match form {
         Form::Truth => flags::answer(sentence).map(Value::Bool),

@@ -21,7 +21,7 @@ pub(super) enum Strength {
 
 /// The contents of a place.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Seen {
+pub(super) enum PlaceContent {
     /// A value in so many words.
     Value(Value, usize),
     /// A value that had to be converted, so that another parameter may rather have it.
@@ -34,7 +34,7 @@ pub(super) enum Seen {
     Nothing,
 }
 
-impl Seen {
+impl PlaceContent {
     /// How many words it has, at least one.
     pub(super) fn words(&self) -> usize {
         match self {
@@ -97,22 +97,22 @@ pub(super) struct Doubt {
 
 /// The values of a sentence for one parameter.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Found {
+pub(super) struct ParameterReading {
     pub(super) candidates: Vec<Candidate>,
     pub(super) doubts: Vec<Doubt>,
 }
 
-impl Found {
+impl ParameterReading {
     /// Notes the contents of a place.
-    pub(super) fn note(&mut self, first: usize, seen: Seen, strength: Strength) {
+    pub(super) fn note(&mut self, first: usize, seen: PlaceContent, strength: Strength) {
         match seen {
-            Seen::Value(value, words) => self.candidates.push(Candidate {
+            PlaceContent::Value(value, words) => self.candidates.push(Candidate {
                 first,
                 words,
                 value,
                 strength,
             }),
-            Seen::Converted(value, words) => {
+            PlaceContent::Converted(value, words) => {
                 let strength = if strength == Strength::Shaped {
                     Strength::Likely
                 } else {
@@ -125,13 +125,13 @@ impl Found {
                     strength,
                 });
             }
-            Seen::Doubt(why, words) => self.doubts.push(Doubt {
+            PlaceContent::Doubt(why, words) => self.doubts.push(Doubt {
                 first,
                 words,
                 why,
                 strength,
             }),
-            Seen::Other(_) | Seen::Nothing => {}
+            PlaceContent::Other(_) | PlaceContent::Nothing => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use super::form::{Form, GROUPS};
 use super::names::Names;
 use super::scope::Scope;
 use super::search::distinct;
-use super::seen::{Candidate, Doubt, Found, Misread, Strength};
+use super::seen::{Candidate, Doubt, Misread, ParameterReading, Strength};
 use crate::parameters::check;
 
 /// The outcome for a parameter: a value with the words that give it, from the first and how many, or nothing.
@@ -17,7 +17,7 @@ pub(super) type Settled = Result<Option<(Value, usize, usize)>, Doubt>;
 
 /// Leaves each word to the parameter that it gives a value most surely. Of two that have it as surely, the one with the
 /// plainer name has it, or neither.
-pub(super) fn share(found: &mut [Found], names: &[Names], forms: &[Form], words: usize) {
+pub(super) fn share(found: &mut [ParameterReading], names: &[Names], forms: &[Form], words: usize) {
     let mut claims: Vec<[Option<Claim>; GROUPS]> = vec![[None; GROUPS]; words];
     let group = |owner: usize| forms.get(owner).map_or(0, Form::group);
     for (owner, found) in found.iter().enumerate() {
@@ -93,8 +93,8 @@ impl Claim {
 }
 
 /// The one value that a parameter is given.
-pub(super) fn one_of(parameter: &Parameter, found: Found, scope: &Scope) -> Settled {
-    let Found {
+pub(super) fn one_of(parameter: &Parameter, found: ParameterReading, scope: &Scope) -> Settled {
+    let ParameterReading {
         candidates,
         mut doubts,
     } = found;
@@ -141,7 +141,7 @@ pub(super) fn one_of(parameter: &Parameter, found: Found, scope: &Scope) -> Sett
 }
 
 /// The values of a list.
-pub(super) fn list_of(parameter: &Parameter, found: Found, scope: &Scope) -> Settled {
+pub(super) fn list_of(parameter: &Parameter, found: ParameterReading, scope: &Scope) -> Settled {
     let doubt = found.doubts.into_iter().max_by_key(|doubt| doubt.strength);
     if let Some(doubt) = doubt {
         return Err(doubt);

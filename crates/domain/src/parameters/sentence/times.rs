@@ -25,7 +25,7 @@ pub(super) enum When {
 
 /// The outcome of reading a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum TimeReading {
     /// A time in so many words.
     When(When, usize),
     /// Words that may name one of two days.
@@ -59,9 +59,10 @@ pub(super) fn time_at(
     at: usize,
     now: Timestamp,
     toward: Toward,
-) -> Option<Named> {
+) -> Option<TimeReading> {
     let today = day_of(now);
-    let whole = |found: Option<(When, usize)>| found.map(|(when, words)| Named::When(when, words));
+    let whole =
+        |found: Option<(When, usize)>| found.map(|(when, words)| TimeReading::When(when, words));
     in_digits(sentence, at)
         .or_else(|| whole(word_of_day(sentence, at, today)))
         .or_else(|| whole(with_month(sentence, at, today, toward)))
@@ -76,26 +77,26 @@ fn one(day: Date) -> When {
 }
 
 /// `2026-04-14`, `2026-04-14T09:00:00Z`, `2026-04-14 09:00`, `14.04.2026`, `04/14/2026`.
-fn in_digits(sentence: &Sentence<'_>, at: usize) -> Option<Named> {
+fn in_digits(sentence: &Sentence<'_>, at: usize) -> Option<TimeReading> {
     let word = sentence.written(at);
     if kinds::is_moment(word) {
-        return moment(word).map(|at| Named::When(When::Moment(at), 1));
+        return moment(word).map(|at| TimeReading::When(When::Moment(at), 1));
     }
     if kinds::is_date(word) {
         let day: Date = word.parse().ok()?;
         let time = clock(sentence.written(at + 1)).filter(|_| sentence.joins(at + 1));
         return Some(match time.and_then(|time| at_time(day, time)) {
-            Some(at) => Named::When(When::Moment(at), 2),
-            None => Named::When(one(day), 1),
+            Some(at) => TimeReading::When(When::Moment(at), 2),
+            None => TimeReading::When(one(day), 1),
         });
     }
     if let Some([day, month, year]) = three_numbers(word, '.') {
-        return Some(Named::When(one(date(year, month, day)?), 1));
+        return Some(TimeReading::When(one(date(year, month, day)?), 1));
     }
     let [first, second, year] = three_numbers(word, '/')?;
     match (date(year, first, second), date(year, second, first)) {
-        (Some(american), Some(other)) if american != other => Some(Named::TwoDates(1)),
-        (Some(day), _) | (None, Some(day)) => Some(Named::When(one(day), 1)),
+        (Some(american), Some(other)) if american != other => Some(TimeReading::TwoDates(1)),
+        (Some(day), _) | (None, Some(day)) => Some(TimeReading::When(one(day), 1)),
         (None, None) => None,
     }
 }
@@ -247,7 +248,12 @@ fn in_year(year: Option<i16>, month: i8, day: i8, today: Date, toward: Toward) -
 }
 
 /// A weekday, with "last", "this" or "next" before it.
-fn with_weekday(sentence: &Sentence<'_>, at: usize, today: Date, toward: Toward) -> Option<Named> {
+fn with_weekday(
+    sentence: &Sentence<'_>,
+    at: usize,
+    today: Date,
+    toward: Toward,
+) -> Option<TimeReading> {
     let which = sentence.lower(at);
     let led = matches!(which, "last" | "next" | "this" | "coming") && sentence.joins(at + 1);
     let place = at + usize::from(led);
@@ -260,9 +266,12 @@ fn with_weekday(sentence: &Sentence<'_>, at: usize, today: Date, toward: Toward)
         (Some("last"), _) | (None, Toward::Past) => back,
         (Some("next"), _) if ahead == 0 => 7,
         (Some(_), _) | (None, Toward::Future) => ahead,
-        (None, Toward::Either) => return Some(Named::TwoDates(1)),
+        (None, Toward::Either) => return Some(TimeReading::TwoDates(1)),
     };
-    Some(Named::When(one(days_from(today, days)?), place + 1 - at))
+    Some(TimeReading::When(
+        one(days_from(today, days)?),
+        place + 1 - at,
+    ))
 }
 
 /// "3 days ago", "the last 7 days", "in 2 weeks".

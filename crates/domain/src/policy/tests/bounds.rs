@@ -53,7 +53,10 @@ fn rules_of_some_hundred_levels_are_checked_decided_and_explained() {
         assert_eq!(call().by(&rule), ALLOWED, "{name}");
         let view = view(&[lock()], &[policy("p.one", "aws.*", &rule)], &[]);
         let (_, heard) = call().explain(&view);
-        assert!(matches!(heard.as_slice(), [Heard::Rule(_)]), "{name}");
+        assert!(
+            matches!(heard.as_slice(), [PolicyStatement::Rule(_)]),
+            "{name}"
+        );
     }
     for (name, deep) in ODD {
         let found = errors(&permit(&deep(200)));
@@ -85,7 +88,7 @@ fn deeper_rules_are_refused_and_deny_where_they_were_registered_before() {
             let (decision, heard) = call().explain(&view);
             assert!(matches!(decision, PolicyDecision::Deny(_)), "{name}");
             assert!(
-                matches!(heard.as_slice(), [Heard::Failure(_)]),
+                matches!(heard.as_slice(), [PolicyStatement::Failure(_)]),
                 "{name}: {heard:?}"
             );
         }

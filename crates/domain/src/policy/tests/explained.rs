@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 impl Call {
-    pub(super) fn explain(&self, view: &View) -> (PolicyDecision, Vec<Heard>) {
+    pub(super) fn explain(&self, view: &View) -> (PolicyDecision, Vec<PolicyStatement>) {
         let (tenant, user) = (
             TenantId::parse("acme").unwrap(),
             UserId::parse("alice").unwrap(),
@@ -25,9 +25,9 @@ impl Call {
 }
 
 /// Each rule as `scope id#rule: standing`, what is not permitted and what failed.
-fn lines(heard: &[Heard]) -> Vec<String> {
-    let line = |heard: &Heard| match heard {
-        Heard::Rule(weighed) => {
+fn lines(heard: &[PolicyStatement]) -> Vec<String> {
+    let line = |heard: &PolicyStatement| match heard {
+        PolicyStatement::Rule(weighed) => {
             let Rule {
                 policy_id,
                 rule,
@@ -36,14 +36,16 @@ fn lines(heard: &[Heard]) -> Vec<String> {
             } = &weighed.rule;
             let effect = if weighed.forbids { "forbid" } else { "permit" };
             let stands = match &weighed.stands {
-                Stands::Holds => "holds",
-                Stands::DoesNotHold => "does not hold",
-                Stands::Failed(_) => "failed",
+                RuleMatch::Holds => "holds",
+                RuleMatch::DoesNotHold => "does not hold",
+                RuleMatch::Failed(_) => "failed",
             };
             format!("{scope} {policy_id}#{rule} {effect}: {stands}")
         }
-        Heard::Unpermitted(layer) => format!("{} unpermitted {:?}", layer.scope, layer.governed_by),
-        Heard::Failure(failure) => format!("failure {:?}", failure.policy_id),
+        PolicyStatement::Unpermitted(layer) => {
+            format!("{} unpermitted {:?}", layer.scope, layer.governed_by)
+        }
+        PolicyStatement::Failure(failure) => format!("failure {:?}", failure.policy_id),
     };
     heard.iter().map(line).collect()
 }
@@ -74,7 +76,7 @@ fn every_rule_says_whether_it_holds_and_where_it_comes_from() {
     let (decision, heard) = asked.explain(&view);
     assert_eq!(decision.to_string(), "allowed by `p.one#looks`");
     assert_eq!(lines(&heard)[1], "global p.one#looks permit: holds");
-    let Heard::Rule(weighed) = &heard[2] else {
+    let PolicyStatement::Rule(weighed) = &heard[2] else {
         panic!("{heard:?}");
     };
     assert_eq!(weighed.rule.message.as_deref(), Some("Ask an operator."));
@@ -166,7 +168,7 @@ fn a_rule_says_what_of_the_run_it_looks_at() {
             format!("@id(\"a\") permit (principal, action, resource) when {{ {condition} }};");
         let view = view(&[lock()], &[policy("p.one", "aws.*", &cedar)], &[]);
         let (_, heard) = call().explain(&view);
-        let Heard::Rule(weighed) = &heard[0] else {
+        let PolicyStatement::Rule(weighed) = &heard[0] else {
             panic!("{condition}: {heard:?}");
         };
         assert_eq!(weighed.looks_at, facts, "{condition}");
@@ -244,11 +246,11 @@ proptest! {
         };
         prop_assert_eq!(found, expected);
         let rules = heard.iter().filter_map(|heard| match heard {
-            Heard::Rule(weighed) => Some(weighed),
-            Heard::Unpermitted(_) | Heard::Failure(_) => None,
+            PolicyStatement::Rule(weighed) => Some(weighed),
+            PolicyStatement::Unpermitted(_) | PolicyStatement::Failure(_) => None,
         });
         let drawn: Vec<usize> = global.iter().chain(&own).copied().collect();
-        let stands: Vec<bool> = rules.map(|weighed| weighed.stands == Stands::Holds).collect();
+        let stands: Vec<bool> = rules.map(|weighed| weighed.stands == RuleMatch::Holds).collect();
         prop_assert_eq!(stands, drawn.iter().map(|rule| DRAWN[*rule].2(&asked)).collect::<Vec<_>>());
     }
 }

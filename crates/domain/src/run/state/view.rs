@@ -13,7 +13,7 @@ use crate::approval::Digest;
 use crate::graph::{Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::reference::Bindings;
-use crate::run::event::{Opening, Pin, Tokens};
+use crate::run::event::{Pin, RunPrerequisites, Tokens};
 use crate::run::standing::{Outcome, StepState};
 
 impl Run {
@@ -92,7 +92,7 @@ impl Run {
 
     /// What it needs before its first step.
     #[must_use]
-    pub fn opening(&self) -> &Opening {
+    pub fn opening(&self) -> &RunPrerequisites {
         &self.opening
     }
 

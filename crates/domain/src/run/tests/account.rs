@@ -131,7 +131,7 @@ fn a_write_whose_reversal_failed_stands() {
     run.fail("undo").unwrap();
     assert_eq!(run.outcome(), "rollback_failed");
     let account = run.run.account();
-    assert_eq!(account.undone[0].why, WhyUndone::Stands);
+    assert_eq!(account.undone[0].why, UndoneReason::Stands);
     assert_eq!(
         account.undone[0].detail,
         "it was done, and taking it back failed: it broke"
@@ -145,7 +145,7 @@ fn a_dry_run_leaves_every_write_undone() {
         steps: vec![write("a", &[])],
         ..GraphParts::default()
     };
-    let mut run = Driven::opening(parts, Opening::default(), true);
+    let mut run = Driven::opening(parts, RunPrerequisites::default(), true);
     run.answers("a", json!({"would": "delete"}));
     assert_eq!(run.changes(), Vec::<Value>::new());
     assert_eq!(run.undone(), [json!(["a", "dry_run"])]);

@@ -46,7 +46,7 @@ fn ruling_28_an_approval_covers_exactly_the_call_it_is_for() {
     run.grant("w").unwrap();
     let mut other = run.call("w");
     other.parameters.insert("more".into(), json!(1));
-    let beginning = Beginning {
+    let beginning = StepStart {
         call: other,
         decision: ask(),
         now: at(0),
@@ -110,7 +110,7 @@ fn ruling_28_a_decision_counts_only_for_the_approval_that_is_awaited() {
 #[test]
 fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
     let interrupted = Decision::NeedsApproval {
-        rules: vec![Rule::new(
+        rules: vec![RuleResult::new(
             RuleKind::Interrupted,
             "t.x",
             "it may have happened",
@@ -173,7 +173,7 @@ fn b000_13_what_the_gate_refuses_never_begins() {
 #[test]
 fn what_a_run_permits_is_what_it_begins() {
     let interrupted = || {
-        let rule = Rule::new(RuleKind::Interrupted, "t.x", "it may have happened");
+        let rule = RuleResult::new(RuleKind::Interrupted, "t.x", "it may have happened");
         Decision::NeedsApproval {
             rules: vec![rule],
             permitted_by: vec![],
@@ -323,7 +323,7 @@ fn a_step_that_needs_no_approval_begins_whenever_it_may() {
 fn b002_14_a_step_that_began_after_its_approvals_end_is_found() {
     let run = approved();
     let begun = |end| {
-        RunEvent::StepBegun(Begun {
+        RunEvent::StepBegun(EffectStart {
             step: id("w"),
             attempt: 1,
             idempotency_key: run.run.idempotency_key(&id("w")),

@@ -12,10 +12,10 @@ fn waiting(steps: Vec<Step>) -> Driven {
         steps,
         ..GraphParts::default()
     };
-    let opening = Opening {
+    let opening = RunPrerequisites {
         confirm: true,
         missing: vec![Label::parse("bucket").unwrap()],
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     Driven::opening(parts, opening, false)
 }

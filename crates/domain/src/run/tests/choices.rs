@@ -25,7 +25,7 @@ fn way(name: &str, output: &Value) -> Step {
     };
     step.entry.edges = vec![Edge {
         from: id("choice"),
-        on: On::Chosen,
+        on: EdgeCondition::Chosen,
     }];
     step
 }
@@ -224,7 +224,7 @@ fn b003_5_order_without_dependence_waits_for_the_end_only() {
         let mut after = read("after", &[], AfterFailure::Abort);
         after.entry.edges = vec![Edge {
             from: id("a"),
-            on: On::Settled,
+            on: EdgeCondition::Settled,
         }];
         let mut run = Driven::new(vec![read("a", &[], AfterFailure::GoOn), after]);
         assert_eq!(run.next(), start(&["a"]));

@@ -1,14 +1,14 @@
 //! Results that add steps: a mission's plan, a worker that asks for tools; and the tokens they cost.
 
 use super::*;
-use crate::graph::{Growth, LateClaim};
+use crate::graph::{AddedEdge, Growth};
 
 fn adding(steps: Vec<Step>, claims: &[(&str, &str)]) -> Growth {
-    let claims = claims.iter().map(|(step, from)| LateClaim {
+    let claims = claims.iter().map(|(step, from)| AddedEdge {
         step: id(step),
         edge: Edge {
             from: id(from),
-            on: On::Success,
+            on: EdgeCondition::Success,
         },
     });
     Growth {
@@ -40,7 +40,7 @@ impl Driven {
             output: json!({"of": step}),
             source: ResultSource::Fresh,
             duration_ms: 1,
-            brings: Box::new(Yield {
+            brings: Box::new(StepYield {
                 tokens: Tokens {
                     input: tokens / 2,
                     output: tokens - tokens / 2,
@@ -175,9 +175,9 @@ fn a_result_that_does_not_fit_changes_nothing() {
             output: json!({}),
             source: ResultSource::Fresh,
             duration_ms: 0,
-            brings: Box::new(Yield {
+            brings: Box::new(StepYield {
                 growth,
-                ..Yield::default()
+                ..StepYield::default()
             }),
         };
         assert_eq!(run.run.follows(&made_up, at(0)), Err(reason.to_owned()));

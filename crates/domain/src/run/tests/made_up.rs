@@ -49,9 +49,9 @@ fn abort() -> RunOrder {
 
 #[test]
 fn b002_14_values_are_given_only_before_a_run_is_open() {
-    let closed = || Opening {
+    let closed = || RunPrerequisites {
         missing: vec![Label::parse("bucket").unwrap()],
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     let open = Driven::of(one_step());
     refused(&open, &given(), "the plan stands already");
@@ -66,10 +66,10 @@ fn b002_14_values_are_given_only_before_a_run_is_open() {
 fn b002_14_a_plan_is_confirmed_once_it_is_whole_and_only_as_it_is() {
     let open = Driven::of(one_step());
     refused(&open, &confirmed(&open), "nothing is to be confirmed");
-    let opening = Opening {
+    let opening = RunPrerequisites {
         confirm: true,
         missing: vec![Label::parse("bucket").unwrap()],
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     let mut run = Driven::opening(one_step(), opening, false);
     refused(&run, &confirmed(&run), "nothing is to be confirmed");
@@ -117,7 +117,7 @@ fn b002_14_nothing_follows_an_end_and_no_end_comes_early() {
 fn b002_14_a_step_begins_as_its_next_attempt_under_its_key_and_allowed() {
     let mut run = Driven::new(vec![write("a", &[])]);
     run.begin("a").unwrap();
-    let honest = Begun {
+    let honest = EffectStart {
         step: id("a"),
         attempt: 2,
         idempotency_key: run.run.idempotency_key(&id("a")),
@@ -130,19 +130,19 @@ fn b002_14_a_step_begins_as_its_next_attempt_under_its_key_and_allowed() {
         Ok(())
     );
     for attempt in [1, 3] {
-        let event = RunEvent::StepBegun(Begun {
+        let event = RunEvent::StepBegun(EffectStart {
             attempt,
             ..honest.clone()
         });
         refused(&run, &event, "an attempt is left out or counted twice");
     }
-    let event = RunEvent::StepBegun(Begun {
+    let event = RunEvent::StepBegun(EffectStart {
         idempotency_key: "another".into(),
         ..honest.clone()
     });
     refused(&run, &event, "its key is another effect's");
     for policy_decision in [ask(), deny(RuleKind::Policy)] {
-        let event = RunEvent::StepBegun(Begun {
+        let event = RunEvent::StepBegun(EffectStart {
             policy_decision,
             ..honest.clone()
         });
@@ -170,7 +170,7 @@ fn b002_14_what_is_refused_or_asked_is_what_the_gate_said() {
     let request = |policy_decision, digest: Option<&str>| {
         let call = run.call("a");
         let digest = digest.map_or_else(|| call.digest(), Digest::claimed);
-        RunEvent::ApprovalRequested(Box::new(ApprovalAsked {
+        RunEvent::ApprovalRequested(Box::new(ApprovalRequest {
             step: id("a"),
             approval: approval(7),
             digest,
@@ -242,6 +242,6 @@ fn b000_18_only_a_dry_run_leaves_a_write_out() {
     };
     let real = Driven::of(one_step());
     refused(&real, &skipped, "the run is no dry run");
-    let dry = Driven::opening(one_step(), Opening::default(), true);
+    let dry = Driven::opening(one_step(), RunPrerequisites::default(), true);
     assert_eq!(dry.run.follows(&skipped, at(0)), Ok(()));
 }

@@ -29,7 +29,7 @@ fn answered() -> (Driven, usize) {
     ]);
     let mut call = run.call("first");
     call.parameters = fields(&arguments).clone();
-    let beginning = Beginning {
+    let beginning = StepStart {
         call,
         decision: allow(),
         now: at(0),

@@ -7,11 +7,11 @@ use crate::parameters::ValueSource;
 #[test]
 fn b000_18_a_plan_is_confirmed_before_anything_begins() {
     let bucket = Label::parse("bucket").unwrap();
-    let opening = Opening {
+    let opening = RunPrerequisites {
         confirm: true,
         missing: vec![bucket.clone()],
         typed: Some(bucket),
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     let parts = GraphParts {
         steps: vec![write("w", &[])],
@@ -79,12 +79,15 @@ fn b000_18_a_plan_is_confirmed_before_anything_begins() {
 #[test]
 fn tokens_of_drafted_parameters_are_counted() {
     let tokens = |input, output| Tokens { input, output };
-    let opening = Opening {
+    let opening = RunPrerequisites {
         tokens: tokens(30, 5),
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     let text = serde_json::to_string(&opening).unwrap();
-    assert_eq!(serde_json::from_str::<Opening>(&text).unwrap(), opening);
+    assert_eq!(
+        serde_json::from_str::<RunPrerequisites>(&text).unwrap(),
+        opening
+    );
     let parts = GraphParts {
         steps: vec![write("w", &[])],
         ..GraphParts::default()
@@ -121,11 +124,11 @@ fn b000_18_a_dry_run_skips_writes() {
         steps: vec![write("w", &[])],
         ..GraphParts::default()
     };
-    let mut dry = Driven::opening(parts(), Opening::default(), true);
+    let mut dry = Driven::opening(parts(), RunPrerequisites::default(), true);
     dry.command(Command::SkipForDryRun { step: id("w") })
         .unwrap();
     assert_eq!((dry.state("w"), dry.outcome()), ("skipped", "completed"));
-    let mut real = Driven::opening(parts(), Opening::default(), false);
+    let mut real = Driven::opening(parts(), RunPrerequisites::default(), false);
     let refused = IllegalTransition::Step {
         step: id("w"),
         state: "pending",

@@ -41,7 +41,12 @@ fn graph(draw: &mut Draw<'_>) -> GraphParts {
         };
         for from in 0..number {
             if draw.below(3) == 1 {
-                let on = [On::Success, On::Success, On::Failure, On::Settled];
+                let on = [
+                    EdgeCondition::Success,
+                    EdgeCondition::Success,
+                    EdgeCondition::Failure,
+                    EdgeCondition::Settled,
+                ];
                 step.entry.edges.push(Edge {
                     from: id(&format!("s{from}")),
                     on: on[usize::from(draw.below(4))],
@@ -191,7 +196,7 @@ fn decide(run: &mut Driven, step: &StepId, draw: &mut Draw<'_>) {
 
 /// Whether a person agreed to the step's call, by an approval that has not lapsed.
 fn granted(run: &Driven, wanted: &str) -> bool {
-    let agreed = |asked: &ApprovalAsked| {
+    let agreed = |asked: &ApprovalRequest| {
         run.journal.iter().any(|(event, _)| {
             matches!(event, RunEvent::ApprovalGranted { approval, .. } if *approval == asked.approval)
         })
@@ -269,7 +274,7 @@ fn waits_for_its_sources(run: &Driven, step: &Step) {
             .entry
             .edges
             .iter()
-            .filter(|edge| edge.on == On::Success)
+            .filter(|edge| edge.on == EdgeCondition::Success)
         {
             let done = succeeded(run, &edge.from);
             assert!(

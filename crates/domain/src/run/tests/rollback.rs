@@ -234,7 +234,11 @@ fn b000_18_a_write_whose_end_nobody_heard_of_is_left_behind() {
         ]
     };
     let interrupted = || Decision::NeedsApproval {
-        rules: vec![Rule::new(RuleKind::Interrupted, "t.x", "may have happened")],
+        rules: vec![RuleResult::new(
+            RuleKind::Interrupted,
+            "t.x",
+            "may have happened",
+        )],
         permitted_by: vec![],
         warnings: vec![],
     };
@@ -299,7 +303,7 @@ fn b000_18_a_dry_run_lacks_no_evidence() {
         evidence: vec![Label::parse("absent").unwrap()],
         ..GraphParts::default()
     };
-    let mut dry = Driven::opening(parts, Opening::default(), true);
+    let mut dry = Driven::opening(parts, RunPrerequisites::default(), true);
     dry.done("a");
     assert_eq!(dry.outcome(), "completed");
 }

@@ -37,10 +37,10 @@ fn a_run_is_what_it_was_started_as() {
         version: "1".into(),
         content_hash: "sha256:aa".into(),
     };
-    let opening = Opening {
+    let opening = RunPrerequisites {
         confirm: true,
         missing: vec![Label::parse("bucket").unwrap()],
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     let parameters = json!({"region": "r-1"}).as_object().unwrap().clone();
     let graph = StepGraph::new(graph(vec![write("a", &[])], 0)).unwrap();
@@ -50,7 +50,7 @@ fn a_run_is_what_it_was_started_as() {
         tier: charter_contract::catalogue::vocabulary::Tier::Advanced,
     };
     let started = |dry_run| {
-        let started = Started {
+        let started = RunStart {
             run_id: RunId::from_uuid(uuid(7)),
             by: user("asker"),
             owner: None,
@@ -203,9 +203,9 @@ fn b000_18_a_deadline_stands_while_a_run_works() {
     run.begin("b").unwrap();
     run.command(Command::TimeUp).unwrap();
     assert_eq!(deadline(&run), None, "it stops already");
-    let opening = Opening {
+    let opening = RunPrerequisites {
         confirm: true,
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     let closed = Driven::opening(graph(steps(), 60_000), opening, false);
     assert_eq!(deadline(&closed), None, "it waits to be confirmed");
@@ -221,10 +221,10 @@ fn b000_18_a_run_is_open_when_nothing_is_missing_and_nothing_to_confirm() {
         (false, missing(), false),
         (true, missing(), false),
     ] {
-        let opening = Opening {
+        let opening = RunPrerequisites {
             confirm,
             missing,
-            ..Opening::default()
+            ..RunPrerequisites::default()
         };
         let parts = graph(vec![read("a", &[], AfterFailure::Abort)], 0);
         let mut run = Driven::opening(parts, opening.clone(), false);

@@ -19,8 +19,8 @@ fn a_step_waits_for_its_sources_and_a_reversal_for_a_rollback() {
         vec![Wait::Step { step, on }]
     };
     assert_eq!(waits(&run, "a"), []);
-    assert_eq!(waits(&run, "b"), of_a(On::Success));
-    assert_eq!(waits(&run, "c"), of_a(On::Failure));
+    assert_eq!(waits(&run, "b"), of_a(EdgeCondition::Success));
+    assert_eq!(waits(&run, "c"), of_a(EdgeCondition::Failure));
     assert_eq!(waits(&run, "undo"), [Wait::Rollback { of: id("a") }]);
     assert_eq!(waits(&run, "nowhere"), []);
     run.done("a");
@@ -68,10 +68,10 @@ fn a_step_waits_for_people_and_for_its_next_attempt() {
 #[test]
 fn b000_18_a_step_waits_for_parameters_and_the_confirmation_of_the_plan() {
     let bucket = Label::parse("bucket").unwrap();
-    let opening = Opening {
+    let opening = RunPrerequisites {
         confirm: true,
         missing: vec![bucket.clone()],
-        ..Opening::default()
+        ..RunPrerequisites::default()
     };
     let parts = GraphParts {
         steps: vec![write("w", &[])],

@@ -32,9 +32,9 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 
 /// A relative path of plain parts; none of them for the root itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Beneath(Vec<String>);
+pub(super) struct RelativePath(Vec<String>);
 
-impl Beneath {
+impl RelativePath {
     pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         if text == "." {
             return Ok(Self(Vec::new()));
@@ -66,7 +66,7 @@ impl Beneath {
     }
 }
 
-impl fmt::Display for Beneath {
+impl fmt::Display for RelativePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [] => f.write_str("."),
@@ -94,7 +94,7 @@ pub(super) struct Tree {
 
 /// A name in an opened directory; nothing need be there.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct EntryLocation {
     pub(super) directory: OwnedFd,
     pub(super) name: String,
     /// As people read it: `root:path`.
@@ -128,36 +128,36 @@ impl Tree {
     }
 
     /// A path as people read it.
-    pub(super) fn shown(&self, path: &Beneath) -> String {
+    pub(super) fn shown(&self, path: &RelativePath) -> String {
         format!("{}:{path}", self.name)
     }
 
     /// Opens a directory.
-    pub(super) fn directory(&self, path: &Beneath) -> Result<OwnedFd, Failure> {
+    pub(super) fn directory(&self, path: &RelativePath) -> Result<OwnedFd, Failure> {
         self.descend(&path.0)
             .map_err(|errno| fault(&self.shown(path), errno))
     }
 
     /// The place that a path names. The root itself is none.
-    pub(super) fn place(&self, path: &Beneath) -> Result<Place, Failure> {
+    pub(super) fn place(&self, path: &RelativePath) -> Result<EntryLocation, Failure> {
         self.place_in(path, |above| self.descend(above))
     }
 
     /// The same; directories above that are missing are made.
-    pub(super) fn place_with_parents(&self, path: &Beneath) -> Result<Place, Failure> {
+    pub(super) fn place_with_parents(&self, path: &RelativePath) -> Result<EntryLocation, Failure> {
         self.place_in(path, |above| self.descend_by_parts(above, Missing::Make))
     }
 
     fn place_in(
         &self,
-        path: &Beneath,
+        path: &RelativePath,
         open: impl Fn(&[String]) -> Result<OwnedFd, Errno>,
-    ) -> Result<Place, Failure> {
+    ) -> Result<EntryLocation, Failure> {
         let shown = self.shown(path);
         let Some((name, above)) = path.0.split_last() else {
             return Err(input(format!("`{shown}` is the root itself")));
         };
-        Ok(Place {
+        Ok(EntryLocation {
             directory: open(above).map_err(|errno| fault(&shown, errno))?,
             name: name.clone(),
             shown,
@@ -217,7 +217,7 @@ fn is_link(directory: &OwnedFd, name: &str) -> bool {
         .is_ok_and(|stat| kind(&stat) == FileType::Symlink)
 }
 
-impl Place {
+impl EntryLocation {
     /// What is there, if anything; a link is itself.
     pub(super) fn stat(&self) -> Result<Option<Stat>, Failure> {
         match rustix::fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {

@@ -15,7 +15,7 @@ use crate::outcome::{Failure, Success};
 
 /// One entry of a listing.
 #[derive(Debug, Serialize)]
-struct Listed {
+struct DirectoryEntry {
     path: String,
     kind: &'static str,
     size: u64,
@@ -28,7 +28,7 @@ struct Listed {
 #[derive(Debug, Serialize)]
 struct Listing {
     path: String,
-    entries: Vec<Listed>,
+    entries: Vec<DirectoryEntry>,
     /// Whether there is more than was asked for.
     truncated: bool,
 }
@@ -65,7 +65,7 @@ pub(super) fn list(task: &Task) -> Result<Success, Failure> {
                 truncated = true;
                 return Ok(Next::Stop);
             }
-            entries.push(Listed {
+            entries.push(DirectoryEntry {
                 path: entry.path.clone(),
                 kind: noun(&entry.stat),
                 size: size(&entry.stat),

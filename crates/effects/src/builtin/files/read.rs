@@ -11,7 +11,7 @@ use rustix::fs::Stat;
 use serde::Serialize;
 
 use super::super::action::{Content, Digester, answer};
-use super::beneath::{Place, io_fault};
+use super::beneath::{EntryLocation, io_fault};
 use super::{MAX_FILE_BYTES, Task};
 use crate::outcome::{Failure, Success};
 
@@ -22,7 +22,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// What `fs.read` answers.
 #[derive(Debug, Serialize)]
-struct Reading {
+struct ReadResult {
     path: String,
     size: u64,
     /// Of the whole file; absent for lines of a file over the limit.
@@ -84,7 +84,7 @@ fn text_reading(
     hash: Option<String>,
     bytes: Vec<u8>,
     range: Option<&LineRange>,
-) -> Reading {
+) -> ReadResult {
     let encoding = operation.encoding.unwrap_or(Encoding::Utf8);
     // Lines of a large file come without the rest of it, so they are cut already.
     let (bytes, lines) = match (range, &hash) {
@@ -104,7 +104,7 @@ fn text_reading(
         Encoding::Utf8 => (text.is_none(), text.map(str::to_owned)),
         Encoding::Base64 => (text.is_none(), Some(STANDARD.encode(&bytes))),
     };
-    Reading {
+    ReadResult {
         path: path.to_owned(),
         size,
         hash,
@@ -156,7 +156,7 @@ pub(super) fn size(stat: &Stat) -> u64 {
 
 impl Task {
     /// A whole file, within the limit; it may grow meanwhile.
-    pub(super) fn whole(&self, file: impl Read, place: &Place) -> Result<Vec<u8>, Failure> {
+    pub(super) fn whole(&self, file: impl Read, place: &EntryLocation) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         let mut file = file.take(MAX_FILE_BYTES + 1);
         loop {
@@ -177,7 +177,11 @@ impl Task {
     }
 
     /// The hash of a file of any size.
-    pub(super) fn digest(&self, mut file: impl Read, place: &Place) -> Result<Content, Failure> {
+    pub(super) fn digest(
+        &self,
+        mut file: impl Read,
+        place: &EntryLocation,
+    ) -> Result<Content, Failure> {
         let mut digester = Digester::default();
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
@@ -193,7 +197,7 @@ impl Task {
     fn lines_of_large(
         &self,
         file: impl Read,
-        place: &Place,
+        place: &EntryLocation,
         range: &LineRange,
     ) -> Result<Vec<u8>, Failure> {
         if self.operation.expected_hash.is_some() {

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::super::action::{Content, answer};
 use super::super::parameters::input;
 use super::Task;
-use super::beneath::{Place, io_fault, kind};
+use super::beneath::{EntryLocation, io_fault, kind};
 use super::read::size;
 use super::replace::{Over, Staged, move_to_nothing, require_unchanged, sync};
 use super::walk::{Next, Walk, open_directory};
@@ -102,7 +102,7 @@ pub(super) fn delete(task: &Task) -> Result<Success, Failure> {
     )
 }
 
-fn ends(task: &Task) -> Result<(Place, Place), Failure> {
+fn ends(task: &Task) -> Result<(EntryLocation, EntryLocation), Failure> {
     let destination = task
         .destination
         .as_ref()
@@ -117,7 +117,7 @@ fn ends(task: &Task) -> Result<(Place, Place), Failure> {
 }
 
 /// Links and special files stay where they are.
-fn movable(from: &Place) -> Result<Stat, Failure> {
+fn movable(from: &EntryLocation) -> Result<Stat, Failure> {
     let stat = from.existing()?;
     match kind(&stat) {
         FileType::Directory => Ok(stat),
@@ -130,7 +130,7 @@ fn destinations(task: &Task) -> serde_json::Value {
     json!({ "path": task.path.to_string(), "destination": destination })
 }
 
-fn misplaced(place: &Place, errno: Errno) -> Failure {
+fn misplaced(place: &EntryLocation, errno: Errno) -> Failure {
     match errno {
         Errno::NOTDIR | Errno::ISDIR | Errno::INVAL => input(format!(
             "a directory and a file cannot take each other's place at `{}`",
@@ -142,7 +142,11 @@ fn misplaced(place: &Place, errno: Errno) -> Failure {
 
 impl Task {
     /// The content of a file about to be moved or removed, checked against what is expected.
-    fn known_content(&self, place: &Place, stat: &Stat) -> Result<Option<Content>, Failure> {
+    fn known_content(
+        &self,
+        place: &EntryLocation,
+        stat: &Stat,
+    ) -> Result<Option<Content>, Failure> {
         if kind(stat) != FileType::RegularFile {
             return match &self.operation.expected_hash {
                 None => Ok(None),
@@ -159,7 +163,7 @@ impl Task {
     }
 
     /// The file that a destination holds, if overwriting it was asked for.
-    fn occupant(&self, to: &Place, from: &Stat) -> Result<Option<Stat>, Failure> {
+    fn occupant(&self, to: &EntryLocation, from: &Stat) -> Result<Option<Stat>, Failure> {
         let Some(there) = to.stat()? else {
             return Ok(None);
         };
@@ -178,8 +182,8 @@ impl Task {
 /// Copies a file. Returns the action and the content.
 fn copy_file(
     task: &Task,
-    from: &Place,
-    to: &Place,
+    from: &EntryLocation,
+    to: &EntryLocation,
     stat: &Stat,
 ) -> Result<(ActionType, Content), Failure> {
     let over = task.occupant(to, stat)?;
@@ -206,7 +210,7 @@ fn copy_file(
 fn pour(
     task: &Task,
     mut file: File,
-    from: &Place,
+    from: &EntryLocation,
     left: &mut u64,
     mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -226,13 +230,17 @@ fn pour(
     }
 }
 
-fn too_much(from: &Place) -> Failure {
+fn too_much(from: &EntryLocation) -> Failure {
     let message = format!("`{}` holds over {MAX_COPIED_BYTES} bytes", from.shown);
     Failure::new(ErrorType::ResourceError, message)
 }
 
 /// Copies into a directory beside the destination, which takes its name when it is complete.
-fn copy_directory(task: &Task, from: &Place, to: &Place) -> Result<Option<Content>, Failure> {
+fn copy_directory(
+    task: &Task,
+    from: &EntryLocation,
+    to: &EntryLocation,
+) -> Result<Option<Content>, Failure> {
     if task.operation.expected_hash.is_some() {
         return Err(input(format!(
             "`{}` is not a file and has no hash",
@@ -245,7 +253,7 @@ fn copy_directory(task: &Task, from: &Place, to: &Place) -> Result<Option<Conten
     let source =
         open_directory(&from.directory, &c_string(from)?).map_err(|errno| from.fault(errno))?;
     task.act(|| {
-        let staging = Place {
+        let staging = EntryLocation {
             directory: to
                 .directory
                 .try_clone()
@@ -270,7 +278,12 @@ fn copy_directory(task: &Task, from: &Place, to: &Place) -> Result<Option<Conten
     Ok(None)
 }
 
-fn fill(task: &Task, from: &Place, source: &OwnedFd, staging: &Place) -> Result<(), Failure> {
+fn fill(
+    task: &Task,
+    from: &EntryLocation,
+    source: &OwnedFd,
+    staging: &EntryLocation,
+) -> Result<(), Failure> {
     make_directory(staging)?;
     let mut left = MAX_COPIED_BYTES;
     let base = open_directory(&staging.directory, &c_string(staging)?)
@@ -289,8 +302,8 @@ fn fill(task: &Task, from: &Place, source: &OwnedFd, staging: &Place) -> Result<
             );
             return Err(input(message));
         }
-        let inner = |directory: &OwnedFd, name: &str| -> Result<Place, Failure> {
-            Ok(Place {
+        let inner = |directory: &OwnedFd, name: &str| -> Result<EntryLocation, Failure> {
+            Ok(EntryLocation {
                 directory: directory
                     .try_clone()
                     .map_err(|error| io_fault(&from.shown, &error))?,
@@ -313,7 +326,7 @@ fn fill(task: &Task, from: &Place, source: &OwnedFd, staging: &Place) -> Result<
 }
 
 /// A directory that this call made, below another; it is still walked without links.
-fn descend(base: &OwnedFd, path: &str, staging: &Place) -> Result<OwnedFd, Failure> {
+fn descend(base: &OwnedFd, path: &str, staging: &EntryLocation) -> Result<OwnedFd, Failure> {
     let mut at = base
         .try_clone()
         .map_err(|error| io_fault(&staging.shown, &error))?;
@@ -324,13 +337,13 @@ fn descend(base: &OwnedFd, path: &str, staging: &Place) -> Result<OwnedFd, Failu
     Ok(at)
 }
 
-fn make_directory(place: &Place) -> Result<(), Failure> {
+fn make_directory(place: &EntryLocation) -> Result<(), Failure> {
     let mode = Mode::from_raw_mode(0o777);
     rustix::fs::mkdirat(&place.directory, &place.name, mode).map_err(|errno| place.fault(errno))
 }
 
 /// Removes a directory; the number of entries that went with it.
-fn delete_directory(task: &Task, place: &Place) -> Result<usize, Failure> {
+fn delete_directory(task: &Task, place: &EntryLocation) -> Result<usize, Failure> {
     if task.operation.expected_hash.is_some() {
         return Err(input(format!(
             "`{}` is not a file and has no hash",
@@ -348,7 +361,7 @@ fn delete_directory(task: &Task, place: &Place) -> Result<usize, Failure> {
 }
 
 /// What would be removed, counted first so that too much is refused before anything is gone.
-fn count(task: &Task, place: &Place) -> Result<usize, Failure> {
+fn count(task: &Task, place: &EntryLocation) -> Result<usize, Failure> {
     let directory =
         open_directory(&place.directory, &c_string(place)?).map_err(|errno| place.fault(errno))?;
     let mut walk = Walk {
@@ -362,7 +375,7 @@ fn count(task: &Task, place: &Place) -> Result<usize, Failure> {
 }
 
 /// Removes what a directory holds: files on the way down, directories on the way up.
-fn empty(task: &Task, place: &Place) -> Result<(), Failure> {
+fn empty(task: &Task, place: &EntryLocation) -> Result<(), Failure> {
     let directory = match open_directory(&place.directory, &c_string(place)?) {
         Err(Errno::NOENT) => return Ok(()),
         opened => opened.map_err(|errno| place.fault(errno))?,
@@ -401,11 +414,11 @@ fn remove(
     directory: &OwnedFd,
     name: impl rustix::path::Arg,
     what: AtFlags,
-    place: &Place,
+    place: &EntryLocation,
 ) -> Result<(), Failure> {
     rustix::fs::unlinkat(directory, name, what).map_err(|errno| place.fault(errno))
 }
 
-fn c_string(place: &Place) -> Result<CString, Failure> {
+fn c_string(place: &EntryLocation) -> Result<CString, Failure> {
     CString::new(place.name.as_str()).map_err(|_| place.fault(Errno::INVAL))
 }

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 use uuid::Uuid;
 
-use super::beneath::{Place, io_fault};
+use super::beneath::{EntryLocation, io_fault};
 use crate::outcome::Failure;
 
 /// Held between the last look at a file and its replacement, so that two calls of this process
@@ -30,14 +30,14 @@ pub(super) enum Over<'a> {
 
 /// A file beside its place, gone unless it is moved there.
 pub(super) struct Staged<'p> {
-    place: &'p Place,
+    place: &'p EntryLocation,
     name: String,
     file: File,
 }
 
 impl<'p> Staged<'p> {
     /// Makes the file. With the mode and owner of the one that it will replace.
-    pub(super) fn new(place: &'p Place, like: Option<&Stat>) -> Result<Self, Failure> {
+    pub(super) fn new(place: &'p EntryLocation, like: Option<&Stat>) -> Result<Self, Failure> {
         let name = format!(".charter-{}.tmp", Uuid::new_v4().simple());
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -100,7 +100,7 @@ impl Drop for Staged<'_> {
 }
 
 /// Fails when a file is another than the one looked at, or was written to since.
-pub(super) fn require_unchanged(place: &Place, before: &Stat) -> Result<(), Failure> {
+pub(super) fn require_unchanged(place: &EntryLocation, before: &Stat) -> Result<(), Failure> {
     let identity = |stat: &Stat| {
         let changed = (
             stat.st_mtime,
@@ -120,13 +120,17 @@ pub(super) fn require_unchanged(place: &Place, before: &Stat) -> Result<(), Fail
 }
 
 /// Moves a name to a place where nothing may be.
-pub(super) fn move_to_nothing(from: &OwnedFd, name: &str, to: &Place) -> Result<(), Failure> {
+pub(super) fn move_to_nothing(
+    from: &OwnedFd,
+    name: &str,
+    to: &EntryLocation,
+) -> Result<(), Failure> {
     let moved =
         rustix::fs::renameat_with(from, name, &to.directory, &to.name, RenameFlags::NOREPLACE);
     moved.map_err(|errno| to.fault(errno))
 }
 
 /// Forces a directory's names to disk.
-pub(super) fn sync(place: &Place) -> Result<(), Failure> {
+pub(super) fn sync(place: &EntryLocation) -> Result<(), Failure> {
     rustix::fs::fsync(&place.directory).map_err(|errno| place.fault(errno))
 }

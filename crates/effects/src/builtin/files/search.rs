@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::super::action::answer;
 use super::super::parameters::input;
-use super::beneath::{Place, kind};
+use super::beneath::{EntryLocation, kind};
 use super::read::{size, text_of};
 use super::walk::{Entry, MAX_ENTRIES, Next, Walk};
 use super::{MAX_FILE_BYTES, Task, most_results};
@@ -39,7 +39,7 @@ struct Match {
 
 /// What `fs.search` answers.
 #[derive(Debug, Default, Serialize)]
-struct Found {
+struct FileSearchResult {
     path: String,
     matches: Vec<Match>,
     files_searched: usize,
@@ -58,9 +58,9 @@ pub(super) fn run(task: &Task) -> Result<Success, Failure> {
         include: globs(task.operation.include.iter().map(|glob| glob.as_str()))?,
         most: most_results(&task.operation)?,
         read: 0,
-        found: Found {
+        found: FileSearchResult {
             path: task.path.to_string(),
-            ..Found::default()
+            ..FileSearchResult::default()
         },
     };
     search.everywhere()?;
@@ -107,7 +107,7 @@ struct Search<'t> {
     include: Option<GlobSet>,
     most: usize,
     read: u64,
-    found: Found,
+    found: FileSearchResult,
 }
 
 impl Search<'_> {
@@ -156,7 +156,7 @@ impl Search<'_> {
         };
         match opened {
             Ok(file) if is_file(&file) => {
-                let place = Place {
+                let place = EntryLocation {
                     directory: file
                         .try_clone()
                         .map_err(|error| super::beneath::io_fault(&entry.path, &error))?,
@@ -172,7 +172,12 @@ impl Search<'_> {
         }
     }
 
-    fn file(&mut self, path: &str, file: impl Read, place: &Place) -> Result<Next, Failure> {
+    fn file(
+        &mut self,
+        path: &str,
+        file: impl Read,
+        place: &EntryLocation,
+    ) -> Result<Next, Failure> {
         let bytes = self.task.whole(file, place)?;
         self.read += bytes.len() as u64;
         let Some(text) = text_of(&bytes) else {

@@ -32,7 +32,7 @@ pub(super) struct Field {
     pub(super) resolver: Resolver,
 }
 
-pub(super) type Told = Result<Value, (ErrorType, String)>;
+pub(super) type ChangeRecord = Result<Value, (ErrorType, String)>;
 
 impl Field {
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
@@ -74,11 +74,11 @@ impl Field {
         paths.collect()
     }
 
-    pub(super) fn call(&self, builtin: Builtin, given: Value) -> Told {
+    pub(super) fn call(&self, builtin: Builtin, given: Value) -> ChangeRecord {
         self.call_as(builtin, given, DryRun::No)
     }
 
-    pub(super) fn call_as(&self, builtin: Builtin, given: Value, dry_run: DryRun) -> Told {
+    pub(super) fn call_as(&self, builtin: Builtin, given: Value, dry_run: DryRun) -> ChangeRecord {
         on(
             self.path(""),
             self.access,
@@ -89,7 +89,7 @@ impl Field {
         )
     }
 
-    pub(super) fn read(&self, path: &str) -> Told {
+    pub(super) fn read(&self, path: &str) -> ChangeRecord {
         self.call(Builtin::FsRead, json!({ "path": path }))
     }
 }
@@ -102,7 +102,7 @@ pub(super) fn on(
     builtin: Builtin,
     given: &Value,
     dry_run: DryRun,
-) -> Told {
+) -> ChangeRecord {
     let grants = BuiltinGrants {
         roots: BTreeMap::from([("work".to_owned(), Root { path, access })]),
         ..BuiltinGrants::default()

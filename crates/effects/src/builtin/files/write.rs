@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::super::action::{Content, answer};
 use super::super::parameters::input;
-use super::beneath::{Place, kind};
+use super::beneath::{EntryLocation, kind};
 use super::edit;
 use super::read::text_of;
 use super::replace::{Over, Staged, sync};
@@ -21,7 +21,7 @@ use crate::outcome::{Failure, Success};
 
 /// What the operations of this file answer.
 #[derive(Debug, Serialize)]
-struct Written {
+struct WriteResult {
     path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<Content>,
@@ -101,7 +101,7 @@ pub(super) fn make_directory(task: &Task) -> Result<Success, Failure> {
 
 fn put(
     task: &Task,
-    place: &Place,
+    place: &EntryLocation,
     bytes: &[u8],
     before: Option<(Content, Stat)>,
 ) -> Result<Success, Failure> {
@@ -118,7 +118,7 @@ fn put(
         None => ActionType::FileCreate,
     };
     let action = task.action(action_type, before.as_ref(), Some(&after))?;
-    let written = Written {
+    let written = WriteResult {
         path: task.path.to_string(),
         before,
         after,

@@ -14,7 +14,7 @@ use super::hit::Hit;
 use super::options::{SearchProvider, WebSearch};
 use super::{Query, brave, searxng};
 use crate::http::{Answer, USER_AGENT, kind_of};
-use crate::kept::Kept;
+use crate::kept::SpooledBytes;
 use crate::outcome::Failure;
 use crate::patience::retry_after;
 use crate::text::clean;
@@ -23,22 +23,22 @@ use crate::text::clean;
 const LOGGED_CHARACTERS: usize = 400;
 
 /// A failure, and when the same request may be tried again.
-struct Missed {
+struct SearchAttemptError {
     failure: Failure,
-    again: Again,
+    again: SearchRetry,
 }
 
-enum Again {
+enum SearchRetry {
     Never,
     /// After as long as the provider asks for, if it does.
     After(Option<Duration>),
 }
 
-impl From<Failure> for Missed {
+impl From<Failure> for SearchAttemptError {
     fn from(failure: Failure) -> Self {
         Self {
             failure,
-            again: Again::Never,
+            again: SearchRetry::Never,
         }
     }
 }
@@ -71,7 +71,7 @@ impl WebSearch {
                 Ok(hits) => return Ok(hits),
                 Err(missed) => missed,
             };
-            let Again::After(asked) = missed.again else {
+            let SearchRetry::After(asked) = missed.again else {
                 return Err(missed.failure);
             };
             match patience.pause(retry, asked) {
@@ -82,13 +82,13 @@ impl WebSearch {
         self.attempt(query).await.map_err(|missed| missed.failure)
     }
 
-    async fn attempt(&self, query: &Query) -> Result<Vec<Hit>, Missed> {
+    async fn attempt(&self, query: &Query) -> Result<Vec<Hit>, SearchAttemptError> {
         let limit = self.options.attempt_timeout;
         let exchange = Answer::to(
             &self.client,
             self.request(query)?,
             self.options.answer_bytes,
-            Kept::new(None),
+            SpooledBytes::new(None),
         );
         let answer = tokio::time::timeout(limit, exchange).await;
         let Answer {
@@ -150,7 +150,12 @@ impl WebSearch {
 
     /// What a status other than success means. What the provider says may name the operator's
     /// account: it is for the log, and where it is about a key for nobody.
-    fn refused(&self, status: StatusCode, headers: &HeaderMap, answer: &[u8]) -> Missed {
+    fn refused(
+        &self,
+        status: StatusCode,
+        headers: &HeaderMap,
+        answer: &[u8],
+    ) -> SearchAttemptError {
         let body: Value = json::decode(answer, Profile::MESSAGE).unwrap_or_default();
         let word = match self.provider() {
             SearchProvider::Brave => brave::refusal(&body),
@@ -172,10 +177,10 @@ impl WebSearch {
             ..self.failure(kind, &format!("{happened} ({})", status.as_u16()))
         };
         let again = match passes {
-            true => Again::After(retry_after(headers, SystemTime::now())),
-            false => Again::Never,
+            true => SearchRetry::After(retry_after(headers, SystemTime::now())),
+            false => SearchRetry::Never,
         };
-        Missed { failure, again }
+        SearchAttemptError { failure, again }
     }
 
     fn meaning(&self, status: StatusCode, word: Option<&str>) -> (ErrorType, bool, &'static str) {

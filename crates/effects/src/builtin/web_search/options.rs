@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{brave, searxng};
 use crate::http::{HttpRunner, PlainHttp, Redirects, base};
-use crate::patience::Patience;
+use crate::patience::RetryPolicy;
 use crate::redact::Redactor;
 use crate::secret::{Secret, SecretSource, redactor};
 
@@ -49,7 +49,7 @@ pub struct SearchOptions {
     /// Largest answer, in bytes.
     pub answer_bytes: usize,
     /// How failures that may pass are waited for.
-    pub patience: Patience,
+    pub patience: RetryPolicy,
 }
 
 impl SearchOptions {
@@ -68,10 +68,10 @@ impl SearchOptions {
             plain_http: PlainHttp::Loopback,
             attempt_timeout: Self::ATTEMPT_TIMEOUT,
             answer_bytes: Self::ANSWER_BYTES,
-            patience: Patience {
+            patience: RetryPolicy {
                 retries: 1,
                 first_pause: Duration::from_secs(1),
-                ..Patience::default()
+                ..RetryPolicy::default()
             },
         }
     }

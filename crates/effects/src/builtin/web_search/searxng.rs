@@ -11,7 +11,7 @@ pub(super) const PATH: &[&str] = &["search"];
 
 /// What an instance answered.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SearxngResponse {
     pub(super) hits: Vec<Hit>,
     /// How many of the engines behind it did not answer.
     pub(super) silent_engines: usize,
@@ -45,10 +45,10 @@ fn age(freshness: Freshness) -> &'static str {
 }
 
 /// The results; nothing when that is no answer of this API.
-pub(super) fn found(answer: &Value) -> Option<Found> {
+pub(super) fn found(answer: &Value) -> Option<SearxngResponse> {
     let results = answer.get("results")?.as_array()?.iter();
     let silent = answer.get("unresponsive_engines").and_then(Value::as_array);
-    Some(Found {
+    Some(SearxngResponse {
         hits: results
             .filter_map(|result| Hit::of(result, "content", "publishedDate"))
             .collect(),

@@ -79,7 +79,7 @@ fn a_tool_writes_and_asks_unless_the_operator_says_that_it_reads() {
         made[0].document.description.as_str(),
         "The MCP server `files` says of it: Does drop.[2J"
     );
-    let gone = LeftOut {
+    let gone = SkippedTool {
         tool: "gone".to_owned(),
         part: None,
         reason: "`readonly` names it, and the server does not list it".to_owned(),
@@ -112,7 +112,7 @@ fn of_two_tools_with_one_id_the_first_is_imported_and_the_other_named() {
     assert_eq!(told.len(), 1);
     assert_eq!(told[0]["tool_id"], format!("mcp.files.{taken}"));
     assert_eq!(told[0]["implementation"]["tool"], "a/b");
-    let left = LeftOut {
+    let left = SkippedTool {
         tool: taken.to_owned(),
         part: None,
         reason: format!("another tool has the id `mcp.files.{taken}`"),

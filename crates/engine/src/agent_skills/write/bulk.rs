@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::invalid;
-use super::{Act, Draft, Promise, SkillWritten};
+use super::{Act, BatchMode, Draft, SkillWritten};
 use crate::{Caller, Engine, EngineError};
 
 /// Most skills of one bulk write.
@@ -85,7 +85,7 @@ impl Engine {
             .map(|draft| Act::Put(Box::new(draft.clone())))
             .collect();
         let mut answers = self
-            .write(scope, acts, Promise::EachAlone)
+            .write(scope, acts, BatchMode::EachAlone)
             .await?
             .into_iter();
         let items = read.into_iter().zip(skills).map(|(read, sent)| {

@@ -27,7 +27,7 @@ pub(super) enum Step {
 }
 
 /// What a write comes to, on one state.
-pub(super) struct Decided {
+pub(super) struct WritePlan {
     pub(super) revision: SkillsRevision,
     pub(super) model_is_stored: bool,
     pub(super) steps: Vec<(SkillChange, Step)>,
@@ -73,8 +73,8 @@ pub(super) fn decide(
     acts: &[Act],
     vectors: &BySummary,
     model: Option<&EmbeddingModel>,
-) -> Decided {
-    let mut decided = Decided {
+) -> WritePlan {
+    let mut decided = WritePlan {
         revision: indexes.revision,
         model_is_stored: indexes.model_is_stored,
         steps: Vec::with_capacity(acts.len()),

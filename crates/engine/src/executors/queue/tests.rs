@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use charter_contract::ids::ToolId;
 use charter_effects::{
-    AnyRoom, DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolImplementation,
+    DryRun, Language, Limits, PackageFiles, ScriptTool, Target, ToolImplementation, UnlimitedOutput,
 };
 use serde_json::{Map, json};
 use uuid::Uuid;
@@ -32,7 +32,7 @@ fn put(
     calls: &ClientCalls,
     repeat: Repeat,
     now: Instant,
-) -> (Place<'_>, oneshot::Receiver<ToolOutcome>) {
+) -> (QueueEntryGuard<'_>, oneshot::Receiver<ToolOutcome>) {
     put_to_begin_within(calls, repeat, None, now)
 }
 
@@ -41,7 +41,7 @@ fn put_to_begin_within(
     repeat: Repeat,
     begin_within: Option<Duration>,
     now: Instant,
-) -> (Place<'_>, oneshot::Receiver<ToolOutcome>) {
+) -> (QueueEntryGuard<'_>, oneshot::Receiver<ToolOutcome>) {
     let asked = ClientGrants::Asked {
         environment: Vec::new(),
         egress: Vec::new(),
@@ -75,21 +75,21 @@ fn script_call() -> ToolCall {
         egress: Vec::new(),
         readable: Vec::new(),
         idempotency_key: "run/step".to_owned(),
-        room: Arc::new(AnyRoom),
+        room: Arc::new(UnlimitedOutput),
     }
 }
 
 /// An executor of scripts, with handlers for these tools.
-fn programs(handlers: &[&str]) -> Carries {
+fn programs(handlers: &[&str]) -> ExecutorCapabilities {
     let handlers = handlers.iter().map(|tool| ToolId::parse(tool).unwrap());
-    Carries {
+    ExecutorCapabilities {
         handlers: handlers.collect(),
         programs: true,
     }
 }
 
 /// What an executor of a tenant that runs scripts is given.
-fn take(calls: &ClientCalls, of: &str, by: &str, number: u128, now: Instant) -> Option<Taken> {
+fn take(calls: &ClientCalls, of: &str, by: &str, number: u128, now: Instant) -> Option<LeasedCall> {
     let carries = programs(&[]);
     calls.take(&tenant(of), &executor(by), &carries, lease(number), now)
 }
@@ -110,10 +110,13 @@ fn a_call_is_for_one_executor_of_its_tenant() {
     assert!(take("umbra", 1).is_none());
     assert_eq!(take("acme", 2).unwrap().left, TIMEOUT);
     assert!(take("acme", 3).is_none());
-    assert_eq!(calls.renew(&tenant("umbra"), &lease(2), now), Err(NotHeld));
+    assert_eq!(
+        calls.renew(&tenant("umbra"), &lease(2), now),
+        Err(LeaseNotHeld)
+    );
     assert!(calls.held(&tenant("umbra"), &lease(2), now).is_err());
     let foreign = calls.report(&tenant("umbra"), &lease(2), done(), now);
-    assert_eq!(foreign, Err(NotHeld));
+    assert_eq!(foreign, Err(LeaseNotHeld));
     assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Ok(()));
 }
 
@@ -132,13 +135,13 @@ fn a_call_is_for_an_executor_that_can_carry_it_out() {
         implementation: ToolImplementation::Handler,
         ..script_call()
     };
-    let only = |handlers: &[&str]| Carries {
+    let only = |handlers: &[&str]| ExecutorCapabilities {
         programs: false,
         ..programs(handlers)
     };
     let handlers: [&[&str]; 2] = [&["acme.read"], &["acme.other"]];
     let [right, wrong] = handlers;
-    let takes = |carries: &Carries| {
+    let takes = |carries: &ExecutorCapabilities| {
         let taken = calls.take(&tenant("acme"), &executor("e"), carries, lease(1), now);
         taken.is_some()
     };
@@ -182,11 +185,17 @@ fn a_call_that_was_only_offered_is_offered_again() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
     let (place, _answered) = put(&calls, Repeat::Unsafe, now);
     take(&calls, "acme", "e", 1, now);
-    assert_eq!(calls.look(place.number, now), Some(Due::At(now + LEASE)));
+    assert_eq!(
+        calls.look(place.number, now),
+        Some(TimerEvent::At(now + LEASE))
+    );
     let later = now + LEASE;
-    assert_eq!(calls.renew(&tenant("acme"), &lease(1), later), Err(NotHeld));
+    assert_eq!(
+        calls.renew(&tenant("acme"), &lease(1), later),
+        Err(LeaseNotHeld)
+    );
     let again = calls.look(place.number, later);
-    assert_eq!(again, Some(Due::Again(now + TIMEOUT)));
+    assert_eq!(again, Some(TimerEvent::Again(now + TIMEOUT)));
     let taken = take(&calls, "acme", "f", 2, later);
     assert_eq!(taken.unwrap().left, TIMEOUT - LEASE);
 }
@@ -195,8 +204,8 @@ fn a_call_that_was_only_offered_is_offered_again() {
 fn a_lost_executor_means_again_for_reads_and_unknown_for_writes() {
     let now = Instant::now();
     for (repeat, due) in [
-        (Repeat::Safe, Due::Again(now + TIMEOUT)),
-        (Repeat::Unsafe, Due::Lost(executor("e"))),
+        (Repeat::Safe, TimerEvent::Again(now + TIMEOUT)),
+        (Repeat::Unsafe, TimerEvent::Lost(executor("e"))),
     ] {
         let calls = ClientCalls::new(LEASE);
         let (place, _answered) = put(&calls, repeat, now);
@@ -205,10 +214,13 @@ fn a_lost_executor_means_again_for_reads_and_unknown_for_writes() {
         assert_eq!(calls.renew(&tenant("acme"), &lease(1), begun), Ok(()));
         let lapsed = begun + LEASE;
         let just_before = lapsed - Duration::from_millis(1);
-        assert_eq!(calls.look(place.number, just_before), Some(Due::At(lapsed)));
+        assert_eq!(
+            calls.look(place.number, just_before),
+            Some(TimerEvent::At(lapsed))
+        );
         assert_eq!(calls.look(place.number, lapsed), Some(due));
         let late = calls.report(&tenant("acme"), &lease(1), done(), lapsed);
-        assert_eq!(late, Err(NotHeld));
+        assert_eq!(late, Err(LeaseNotHeld));
     }
 }
 
@@ -219,13 +231,16 @@ fn an_outcome_is_taken_once_and_only_while_somebody_waits() {
     take(&calls, "acme", "e", 1, now);
     let report = || calls.report(&tenant("acme"), &lease(1), done(), now);
     assert_eq!(report(), Ok(()));
-    assert_eq!(report(), Err(NotHeld));
+    assert_eq!(report(), Err(LeaseNotHeld));
     assert_eq!(answered.try_recv(), Ok(done()));
 
     let (place, _answered) = put(&calls, Repeat::Safe, now);
     take(&calls, "acme", "e", 2, now);
     drop(place);
-    assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Err(NotHeld));
+    assert_eq!(
+        calls.renew(&tenant("acme"), &lease(2), now),
+        Err(LeaseNotHeld)
+    );
 }
 
 #[test]
@@ -235,7 +250,7 @@ fn time_ends_a_call_that_nobody_took_or_nobody_reported() {
     let end = now + TIMEOUT;
     assert_eq!(
         calls.look(place.number, end),
-        Some(Due::Unclaimed { lost: None })
+        Some(TimerEvent::Unclaimed { lost: None })
     );
     let taken = take(&calls, "acme", "e", 1, end);
     assert!(taken.is_none(), "its time is over");
@@ -244,10 +259,10 @@ fn time_ends_a_call_that_nobody_took_or_nobody_reported() {
     take(&calls, "acme", "e", 2, end);
     assert_eq!(calls.renew(&tenant("acme"), &lease(2), end), Ok(()));
     let due = end + TIMEOUT + REPORT_GRACE;
-    assert_eq!(calls.look(running.number, end), Some(Due::At(due)));
+    assert_eq!(calls.look(running.number, end), Some(TimerEvent::At(due)));
     assert_eq!(
         calls.look(running.number, due),
-        Some(Due::Overdue(executor("e")))
+        Some(TimerEvent::Overdue(executor("e")))
     );
 }
 
@@ -260,16 +275,19 @@ fn a_call_is_not_begun_after_its_approval_lapsed() {
     let put = || put_to_begin_within(&calls, Repeat::Safe, Some(within), now);
     let take = |number: u128, at| take(&calls, "acme", "e", number, at);
     let (late, _answered) = put();
-    assert_eq!(calls.look(late.number, now), Some(Due::At(end)));
+    assert_eq!(calls.look(late.number, now), Some(TimerEvent::At(end)));
     assert!(take(1, now).is_some());
-    assert_eq!(calls.renew(&tenant("acme"), &lease(1), end), Err(NotHeld));
-    let unclaimed = Due::Unclaimed { lost: None };
+    assert_eq!(
+        calls.renew(&tenant("acme"), &lease(1), end),
+        Err(LeaseNotHeld)
+    );
+    let unclaimed = TimerEvent::Unclaimed { lost: None };
     assert_eq!(calls.look(late.number, end), Some(unclaimed));
     drop(late);
     let (begun, _answered) = put();
     assert!(take(2, now).is_some());
     assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Ok(()));
-    let held = Some(Due::At(now + LEASE));
+    let held = Some(TimerEvent::At(now + LEASE));
     assert_eq!(calls.look(begun.number, end), held);
     let (_waiting, _answered) = put();
     assert!(take(3, end).is_none());

@@ -5,7 +5,7 @@ use charter_contract::catalogue::vocabulary::Severity;
 use serde_json::{Value, json};
 
 use super::contradictions::contradictions;
-use super::subjects::{Cited, Subject, subjects, tally};
+use super::subjects::{CitedFinding, Subject, subjects, tally};
 use super::text::{bounded, counted, cut, in_one_line, list, text, texts};
 
 /// Claims of a draft, the characters of each, and what supports one.
@@ -33,7 +33,7 @@ pub(super) fn draft(context: &Value) -> Value {
             packet.take_research(result);
             continue;
         }
-        let cited = Cited::all(&result["structured"]);
+        let cited = CitedFinding::all(&result["structured"]);
         packet.take_gaps(result, &cited);
         if cited.is_empty() {
             packet.take_sentences(result);
@@ -108,7 +108,7 @@ impl Packet {
         }
     }
 
-    fn take_gaps(&mut self, result: &Value, found: &[Cited]) {
+    fn take_gaps(&mut self, result: &Value, found: &[CitedFinding]) {
         for gap in texts(&result["structured"], "gaps") {
             self.gap(&gap, result);
         }

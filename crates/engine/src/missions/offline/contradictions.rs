@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::subjects::{Found, Subject};
+use super::subjects::{FindingText, Subject};
 
 /// Contradictions that a draft names.
 const MOST: usize = 50;
@@ -21,7 +21,7 @@ pub(super) fn contradictions(subjects: &[Subject]) -> Vec<Value> {
 
 fn disputed(subject: &Subject) -> Vec<String> {
     let mut fields: BTreeMap<&str, BTreeMap<&str, BTreeSet<String>>> = BTreeMap::new();
-    for Found { finding, .. } in &subject.findings {
+    for FindingText { finding, .. } in &subject.findings {
         for (name, value) in &finding.fields {
             if let Some(plain) = plain(value) {
                 let said = fields.entry(name).or_default();

@@ -8,7 +8,7 @@ use charter_contract::catalogue::vocabulary::Severity;
 use charter_contract::foreign_schema::ForeignSchema;
 use serde_json::{Map, Value, json};
 
-use super::subjects::{Cited, Subject, same_kind, subjects};
+use super::subjects::{CitedFinding, Subject, same_kind, subjects};
 use super::text::{bounded, cut, list, text};
 
 /// Proposals of one write-back: a person decides on each.
@@ -59,7 +59,7 @@ pub(super) fn draft(context: &Value) -> Value {
 
 fn proposals(context: &Value) -> Vec<Value> {
     let results = list(context, "results").iter();
-    let found = results.flat_map(|result| Cited::all(&result["structured"]));
+    let found = results.flat_map(|result| CitedFinding::all(&result["structured"]));
     let subjects = subjects(found.map(|cited| (cited, None)).collect());
     let mut proposals = Vec::new();
     for offered in list(context, "write_backs") {

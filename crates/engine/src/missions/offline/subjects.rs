@@ -17,13 +17,13 @@ const STATEMENTS: [&str; 4] = ["summary", "message", "description", "title"];
 
 /// A finding, with what it is cited by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Cited {
+pub(super) struct CitedFinding {
     #[serde(rename = "ref")]
     pub(super) reference: String,
     pub(super) finding: Finding,
 }
 
-impl Cited {
+impl CitedFinding {
     /// Those of a list of the context; what is no finding is left out.
     pub(super) fn all(of: &Value) -> Vec<Self> {
         let listed = list(of, "findings").iter();
@@ -59,12 +59,12 @@ impl Cited {
 
 /// A finding in its words.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Found {
+pub(super) struct FindingText {
     pub(super) finding: Finding,
     pub(super) statement: String,
 }
 
-impl Found {
+impl FindingText {
     /// A field that the rule gave.
     pub(super) fn value(&self, name: &str) -> Option<&Value> {
         self.finding
@@ -94,7 +94,7 @@ pub(super) struct Subject {
     /// What supports it, each once.
     pub(super) refs: Vec<String>,
     /// Everything that was found in it, worst first.
-    pub(super) findings: Vec<Found>,
+    pub(super) findings: Vec<FindingText>,
 }
 
 impl Subject {
@@ -132,8 +132,8 @@ impl Subject {
     }
 
     /// What was found in it that has most of these fields, the worst where several do, and in words.
-    pub(super) fn most_of(&self, names: &[&str]) -> Option<&Found> {
-        let has = |found: &Found| {
+    pub(super) fn most_of(&self, names: &[&str]) -> Option<&FindingText> {
+        let has = |found: &FindingText| {
             names
                 .iter()
                 .filter(|name| found.value(name).is_some())
@@ -145,7 +145,7 @@ impl Subject {
 }
 
 /// Findings by their subject, most serious subject first. With each comes what supports it besides.
-pub(super) fn subjects(found: Vec<(Cited, Option<String>)>) -> Vec<Subject> {
+pub(super) fn subjects(found: Vec<(CitedFinding, Option<String>)>) -> Vec<Subject> {
     let mut found = found;
     found.sort_by_key(|(cited, _)| cited.finding.severity);
     let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -187,7 +187,7 @@ pub(super) fn subjects(found: Vec<(Cited, Option<String>)>) -> Vec<Subject> {
 }
 
 impl Subject {
-    fn take(&mut self, cited: Cited, also: Option<String>) {
+    fn take(&mut self, cited: CitedFinding, also: Option<String>) {
         let names = NAMES.into_iter();
         self.name = self
             .name
@@ -212,7 +212,7 @@ impl Subject {
         for reference in also.into_iter().chain([cited.reference]) {
             add(&mut self.refs, reference);
         }
-        self.findings.push(Found {
+        self.findings.push(FindingText {
             finding: cited.finding,
             statement,
         });

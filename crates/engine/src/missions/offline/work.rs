@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::super::draft::MAX_CALLS;
-use super::subjects::{Cited, subjects, tally};
+use super::subjects::{CitedFinding, subjects, tally};
 use super::text::{bounded, cut, in_one_line, list, sentences, text, words};
 
 /// Sentences of an answer.
@@ -93,13 +93,13 @@ fn known(context: &Value, tool: &Value) -> Option<Map<String, Value>> {
 struct Answer {
     lines: Vec<String>,
     citations: Vec<Value>,
-    findings: Vec<Cited>,
+    findings: Vec<CitedFinding>,
     gaps: Vec<String>,
 }
 
 fn answer(context: &Value) -> Value {
     let mut answer = Answer {
-        findings: Cited::all(context),
+        findings: CitedFinding::all(context),
         gaps: list(context, "calls").iter().filter_map(failed).collect(),
         ..Answer::default()
     };
@@ -246,7 +246,7 @@ impl Answer {
     /// The sentences of the context that share most words with the objective, each with its source.
     fn quote(&mut self, context: &Value) {
         let wanted = words(&text(context, "objective"));
-        let mut ranked: Vec<(usize, usize, Told)> = Vec::new();
+        let mut ranked: Vec<(usize, usize, ContextSentence)> = Vec::new();
         for (at, told) in everything_told(context).into_iter().enumerate() {
             let shared = words(&told.sentence).intersection(&wanted).count();
             ranked.push((shared, at, told));
@@ -270,16 +270,16 @@ impl Answer {
 }
 
 /// A sentence of the context, with where it is from.
-struct Told {
+struct ContextSentence {
     kind: &'static str,
     reference: String,
     sentence: String,
 }
 
-fn everything_told(context: &Value) -> Vec<Told> {
+fn everything_told(context: &Value) -> Vec<ContextSentence> {
     let mut found = Vec::new();
     let mut tell = |kind, reference: String, sentence| {
-        found.push(Told {
+        found.push(ContextSentence {
             kind,
             reference,
             sentence,

@@ -13,7 +13,9 @@ use serde_json::json;
 use super::rig::{Rig, asked};
 use super::scripts::{Script, approved};
 use crate::caller::tests::person;
-use crate::{Answer, Caller, EngineError, MissionOrder, MissionShown, Say, Settings};
+use crate::{
+    ApprovalAnswer, ApprovalDecision, Caller, EngineError, MissionOrder, MissionShown, Settings,
+};
 
 fn made_by(maker: &str) -> BTreeSet<UserId> {
     BTreeSet::from([UserId::parse(maker).unwrap()])
@@ -47,7 +49,7 @@ async fn decide(
     rig: &Rig,
     mission: &MissionShown,
     at: usize,
-    answer: Answer,
+    answer: ApprovalAnswer,
 ) -> Result<(), EngineError> {
     say(rig, mission, at, answer, &person("bob")).await
 }
@@ -56,12 +58,12 @@ async fn say(
     rig: &Rig,
     mission: &MissionShown,
     at: usize,
-    answer: Answer,
+    answer: ApprovalAnswer,
     by: &Caller,
 ) -> Result<(), EngineError> {
     let approval = mission.proposals[at].approval_id.clone().unwrap();
     let asked = rig.engine.approval(by, &approval).await?;
-    let say = Say {
+    let say = ApprovalDecision {
         answer,
         digest: asked.approval.digest.to_string(),
         reason: None,
@@ -99,9 +101,15 @@ fn states(mission: &MissionShown) -> Vec<ProposalState> {
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_proposals_are_decided_on_one_by_one_and_once() {
     let (rig, waiting) = proposing(&["lead_123", "lead_124"], Settings::default()).await;
-    decide(&rig, &waiting, 1, Answer::Reject).await.unwrap();
-    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
-    let second = decide(&rig, &waiting, 0, Answer::Reject).await.unwrap_err();
+    decide(&rig, &waiting, 1, ApprovalAnswer::Reject)
+        .await
+        .unwrap();
+    decide(&rig, &waiting, 0, ApprovalAnswer::Approve)
+        .await
+        .unwrap();
+    let second = decide(&rig, &waiting, 0, ApprovalAnswer::Reject)
+        .await
+        .unwrap_err();
     assert_eq!(second.code, ErrorCode::IllegalTransition);
     let done = over(&rig, &waiting).await;
     assert_eq!(
@@ -127,11 +135,11 @@ async fn b002_13_the_proposer_does_not_approve() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
     let of_ann = person("zoe").with_makers(made_by("ann"));
     for by in [person("ann"), of_ann] {
-        let refused = say(&rig, &waiting, 0, Answer::Approve, &by).await;
+        let refused = say(&rig, &waiting, 0, ApprovalAnswer::Approve, &by).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
     }
     let of_root = person("zoe").with_makers(made_by("root"));
-    say(&rig, &waiting, 0, Answer::Approve, &of_root)
+    say(&rig, &waiting, 0, ApprovalAnswer::Approve, &of_root)
         .await
         .unwrap();
     let done = over(&rig, &waiting).await;
@@ -145,10 +153,12 @@ async fn ruling_33_the_maker_of_the_key_that_began_a_mission_does_not_approve() 
     let (rig, waiting) = proposing_for(&zoe, &["lead_123"], Settings::default()).await;
     let max = person("max").with_makers(made_by("ann"));
     for by in [person("ann"), max, zoe] {
-        let refused = say(&rig, &waiting, 0, Answer::Approve, &by).await;
+        let refused = say(&rig, &waiting, 0, ApprovalAnswer::Approve, &by).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
     }
-    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    decide(&rig, &waiting, 0, ApprovalAnswer::Approve)
+        .await
+        .unwrap();
     let done = over(&rig, &waiting).await;
     assert_eq!(states(&done), [ProposalState::Executed]);
 }
@@ -158,7 +168,9 @@ async fn ruling_33_the_maker_of_the_key_that_began_a_mission_does_not_approve() 
 async fn b002_13_a_target_that_changed_since_is_a_conflict() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
     rig.crm.leads.lock().unwrap().get_mut("lead_123").unwrap()["stage"] = json!("Lost");
-    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    decide(&rig, &waiting, 0, ApprovalAnswer::Approve)
+        .await
+        .unwrap();
     let done = over(&rig, &waiting).await;
     assert_eq!(
         (states(&done), done.state),
@@ -174,7 +186,9 @@ async fn b002_13_a_change_that_comes_too_late_is_a_conflict() {
     rig.crm
         .moved
         .store(true, std::sync::atomic::Ordering::SeqCst);
-    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    decide(&rig, &waiting, 0, ApprovalAnswer::Approve)
+        .await
+        .unwrap();
     let done = over(&rig, &waiting).await;
     assert_eq!(
         (states(&done), done.proposals[0].reason.as_deref()),
@@ -216,7 +230,9 @@ async fn b002_13_a_change_that_fails_is_said() {
     rig.crm
         .broken
         .store(true, std::sync::atomic::Ordering::SeqCst);
-    decide(&rig, &waiting, 0, Answer::Approve).await.unwrap();
+    decide(&rig, &waiting, 0, ApprovalAnswer::Approve)
+        .await
+        .unwrap();
     let done = over(&rig, &waiting).await;
     assert_eq!(states(&done), [ProposalState::ExecutionFailed], "{done:#?}");
 }

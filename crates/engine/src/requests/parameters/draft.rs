@@ -12,15 +12,15 @@ use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{Collected, ValueSource, bind_so_far};
 use charter_domain::run::Tokens;
-use charter_effects::{ModelRequest, ModelStage, NamedSchema, Unheard};
+use charter_effects::{ModelRequest, ModelStage, NamedSchema, NullListener};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::super::Asked;
+use super::super::ActiveRequest;
 use super::super::execute::run_id;
 use super::ParameterTarget;
 use crate::Engine;
-use crate::asking::{Drafted, MAX_REPAIRS, drafted};
+use crate::asking::{MAX_REPAIRS, ValidatedDraft, drafted};
 
 /// The route. A tenant without it is asked for the parameters.
 const ROUTE: &str = "parameters";
@@ -40,7 +40,7 @@ impl Engine {
     /// that it used.
     pub(super) async fn draft_open(
         &self,
-        asked: &Asked,
+        asked: &ActiveRequest,
         target: ParameterTarget<'_>,
         collected: &mut Collected<'_>,
         notices: &mut Vec<String>,
@@ -73,12 +73,12 @@ impl Engine {
         let drafted = drafted(
             &**models,
             request,
-            &Unheard,
+            &NullListener,
             make,
             |_| Vec::new(),
             &nobody_cancels,
         );
-        let Drafted {
+        let ValidatedDraft {
             made: mut draft,
             model,
             tokens,
@@ -110,7 +110,7 @@ impl Engine {
 
 fn request(
     route: Label,
-    asked: &Asked,
+    asked: &ActiveRequest,
     target: ParameterTarget<'_>,
     wanted: &[Parameter],
     known: &Map<String, Value>,

@@ -13,7 +13,7 @@ use crate::requests::words::ModelAnalysis;
 
 /// What the skills of a request found together, and what a model says of it.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct CombinedFindings {
     pub(super) findings: Vec<Finding>,
     pub(super) sentences: Vec<CitedSentence>,
 }
@@ -26,7 +26,7 @@ enum Footnote {
     Passage(String),
 }
 
-impl Found {
+impl CombinedFindings {
     pub(super) fn of(of_skills: Vec<Vec<Finding>>, analysis: Option<&ModelAnalysis>) -> Self {
         let merged = merged(of_skills);
         let mut findings = merged.findings;
@@ -208,7 +208,7 @@ mod tests {
             vec![finding("a", "g-1", "low")],
             vec![finding("b", "g-1", "high"), finding("b", "g-2", "low")],
         ];
-        let found = Found::of(of_skills, Some(&analysis));
+        let found = CombinedFindings::of(of_skills, Some(&analysis));
         assert_eq!(
             found.words().unwrap(),
             "Gate g-1 is open. [1] It was looked at. [2] [3] Both are open. [1] [4]"
@@ -230,7 +230,7 @@ mod tests {
             finding("a", "g-3", "low"),
         ];
         let analysis = analysis(Vec::new(), &["fnd_a_g-3", "fnd_a_g-2"]);
-        let found = Found::of(vec![findings], Some(&analysis));
+        let found = CombinedFindings::of(vec![findings], Some(&analysis));
         assert_eq!(
             found.lines(20),
             ["- [high] gate g-2", "- [high] gate g-1", "- [low] gate g-3"]

@@ -3,14 +3,14 @@
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::time::Timestamp;
-use charter_domain::approval::{Agreed, Approval, State};
+use charter_domain::approval::{Approval, ApprovalAgreement, ApprovalStatus};
 use charter_domain::graph::Step;
 use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, Tokens};
 use charter_store::approval::ApprovalChange;
-use charter_store::journal::After;
+use charter_store::journal::NextPhase;
 
 use super::Drive;
-use crate::questions::{Effort, QuestionPlace};
+use crate::questions::{Effort, EvaluationSlot};
 use crate::runs::effect::{Preparation, failure};
 use crate::{EngineError, approvals};
 
@@ -36,7 +36,7 @@ impl Drive<'_> {
             let now = self.engine.now_or(approval.expires_at);
             self.use_approval(step, &approval, now)?;
         }
-        self.write(After::Runs).await
+        self.write(NextPhase::Runs).await
     }
 
     fn use_approval(
@@ -49,13 +49,13 @@ impl Drive<'_> {
         let in_time = now < approval.expires_at;
         let command = match &approval.state {
             // In a pause nothing begins: an approval of a call stays open, and lapses at its end.
-            State::Approved(Agreed { happened: None, .. })
+            ApprovalStatus::Approved(ApprovalAgreement { happened: None, .. })
                 if in_time && self.folded.run.is_paused() =>
             {
                 self.set_aside.insert(id);
                 return Ok(());
             }
-            State::Approved(agreed) => match approval.consume(&approval.digest, now) {
+            ApprovalStatus::Approved(agreed) => match approval.consume(&approval.digest, now) {
                 Ok(consumed) => {
                     let change = approvals::moved(approval, consumed)?;
                     self.approvals.push(ApprovalChange::Move(change));
@@ -63,7 +63,7 @@ impl Drive<'_> {
                 }
                 Err(_) => self.lapse(step, approval)?,
             },
-            State::Rejected(decided) => {
+            ApprovalStatus::Rejected(decided) => {
                 let reason = decided.reason.as_deref().unwrap_or("no reason was given");
                 let message = format!("`{}` rejected it: {reason}", decided.by);
                 Command::Refuse {
@@ -73,16 +73,18 @@ impl Drive<'_> {
                     failure: denied(ErrorCode::ApprovalRejected, message),
                 }
             }
-            State::Pending if in_time => return Ok(()),
-            State::Pending => self.lapse(step, approval)?,
+            ApprovalStatus::Pending if in_time => return Ok(()),
+            ApprovalStatus::Pending => self.lapse(step, approval)?,
             // Used or lapsed by a turn whose append did not happen: the store has the last word.
-            State::Consumed(_) | State::Lapsed => self.refuse_lapsed(step, approval),
+            ApprovalStatus::Consumed(_) | ApprovalStatus::Lapsed => {
+                self.refuse_lapsed(step, approval)
+            }
         };
         self.decide(command)
     }
 
     fn lapse(&mut self, step: StepId, approval: &Approval) -> Result<Command, EngineError> {
-        let change = approvals::moved(approval, State::Lapsed)?;
+        let change = approvals::moved(approval, ApprovalStatus::Lapsed)?;
         self.approvals.push(ApprovalChange::Move(change));
         Ok(self.refuse_lapsed(step, approval))
     }
@@ -90,11 +92,14 @@ impl Drive<'_> {
     fn refuse_lapsed(&self, step: StepId, approval: &Approval) -> Command {
         let end = approval.expires_at;
         let message = match &approval.state {
-            State::Approved(agreed) => {
+            ApprovalStatus::Approved(agreed) => {
                 let by = &agreed.decided.by;
                 format!("`{by}` approved it, but the run did not use the approval before {end}")
             }
-            State::Pending | State::Rejected(_) | State::Consumed(_) | State::Lapsed => {
+            ApprovalStatus::Pending
+            | ApprovalStatus::Rejected(_)
+            | ApprovalStatus::Consumed(_)
+            | ApprovalStatus::Lapsed => {
                 format!("it was not decided before {end}")
             }
         };
@@ -107,7 +112,7 @@ impl Drive<'_> {
     }
 
     /// Waits for a place to ask the gate about a step.
-    pub(super) async fn place_to_prepare(&self, step: &StepId) -> QuestionPlace {
+    pub(super) async fn place_to_prepare(&self, step: &StepId) -> EvaluationSlot {
         let tool = self.folded.run.graph().step(step).and_then(Step::tool);
         let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
         let tenant = &self.workspace.tenant;
@@ -163,9 +168,9 @@ impl Drive<'_> {
 }
 
 /// What an agreement leads to: the call, or, where it happened already, its end.
-fn agreement(step: StepId, approval: &Approval, agreed: &Agreed) -> Command {
+fn agreement(step: StepId, approval: &Approval, agreed: &ApprovalAgreement) -> Command {
     let (id, digest) = (approval.approval_id.clone(), approval.digest.clone());
-    let Agreed { decided, happened } = agreed.clone();
+    let ApprovalAgreement { decided, happened } = agreed.clone();
     match happened {
         None => Command::Grant {
             step,

@@ -16,16 +16,16 @@ use crate::runs::effect::Prepared;
 
 /// A step that waits.
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct QueuedStep {
     since: Timestamp,
     until: Timestamp,
 }
 
 /// The steps of a run that wait for their turn.
 #[derive(Debug, Default)]
-pub(super) struct Turns(BTreeMap<StepId, Waiting>);
+pub(super) struct RateLimitQueue(BTreeMap<StepId, QueuedStep>);
 
-impl Turns {
+impl RateLimitQueue {
     /// Lets a step wait until its turn comes. Says whether that is soon enough.
     pub(super) fn wait(&mut self, step: &StepId, now: Timestamp, wait: Duration) -> bool {
         let since = self.0.get(step).map_or(now, |waiting| waiting.since);
@@ -35,7 +35,7 @@ impl Turns {
         let is_soon = until.saturating_sub(since.as_micros()) <= longest.saturating_mul(1_000);
         match Timestamp::from_micros(until) {
             Ok(until) if is_soon => {
-                self.0.insert(step.clone(), Waiting { since, until });
+                self.0.insert(step.clone(), QueuedStep { since, until });
                 true
             }
             Ok(_) | Err(_) => {
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_step_waits_for_its_turn_and_not_for_ever() {
         let step = StepId::parse("read").unwrap();
-        let mut turns = Turns::default();
+        let mut turns = RateLimitQueue::default();
         let second = Duration::from_secs(1);
         assert!(turns.wait(&step, at(0), 2 * second));
         let waiting = turns.waiting(|moment| moment <= at(1));

@@ -6,7 +6,7 @@ use charter_contract::ids::StepId;
 use charter_contract::json::memory_of;
 use charter_domain::graph::{Growth, Step};
 use charter_domain::run::{ErrorKind, StepFailure};
-use charter_store::journal::After;
+use charter_store::journal::NextPhase;
 use serde_json::Value;
 
 use super::Drive;
@@ -28,7 +28,7 @@ impl Drive<'_> {
 
     /// Waits for that memory while nothing of the run is under way.
     pub(super) async fn make_room(&mut self) -> Result<(), EngineError> {
-        self.write(After::Runs).await?;
+        self.write(NextPhase::Runs).await?;
         let taken = self.room.take(self.unhoused(), VALUES_WAIT);
         tokio::select! {
             biased;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::json::memory_of_fields;
 use charter_contract::time::Timestamp;
-use charter_store::journal::{After, Append, HeldRun, NewEvent, RunRecord, Wait};
+use charter_store::journal::{Append, NewEvent, NewLeasedRun, NextPhase, RunRecord, Wait};
 use charter_store::lease::Lease;
 use tokio::sync::SetOnce;
 
@@ -15,7 +15,7 @@ use crate::runs::journal::chain;
 use crate::{EngineError, events, missions};
 
 /// How far a driver has its run to itself.
-pub(super) enum Hold {
+pub(super) enum RunOwnership {
     /// Storage does not know the run: the first write creates it and takes the lease.
     Unstored(Box<RunRecord>, Arc<SetOnce<()>>),
     /// Storage knows the run, and this worker holds it.
@@ -35,20 +35,20 @@ impl Drive<'_> {
             approvals: open.collect(),
         };
         if !self.unwritten.is_empty() {
-            return self.write(After::Waits(wait)).await;
+            return self.write(NextPhase::Waits(wait)).await;
         }
-        if let Hold::Held(lease) = &self.hold {
+        if let RunOwnership::Held(lease) = &self.hold {
             let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
             self.engine.drivers().gives_back(run);
             let parked = self.engine.store().park(tenant, run, lease.fence, wait);
             parked.await?;
-            self.hold = Hold::Returned;
+            self.hold = RunOwnership::Returned;
         }
         Ok(())
     }
 
     /// Makes what was decided durable. A run that does not go on is given back with it.
-    pub(super) async fn write(&mut self, then: After) -> Result<(), EngineError> {
+    pub(super) async fn write(&mut self, then: NextPhase) -> Result<(), EngineError> {
         if self.unwritten.is_empty() {
             return Ok(());
         }
@@ -60,17 +60,17 @@ impl Drive<'_> {
         let chained = chain(self.folded.head, self.folded.version, decided);
         let head = chained.last().map_or(self.folded.head, |event| event.hash);
         let version = self.folded.version + chained.len() as u64;
-        let release = then != After::Runs;
+        let release = then != NextPhase::Runs;
         let then = match self.folded.run.outcome() {
-            Some(_) => After::Ends,
+            Some(_) => NextPhase::Ends,
             None => then,
         };
         let (tenant, run) = (&self.workspace.tenant, &self.folded.run);
         let messages = events::about_run(tenant, run, self.told, &approvals, self.engine.now());
         match &self.hold {
-            Hold::Unstored(record, stored) => {
+            RunOwnership::Unstored(record, stored) => {
                 let (engine, stored) = (self.engine, Arc::clone(stored));
-                let new = HeldRun {
+                let new = NewLeasedRun {
                     run: self.as_left(RunRecord::clone(record), &chained, then),
                     events: chained,
                     approvals,
@@ -81,9 +81,9 @@ impl Drive<'_> {
                     release,
                     messages,
                 };
-                self.hold = Hold::Held(self.create(new, &stored).await?);
+                self.hold = RunOwnership::Held(self.create(new, &stored).await?);
             }
-            Hold::Held(lease) => {
+            RunOwnership::Held(lease) => {
                 if release {
                     self.engine.drivers().gives_back(self.folded.run.id());
                 }
@@ -103,7 +103,7 @@ impl Drive<'_> {
                 };
                 self.engine.append(append).await?;
             }
-            Hold::Returned => {
+            RunOwnership::Returned => {
                 let cause = "it was given back already";
                 return Err(EngineError::internal("writing a run", cause));
             }
@@ -112,13 +112,13 @@ impl Drive<'_> {
         (self.told, self.mission) = (Some(self.folded.run.status()), mission);
         self.memory.clear();
         if release {
-            self.hold = Hold::Returned;
+            self.hold = RunOwnership::Returned;
         }
         Ok(())
     }
 
     /// Creates the run, and tells whoever waits for no more.
-    async fn create(&self, new: HeldRun, stored: &SetOnce<()>) -> Result<Lease, EngineError> {
+    async fn create(&self, new: NewLeasedRun, stored: &SetOnce<()>) -> Result<Lease, EngineError> {
         let release = new.release;
         let lease = self.engine.store().create_held_run(new).await?;
         if !release {
@@ -132,15 +132,15 @@ impl Drive<'_> {
     }
 
     /// The run's record as its first write leaves it.
-    fn as_left(&self, run: RunRecord, events: &[NewEvent], then: After) -> RunRecord {
+    fn as_left(&self, run: RunRecord, events: &[NewEvent], then: NextPhase) -> RunRecord {
         RunRecord {
             phase: then.phase(),
             status: self.folded.run.status().to_string(),
             version: events.len() as u64,
             updated_at: events.last().map_or(run.updated_at, |event| event.at),
             wake_at: match then {
-                After::Waits(wait) => wait.until,
-                After::Runs | After::Ends => None,
+                NextPhase::Waits(wait) => wait.until,
+                NextPhase::Runs | NextPhase::Ends => None,
             },
             ..run
         }
@@ -153,7 +153,7 @@ impl Drive<'_> {
         if !self.workspace.leaves_evidence(self.engine) {
             return Ok(());
         }
-        self.write(After::Runs).await?;
+        self.write(NextPhase::Runs).await?;
         let engine = self.engine;
         let history = engine
             .history(&self.workspace.tenant, self.folded.run.id())

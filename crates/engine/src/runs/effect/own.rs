@@ -9,7 +9,7 @@ use charter_contract::catalogue::tool::{Implementation, Tool};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::approval::ExactCall;
 use charter_domain::graph::{Growth, Step};
-use charter_domain::run::{ErrorKind, Pin, ResultSource, Run, StepFailure, Tokens, Yield};
+use charter_domain::run::{ErrorKind, Pin, ResultSource, Run, StepFailure, StepYield, Tokens};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -17,21 +17,21 @@ use tokio_util::sync::CancellationToken;
 use super::{PinnedTool, Prepared, StepEnd, Workspace, failure, refused, still_approved, timeout};
 use crate::Engine;
 use crate::analysis::AnalysisWork;
-use crate::missions::{StageFailed, StageWork};
+use crate::missions::{StageExecution, StageFailure};
 use crate::outputs::admit;
 use crate::requests::Progress;
-use crate::runs::room::RunRoom;
+use crate::runs::room::RunMemory;
 
 /// What this server carries out itself.
 #[derive(Debug)]
-pub(super) enum Own {
+pub(super) enum InternalEffect {
     /// A stage of a mission.
-    Stage(Box<StageWork>),
+    Stage(Box<StageExecution>),
     /// The analysis of results.
     Analysis(Box<AnalysisWork>),
 }
 
-impl Own {
+impl InternalEffect {
     pub(super) fn tell(&mut self, progress: &Progress) {
         match self {
             Self::Stage(_) => {}
@@ -41,7 +41,7 @@ impl Own {
 }
 
 /// What came of it.
-struct OwnDone {
+struct InternalResult {
     output: Value,
     growth: Growth,
     /// What the new steps call, in the version that is pinned for them.
@@ -87,15 +87,15 @@ impl Workspace {
         step: &Step,
         tool: &Tool,
         call: &ExactCall,
-    ) -> Result<Option<Own>, StepFailure> {
+    ) -> Result<Option<InternalEffect>, StepFailure> {
         if let (Some(desk), Some(stage)) = (&self.desk, stage_of(tool)) {
             let key = run.idempotency_key(&step.id);
-            let work = StageWork::new(desk, run, stage, &call.parameters, key)?;
-            return Ok(Some(Own::Stage(Box::new(work))));
+            let work = StageExecution::new(desk, run, stage, &call.parameters, key)?;
+            return Ok(Some(InternalEffect::Stage(Box::new(work))));
         }
         if self.is_analysed() && analyses(tool) {
             let work = AnalysisWork::new(self, run, call, timeout(step, tool))?;
-            return Ok(Some(Own::Analysis(Box::new(work))));
+            return Ok(Some(InternalEffect::Analysis(Box::new(work))));
         }
         Ok(None)
     }
@@ -105,9 +105,9 @@ impl Prepared {
     /// Carries out what this server does itself.
     pub(super) async fn carry_out(
         mut self,
-        own: Own,
+        own: InternalEffect,
         engine: &Arc<Engine>,
-        room: &Arc<RunRoom>,
+        room: &Arc<RunMemory>,
         cancel: CancellationToken,
     ) -> StepEnd {
         let step = self.call.step.clone();
@@ -130,7 +130,7 @@ impl Prepared {
                     output: done.output,
                     source: ResultSource::Fresh,
                     duration_ms: engine.milliseconds_since(began),
-                    brings: Box::new(Yield {
+                    brings: Box::new(StepYield {
                         tokens: done.tokens,
                         growth: done.growth,
                         pins,
@@ -139,7 +139,7 @@ impl Prepared {
                     memory: None,
                 }
             }
-            Err(StageFailed { failure, tokens }) => StepEnd::Failed {
+            Err(StageFailure { failure, tokens }) => StepEnd::Failed {
                 step,
                 failure,
                 tokens,
@@ -148,16 +148,16 @@ impl Prepared {
     }
 }
 
-impl Own {
+impl InternalEffect {
     async fn done(
         self,
         engine: &Arc<Engine>,
         cancel: &CancellationToken,
-    ) -> Result<OwnDone, StageFailed> {
+    ) -> Result<InternalResult, StageFailure> {
         match self {
             Self::Stage(work) => {
                 let done = engine.carry_stage_out(*work, cancel).await?;
-                Ok(OwnDone {
+                Ok(InternalResult {
                     output: written(&done.output)?,
                     growth: done.growth,
                     tools: done.tools,
@@ -166,7 +166,7 @@ impl Own {
             }
             Self::Analysis(work) => {
                 let done = engine.carry_analysis_out(*work, cancel).await?;
-                Ok(OwnDone {
+                Ok(InternalResult {
                     output: written(&done.result)?,
                     growth: Growth::default(),
                     tools: Vec::new(),
@@ -177,19 +177,19 @@ impl Own {
     }
 }
 
-fn written(output: &impl Serialize) -> Result<Value, StageFailed> {
+fn written(output: &impl Serialize) -> Result<Value, StageFailure> {
     serde_json::to_value(output).map_err(|error| {
         let code = ErrorCode::Internal;
-        StageFailed::from(failure(ErrorKind::SystemError, code, error.to_string()))
+        StageFailure::from(failure(ErrorKind::SystemError, code, error.to_string()))
     })
 }
 
 /// What may become a part of the journal. What a stage adds to the plan becomes a part of the same event.
-fn admitted(done: OwnDone) -> Result<OwnDone, StageFailed> {
+fn admitted(done: InternalResult) -> Result<InternalResult, StageFailure> {
     let admitted = admit(&done.output).and_then(|_| admit(&json!(done.growth)));
     match admitted {
         Ok(_) => Ok(done),
-        Err(much) => Err(StageFailed {
+        Err(much) => Err(StageFailure {
             failure: refused(format!("what the stage made {much}")),
             tokens: done.tokens,
         }),

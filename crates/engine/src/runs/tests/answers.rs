@@ -9,13 +9,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use charter_contract::ids::RunId;
 use charter_contract::package::PackageBundle;
-use charter_domain::approval::{Approval, Digest, Happened, State};
+use charter_domain::approval::{Approval, ApprovalStatus, Digest, ReportedResult};
 use charter_domain::evidence_log::{Coverage, Verifier};
 use charter_domain::gate::{Decision, RuleKind};
-use charter_domain::run::{Begun, ResultSource, RunEvent};
+use charter_domain::run::{EffectStart, ResultSource, RunEvent};
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_store::evidence::EvidenceFilter;
-use charter_store::journal::{After, Append, NewEvent, Wait};
+use charter_store::journal::{Append, NewEvent, NextPhase, Wait};
 use charter_store::page::PageRequest;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -24,8 +24,8 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::tests::person;
 use crate::engine::tests::{engine, open};
 use crate::{
-    Answer, Confirmation, Engine, EngineError, EvidenceQuery, Mode, RunShown, Say, SentPlan,
-    Settings,
+    ApprovalAnswer, ApprovalDecision, Confirmation, Engine, EngineError, EvidenceQuery, Mode,
+    RunShown, Settings, SubmittedPlan,
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -121,7 +121,7 @@ impl Rig {
             "id": PLAN, "request_id": REQUEST, "steps": steps.collect::<Vec<_>>(),
             "error_handling": {"on_step_failure": "abort_plan"},
         });
-        let sent = SentPlan::ExecutionPlan {
+        let sent = SubmittedPlan::ExecutionPlan {
             plan: Box::new(serde_json::from_value(plan).unwrap()),
             fallbacks: Vec::new(),
         };
@@ -155,7 +155,9 @@ impl Rig {
         let [approval] = &asked.approvals[..] else {
             panic!("{asked:#?}");
         };
-        self.decide(approval, Answer::Approve).await.unwrap();
+        self.decide(approval, ApprovalAnswer::Approve)
+            .await
+            .unwrap();
         self.asked_about_repeat(&run).await
     }
 
@@ -164,8 +166,9 @@ impl Rig {
         let asked = async {
             loop {
                 let shown = self.rested(run).await;
-                let repeat =
-                    |asked: &Approval| asked.state == State::Pending && asked.is_about_a_repeat();
+                let repeat = |asked: &Approval| {
+                    asked.state == ApprovalStatus::Pending && asked.is_about_a_repeat()
+                };
                 if shown.approvals.iter().any(repeat) {
                     return shown;
                 }
@@ -175,8 +178,12 @@ impl Rig {
         tokio::time::timeout(PATIENCE, asked).await.unwrap()
     }
 
-    async fn decide(&self, approval: &Approval, answer: Answer) -> Result<Approval, EngineError> {
-        let say = Say {
+    async fn decide(
+        &self,
+        approval: &Approval,
+        answer: ApprovalAnswer,
+    ) -> Result<Approval, EngineError> {
+        let say = ApprovalDecision {
             answer,
             digest: approval.digest.to_string(),
             reason: None,
@@ -339,14 +346,14 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
             )
         );
         // Repeated by a person's word, and refused once more.
-        rig.decide(approval, Answer::Approve).await.unwrap();
+        rig.decide(approval, ApprovalAnswer::Approve).await.unwrap();
         let again = rig.asked_about_repeat(run).await;
         assert_eq!(rig.tools.calls.load(Ordering::SeqCst), 2);
         let [approval] = &again.approvals[..] else {
             panic!("{again:#?}");
         };
         // What a person says that it came to is an output as well.
-        let told = |output: Value| Answer::Happened(Happened { output });
+        let told = |output: Value| ApprovalAnswer::Happened(ReportedResult { output });
         let refused = rig.decide(approval, told(nested(65))).await.unwrap_err();
         assert_eq!(
             refused.to_string(),
@@ -437,7 +444,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunShown, level
             makers: BTreeSet::new(),
             digest: Digest::claimed(&started.state.plan_digest.to_string()),
         },
-        RunEvent::StepBegun(Begun {
+        RunEvent::StepBegun(EffectStart {
             step: step.clone(),
             attempt: 1,
             idempotency_key: format!("{run}/{step}"),
@@ -476,7 +483,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunShown, level
         expected: 1,
         fence: lease.fence,
         events,
-        then: After::Waits(Wait {
+        then: NextPhase::Waits(Wait {
             until: None,
             approvals: Vec::new(),
         }),

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::tests::person;
 use crate::engine::tests::{engine_at, open};
-use crate::{Engine, Mode, SentPlan, Settings};
+use crate::{Engine, Mode, Settings, SubmittedPlan};
 
 /// How long a worker holds a run that waits; for what is further away it lets go of it.
 const LEASE: Duration = Duration::from_millis(90);
@@ -59,7 +59,7 @@ fn package() -> PackageBundle {
     serde_json::from_value(files).unwrap()
 }
 
-fn plan(delay_ms: u64) -> SentPlan {
+fn plan(delay_ms: u64) -> SubmittedPlan {
     let plan = json!({
         "id": "plan-01930000-0000-7000-8000-000000000007",
         "request_id": "req-01930000-0000-7000-8000-000000000001",
@@ -68,7 +68,7 @@ fn plan(delay_ms: u64) -> SentPlan {
             "retry": {"max_attempts": 3, "delay_ms": delay_ms},
         }],
     });
-    SentPlan::ExecutionPlan {
+    SubmittedPlan::ExecutionPlan {
         plan: Box::new(serde_json::from_value(plan).unwrap()),
         fallbacks: Vec::new(),
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_contract::package::PackageBundle;
-use charter_domain::approval::{Approval, State};
+use charter_domain::approval::{Approval, ApprovalStatus};
 use charter_domain::graph::{GraphParts, Retry, StepGraph};
 use charter_domain::run::{Command, ErrorKind, StepState};
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use crate::caller::tests::person;
 use crate::engine::tests::{engine_at, open};
-use crate::{Answer, Confirmation, Engine, Mode, RunShown, Say, Settings};
+use crate::{ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, RunShown, Settings};
 
 const TOOL: &str = "switch.off";
 const PLAYBOOK: &str = "reliability.switch_off";
@@ -223,14 +223,14 @@ impl Rig {
     /// The approval that the run asks for now.
     async fn asked(&self, run: &RunId) -> Approval {
         let open = self.shown(run).await.approvals.into_iter();
-        let pending = open.filter(|approval| approval.state == State::Pending);
+        let pending = open.filter(|approval| approval.state == ApprovalStatus::Pending);
         pending.max_by_key(|approval| approval.expires_at).unwrap()
     }
 
     async fn approve(&self, run: &RunId) -> Approval {
         let asked = self.asked(run).await;
-        let say = Say {
-            answer: Answer::Approve,
+        let say = ApprovalDecision {
+            answer: ApprovalAnswer::Approve,
             digest: asked.digest.to_string(),
             reason: None,
         };
@@ -277,7 +277,7 @@ async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
         );
         assert!(resumed.is_ok() || calls == 0, "{resumed:?}");
         let after = rig.engine.approval(&ann, &approved.approval_id).await;
-        let used = matches!(after.unwrap().approval.state, State::Consumed(_));
+        let used = matches!(after.unwrap().approval.state, ApprovalStatus::Consumed(_));
         assert_eq!(used, calls == 1);
         if calls == 0 {
             let StepState::Failed { failure } = &shown.state.steps[0].state else {

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PlaybookId;
 use charter_contract::package::PackageBundle;
-use charter_domain::package::Gravity;
+use charter_domain::package::ProblemSeverity;
 use charter_effects::{
     Extracted, Fetched, Media, RawSource, SourceError, SourceRequest, Sources, Validators,
 };
@@ -225,7 +225,7 @@ async fn the_documents_of_seed_000_are_refused_for_what_they_refer_to_alone() {
     let report = engine.validate_package(&local, package(literal())).await;
     let report = report.unwrap();
     let errors = report.problems.iter();
-    let errors = errors.filter(|problem| problem.gravity == Gravity::Error);
+    let errors = errors.filter(|problem| problem.gravity == ProblemSeverity::Error);
     let errors: Vec<(&str, &str)> = errors
         .map(|problem| (&*problem.file, &*problem.message))
         .collect();

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::tests::person;
 use crate::engine::tests::{engine, open};
-use crate::{Engine, Mode, SentPlan, Settings};
+use crate::{Engine, Mode, Settings, SubmittedPlan};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -73,7 +73,7 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
         "steps": [{"id": "step-001", "tool": "slow.look", "parameters": {}}],
         "error_handling": {"on_step_failure": "abort_plan"},
     });
-    let sent = SentPlan::ExecutionPlan {
+    let sent = SubmittedPlan::ExecutionPlan {
         plan: Box::new(serde_json::from_value(plan).unwrap()),
         fallbacks: Vec::new(),
     };

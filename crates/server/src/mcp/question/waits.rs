@@ -11,7 +11,7 @@ use super::Question;
 
 /// What somebody has to say, for a client that cannot ask.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(in crate::mcp) struct Waits {
+pub(in crate::mcp) struct WaitHint {
     /// `parameters`, `choice`, `confirmation`, `approval` or `resume`.
     pub(in crate::mcp) kind: String,
     /// The run that waits; absent where nothing was started.
@@ -19,7 +19,7 @@ pub(in crate::mcp) struct Waits {
     pub(in crate::mcp) run_id: Option<String>,
     /// The values that are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::mcp) parameters: Vec<Wanted>,
+    pub(in crate::mcp) parameters: Vec<MissingParameter>,
     /// What exactly is confirmed or approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::mcp) digest: Option<String>,
@@ -32,7 +32,7 @@ pub(in crate::mcp) struct Waits {
 
 /// A value that is missing.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(in crate::mcp) struct Wanted {
+pub(in crate::mcp) struct MissingParameter {
     /// The parameter's name.
     name: String,
     /// Its type.
@@ -47,8 +47,8 @@ pub(in crate::mcp) struct Wanted {
 
 impl Question {
     /// What a client reads that cannot ask.
-    pub(in crate::mcp) fn waits(&self) -> Waits {
-        let waits = |kind: &str, run: Option<&RunId>, hint: String| Waits {
+    pub(in crate::mcp) fn waits(&self) -> WaitHint {
+        let waits = |kind: &str, run: Option<&RunId>, hint: String| WaitHint {
             kind: kind.to_owned(),
             run_id: run.map(ToString::to_string),
             parameters: Vec::new(),
@@ -57,8 +57,8 @@ impl Question {
             hint,
         };
         match self {
-            Self::Skill { skill, missing } => Waits {
-                parameters: missing.iter().map(Wanted::of).collect(),
+            Self::Skill { skill, missing } => WaitHint {
+                parameters: missing.iter().map(MissingParameter::of).collect(),
                 ..waits(
                     "parameters",
                     None,
@@ -73,8 +73,8 @@ impl Question {
                 let hint = format!("call `run` again with {}", ids.join(" or "));
                 waits("choice", None, hint)
             }
-            Self::Give { run, missing } => Waits {
-                parameters: missing.iter().map(Wanted::of).collect(),
+            Self::Give { run, missing } => WaitHint {
+                parameters: missing.iter().map(MissingParameter::of).collect(),
                 ..waits(
                     "parameters",
                     Some(run),
@@ -83,7 +83,7 @@ impl Question {
                     ),
                 )
             },
-            Self::Confirm { run, digest, .. } => Waits {
+            Self::Confirm { run, digest, .. } => WaitHint {
                 digest: Some(digest.clone()),
                 ..waits(
                     "confirmation",
@@ -99,7 +99,7 @@ impl Question {
 }
 
 /// What a run waits for, whoever may say it.
-pub(in crate::mcp) fn waits_of(question: Option<&Question>, run: &RunShown) -> Option<Waits> {
+pub(in crate::mcp) fn waits_of(question: Option<&Question>, run: &RunShown) -> Option<WaitHint> {
     if let Some(question) = question {
         let mut waits = question.waits();
         for note in &run.notes {
@@ -109,7 +109,7 @@ pub(in crate::mcp) fn waits_of(question: Option<&Question>, run: &RunShown) -> O
     }
     let id = run.summary.run_id.to_string();
     match run.summary.status.as_str() {
-        "paused" => Some(Waits {
+        "paused" => Some(WaitHint {
             kind: "resume".to_owned(),
             hint: format!("a person lets it go on: charter runs resume {id}"),
             run_id: Some(id),
@@ -121,9 +121,9 @@ pub(in crate::mcp) fn waits_of(question: Option<&Question>, run: &RunShown) -> O
     }
 }
 
-fn approval_waits(approval: &Approval) -> Waits {
+fn approval_waits(approval: &Approval) -> WaitHint {
     let id = &approval.approval_id;
-    Waits {
+    WaitHint {
         kind: "approval".to_owned(),
         run_id: Some(approval.call.run_id.to_string()),
         parameters: Vec::new(),
@@ -140,7 +140,7 @@ fn approval_waits(approval: &Approval) -> Waits {
     }
 }
 
-impl Wanted {
+impl MissingParameter {
     fn of(parameter: &Parameter) -> Self {
         Self {
             name: parameter.name.to_string(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply, arguments_of};
+use crate::mcp::table::{McpTool, ToolReply, arguments_of};
 
 pub(in crate::mcp) struct AskLens;
 
@@ -74,7 +74,7 @@ impl McpTool for AskLens {
         caller.tier >= Tier::Advanced
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Output>, EngineError> {
         let filter = LensFilter {
             lens_ids: input.lens_ids,
             domain: input.domain,
@@ -87,7 +87,7 @@ impl McpTool for AskLens {
             .await
             .map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
         let passages: Result<_, EngineError> = answer.passages.into_iter().map(passage).collect();
-        Ok(Reply::Done(Output {
+        Ok(ToolReply::Done(Output {
             passages: passages?,
             lenses: answer.lenses.iter().map(ToString::to_string).collect(),
             model: answer.model,

@@ -2,7 +2,7 @@
 //! evidence is kept as for everything else. Its arguments are exact: `${…}` in them is plain text.
 
 use charter_contract::ids::PlanId;
-use charter_engine::{EngineError, SentPlan};
+use charter_engine::{EngineError, SubmittedPlan};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::mcp::call::Call;
-use crate::mcp::question::Applied;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::question::AnswerOutcome;
+use crate::mcp::table::{McpTool, ToolReply};
 use crate::mcp::work::{Subject, Work};
 
 pub(in crate::mcp) struct CallOne;
@@ -43,7 +43,7 @@ impl McpTool for CallOne {
         hints.idempotent(false).open_world(true)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
             let subject = Subject::Run(pending.run()?.clone());
             return subject.go_on(call, &applied).await;
@@ -52,7 +52,7 @@ impl McpTool for CallOne {
         if !call.engine().may_call(&call.caller, tool.document()) {
             return Err(EngineError::not_found("tool", &input.tool_id));
         }
-        let plan = SentPlan::Call {
+        let plan = SubmittedPlan::Call {
             plan: PlanId::from_uuid(Uuid::now_v7()),
             tool: tool.document().tool_id.clone(),
             values: input.parameters,
@@ -62,6 +62,6 @@ impl McpTool for CallOne {
             .start_plan(&call.caller, &plan, Map::new(), input.dry_run, None)
             .await?;
         let subject = Subject::Run(run.run().summary.run_id);
-        subject.go_on(call, &Applied::Acted).await
+        subject.go_on(call, &AnswerOutcome::Acted).await
     }
 }

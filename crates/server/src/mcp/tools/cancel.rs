@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, ToolReply};
 use crate::mcp::work::{Subject, Work};
 
 /// How long the end is waited for.
@@ -38,11 +38,11 @@ impl McpTool for Cancel {
         hints.idempotent(true).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
         let subject = Subject::parse(&input.id)?;
         let reason = input.reason.as_deref().unwrap_or("the client gave it up");
         subject.cancel(call, reason).await?;
         // That it was given up is what was wanted, so it is no failure here.
-        Ok(Reply::Done(subject.look(call, PATIENCE).await?.work))
+        Ok(ToolReply::Done(subject.look(call, PATIENCE).await?.work))
     }
 }

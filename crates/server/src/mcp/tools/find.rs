@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, ToolReply};
 
 /// Entries of an answer when nothing else is asked for, and at most.
 const LIMIT: usize = 10;
@@ -56,7 +56,7 @@ pub(in crate::mcp) struct Input {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(in crate::mcp) struct Output {
     /// Best first within a kind, or by id.
-    entries: Vec<Found>,
+    entries: Vec<FoundItem>,
     /// How sure the search of skills and playbooks is: `narrow` (the first one of a kind fits), `broad` (several may)
     /// or `miss` (none does).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub(in crate::mcp) struct Output {
 
 /// One thing, shortly.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found {
+struct FoundItem {
     kind: Kind,
     /// What `open`, `run`, `call` and `start_mission` take.
     id: String,
@@ -99,7 +99,7 @@ impl McpTool for Find {
         ToolAnnotations::new().read_only(true).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Output>, EngineError> {
         let limit = input.limit.unwrap_or(LIMIT).clamp(1, MAX_LIMIT);
         let found = match (&input.query, &input.under, input.kind) {
             (Some(_), _, Some(Kind::MissionType)) => {
@@ -116,7 +116,7 @@ impl McpTool for Find {
             (None, None, Some(kind)) => list(call, &input, &[kind], limit),
             (None, None, None) => list(call, &input, &KINDS, limit),
         };
-        found.map(Reply::Done)
+        found.map(ToolReply::Done)
     }
 }
 
@@ -155,7 +155,7 @@ async fn search(
         .map(str::to_owned);
     if matches!(kind, None | Some(Kind::Tool)) {
         let tools = engine.find_tools(&call.caller, query, limit).await?;
-        output.entries.extend(tools.iter().map(|found| Found {
+        output.entries.extend(tools.iter().map(|found| FoundItem {
             score: Some(found.score),
             ..of_tool(found.tool.document())
         }));
@@ -167,14 +167,14 @@ async fn search(
     Ok(output)
 }
 
-fn routed_to(call: &Call, candidate: &RoutedCandidate) -> Option<Found> {
+fn routed_to(call: &Call, candidate: &RoutedCandidate) -> Option<FoundItem> {
     let kind = match candidate.kind {
         DocumentKind::Skill => Kind::Skill,
         DocumentKind::Playbook => Kind::Playbook,
         _ => return None,
     };
     let found = of_document(call, kind, &candidate.id)?;
-    Some(Found {
+    Some(FoundItem {
         score: Some(candidate.score),
         ..found
     })
@@ -245,7 +245,13 @@ fn list(call: &Call, input: &Input, kinds: &[Kind], limit: usize) -> Result<Outp
 }
 
 /// Registered documents that may be used, after one.
-fn documents(call: &Call, of: DocumentKind, kind: Kind, after: &str, limit: usize) -> Vec<Found> {
+fn documents(
+    call: &Call,
+    of: DocumentKind,
+    kind: Kind,
+    after: &str,
+    limit: usize,
+) -> Vec<FoundItem> {
     let offered = DocumentFilter {
         status: Some(Status::Active),
         ..DocumentFilter::default()
@@ -261,7 +267,7 @@ fn documents(call: &Call, of: DocumentKind, kind: Kind, after: &str, limit: usiz
 }
 
 /// Tools that may be used, after one.
-fn tools(call: &Call, after: &str, limit: usize) -> Vec<Found> {
+fn tools(call: &Call, after: &str, limit: usize) -> Vec<FoundItem> {
     let (engine, caller) = (call.engine(), &call.caller);
     let tools = engine.resolve_tools(caller, &ToolFilter::default());
     let usable = tools.iter().map(|tool| tool.document());
@@ -270,13 +276,13 @@ fn tools(call: &Call, after: &str, limit: usize) -> Vec<Found> {
     rest.take(limit).map(of_tool).collect()
 }
 
-fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
+fn of_document(call: &Call, kind: Kind, id: &str) -> Option<FoundItem> {
     let (engine, caller) = (call.engine(), &call.caller);
     match kind {
         Kind::Skill => {
             let found = engine.resolve_skill(caller, id).ok()?;
             let skill = found.document();
-            Some(Found {
+            Some(FoundItem {
                 kind,
                 id: id.to_owned(),
                 description: short(skill.description.as_str()),
@@ -302,7 +308,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
                 .optional_parameters
                 .iter()
                 .map(|p| (p.name.as_ref(), false));
-            Some(Found {
+            Some(FoundItem {
                 kind,
                 id: id.to_owned(),
                 description: short(playbook.name.as_str()),
@@ -315,7 +321,7 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
         Kind::MissionType => {
             let found = engine.resolve_mission_type(caller, id).ok()?;
             let mission = found.document();
-            Some(Found {
+            Some(FoundItem {
                 kind,
                 id: id.to_owned(),
                 description: short(mission.description.as_str()),
@@ -329,9 +335,9 @@ fn of_document(call: &Call, kind: Kind, id: &str) -> Option<Found> {
     }
 }
 
-fn of_tool(tool: &charter_contract::catalogue::tool::Tool) -> Found {
+fn of_tool(tool: &charter_contract::catalogue::tool::Tool) -> FoundItem {
     use charter_contract::catalogue::tool::ToolClass;
-    Found {
+    FoundItem {
         kind: Kind::Tool,
         id: tool.tool_id.to_string(),
         description: short(tool.description.as_str()),

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::find::Kind;
 use crate::mcp::call::Call;
 use crate::mcp::skills;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, ToolReply};
 
 pub(in crate::mcp) struct Open;
 
@@ -57,14 +57,14 @@ impl McpTool for Open {
         ToolAnnotations::new().read_only(true).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Output>, EngineError> {
         let (engine, caller, id) = (call.engine(), &call.caller, input.id.as_str());
         if input.file.is_some() && input.kind != Kind::AgentSkill {
             let message = "only agent skills have files";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         }
         let shown = match input.kind {
-            Kind::AgentSkill => return agent_skill(call, input).await.map(Reply::Done),
+            Kind::AgentSkill => return agent_skill(call, input).await.map(ToolReply::Done),
             Kind::Skill => shown(&engine.resolve_skill(caller, id)?),
             Kind::Playbook => shown(&engine.resolve_playbook(caller, id)?),
             Kind::MissionType => shown(&engine.resolve_mission_type(caller, id)?),
@@ -76,7 +76,7 @@ impl McpTool for Open {
                 shown(&tool)
             }
         }?;
-        Ok(Reply::Done(output(input, shown)))
+        Ok(ToolReply::Done(output(input, shown)))
     }
 }
 

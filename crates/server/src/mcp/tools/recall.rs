@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply, arguments_of};
+use crate::mcp::table::{McpTool, ToolReply, arguments_of};
 
 pub(in crate::mcp) struct Recall;
 
@@ -76,7 +76,7 @@ impl McpTool for Recall {
         ToolAnnotations::new().read_only(true).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Output>, EngineError> {
         let query = MemoryQuery {
             text: input.query,
             tags_all: input.tags,
@@ -88,7 +88,7 @@ impl McpTool for Recall {
         let found = found.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
         let related = found.into_iter().filter(MemoryFound::is_related);
         let memories = related.filter_map(memory).collect();
-        Ok(Reply::Done(Output { memories }))
+        Ok(ToolReply::Done(Output { memories }))
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recall::ids;
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, Reply, arguments_of};
+use crate::mcp::table::{McpTool, ToolReply, arguments_of};
 
 /// What the ids of agents begin with that are known by their client's name alone.
 const AGENT: &str = "mcp";
@@ -75,7 +75,7 @@ impl McpTool for Remember {
         hints.idempotent(false).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Output>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Output>, EngineError> {
         let new = charter_engine::Remember {
             memory: MemoryDraft {
                 title: input.title,
@@ -97,7 +97,7 @@ impl McpTool for Remember {
         };
         let shown = call.engine().remember(&call.caller, new).await;
         let shown = shown.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
-        Ok(Reply::Done(Output {
+        Ok(ToolReply::Done(Output {
             hint: format!(
                 "a person accepts it: charter memory accept {} {}",
                 shown.memory_id, shown.version

@@ -13,9 +13,11 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::mcp::call::Call;
-use crate::mcp::question::{Applied, Choice, Choosable, Pending, Question, chosen, typed_values};
-use crate::mcp::settle::Asked;
-use crate::mcp::table::{McpTool, Reply, arguments_of};
+use crate::mcp::question::{
+    AnswerOutcome, Choice, Choosable, PendingQuestion, Question, chosen, typed_values,
+};
+use crate::mcp::settle::QuestionOutcome;
+use crate::mcp::table::{McpTool, ToolReply, arguments_of};
 use crate::mcp::work::{Subject, Work};
 
 /// Rounds of missing parameters before a call gives up.
@@ -63,20 +65,20 @@ impl McpTool for Run {
         hints.idempotent(false).open_world(true)
     }
 
-    async fn call(call: &Call, mut input: Input) -> Result<Reply<Work>, EngineError> {
+    async fn call(call: &Call, mut input: Input) -> Result<ToolReply<Work>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
             match pending {
-                Pending::Skill { skill } => match applied {
-                    Applied::Values(values) => input.take(call, &skill, values),
-                    Applied::Acted | Applied::Declined => return Err(declined(&skill)),
+                PendingQuestion::Skill { skill } => match applied {
+                    AnswerOutcome::Values(values) => input.take(call, &skill, values),
+                    AnswerOutcome::Acted | AnswerOutcome::Declined => return Err(declined(&skill)),
                 },
-                Pending::Choose => match applied {
-                    Applied::Values(content) => input.choose(&content),
-                    Applied::Acted | Applied::Declined => return Err(undecided()),
+                PendingQuestion::Choose => match applied {
+                    AnswerOutcome::Values(content) => input.choose(&content),
+                    AnswerOutcome::Acted | AnswerOutcome::Declined => return Err(undecided()),
                 },
-                Pending::Give { run }
-                | Pending::Confirm { run, .. }
-                | Pending::Approve { run, .. } => {
+                PendingQuestion::Give { run }
+                | PendingQuestion::Confirm { run, .. }
+                | PendingQuestion::Approve { run, .. } => {
                     // The request of the first round, whose result is the answer.
                     let started = call.started_before.clone();
                     let subject = started.unwrap_or(Subject::Run(run));
@@ -86,16 +88,19 @@ impl McpTool for Run {
         }
         for _ in 0..MAX_ROUNDS {
             match start(call, &input).await? {
-                Started::Goes(subject) => return subject.settle(call).await,
-                Started::Asks(subject, question) => match call.ask(&question).await? {
-                    Asked::Applied(Applied::Values(content)) => input.choose(&content),
-                    Asked::Applied(Applied::Acted | Applied::Declined) | Asked::Nobody => {
+                StartOutcome::Goes(subject) => return subject.settle(call).await,
+                StartOutcome::Asks(subject, question) => match call.ask(&question).await? {
+                    QuestionOutcome::Applied(AnswerOutcome::Values(content)) => {
+                        input.choose(&content)
+                    }
+                    QuestionOutcome::Applied(AnswerOutcome::Acted | AnswerOutcome::Declined)
+                    | QuestionOutcome::Nobody => {
                         let settled = subject.settle(call).await?;
                         return Ok(with_waits(settled, &question));
                     }
-                    Asked::Later(asks) => return Ok(Reply::Asks(asks)),
+                    QuestionOutcome::Later(asks) => return Ok(ToolReply::Asks(asks)),
                 },
-                Started::Lacks(question) => {
+                StartOutcome::Lacks(question) => {
                     let Question::Skill { skill, missing } = &question else {
                         return Err(EngineError::internal(
                             "asking for parameters",
@@ -103,14 +108,18 @@ impl McpTool for Run {
                         ));
                     };
                     match call.ask(&question).await? {
-                        Asked::Applied(Applied::Values(values)) => {
+                        QuestionOutcome::Applied(AnswerOutcome::Values(values)) => {
                             input.take(call, skill, typed_values(missing, values));
                         }
-                        Asked::Applied(Applied::Acted | Applied::Declined) => {
+                        QuestionOutcome::Applied(
+                            AnswerOutcome::Acted | AnswerOutcome::Declined,
+                        ) => {
                             return Err(declined(skill));
                         }
-                        Asked::Later(asks) => return Ok(Reply::Asks(asks)),
-                        Asked::Nobody => return Ok(Reply::Failed(lacking(&question))),
+                        QuestionOutcome::Later(asks) => return Ok(ToolReply::Asks(asks)),
+                        QuestionOutcome::Nobody => {
+                            return Ok(ToolReply::Failed(lacking(&question)));
+                        }
                     }
                 }
             }
@@ -123,7 +132,7 @@ impl McpTool for Run {
 }
 
 /// What came of a request.
-enum Started {
+enum StartOutcome {
     /// There is something to look at.
     Goes(Subject),
     /// Nothing runs before these are known.
@@ -132,7 +141,7 @@ enum Started {
     Asks(Subject, Question),
 }
 
-async fn start(call: &Call, input: &Input) -> Result<Started, EngineError> {
+async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> {
     let request = input.request(call)?;
     let id = request.id.clone();
     call.started(Subject::Request(id.clone()));
@@ -143,15 +152,15 @@ async fn start(call: &Call, input: &Input) -> Result<Started, EngineError> {
     match answering.await {
         // Either the recorded answer is read, or where it stands.
         Ok(Ok(answer)) => Ok(match asked_back(&answer) {
-            Some(question) => Started::Asks(Subject::Request(id), question),
-            None => Started::Goes(Subject::Request(id)),
+            Some(question) => StartOutcome::Asks(Subject::Request(id), question),
+            None => StartOutcome::Goes(Subject::Request(id)),
         }),
-        Err(_) => Ok(Started::Goes(Subject::Request(id))),
+        Err(_) => Ok(StartOutcome::Goes(Subject::Request(id))),
         Ok(Err(error)) => match error.code {
-            ErrorCode::ApprovalRequired => Ok(Started::Goes(Subject::Request(id))),
+            ErrorCode::ApprovalRequired => Ok(StartOutcome::Goes(Subject::Request(id))),
             ErrorCode::MissingParameters => {
                 let question = lacks(call, input, &id, &error).await?;
-                question.map(Started::Lacks).ok_or(error)
+                question.map(StartOutcome::Lacks).ok_or(error)
             }
             _ => Err(error),
         },
@@ -211,9 +220,9 @@ fn asked_back(answer: &AgentResponse) -> Option<Question> {
 }
 
 /// An answer with what has to be said to go on.
-fn with_waits(settled: Reply<Work>, question: &Question) -> Reply<Work> {
+fn with_waits(settled: ToolReply<Work>, question: &Question) -> ToolReply<Work> {
     match settled {
-        Reply::Done(work) => Reply::Done(Work {
+        ToolReply::Done(work) => ToolReply::Done(Work {
             waits_for: Some(question.waits()),
             ..work
         }),

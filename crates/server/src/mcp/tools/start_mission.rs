@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::mcp::call::Call;
 use crate::mcp::mission;
-use crate::mcp::table::{McpTool, Reply, arguments_of};
+use crate::mcp::table::{McpTool, ToolReply, arguments_of};
 use crate::mcp::work::{Subject, Work};
 
 pub(in crate::mcp) struct StartMission;
@@ -67,7 +67,7 @@ impl McpTool for StartMission {
         hints.idempotent(false).open_world(true)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
             let subject = mission::of_run(call, pending.run()?).await?;
             return subject.go_on(call, &applied).await;

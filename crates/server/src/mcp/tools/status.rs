@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::mcp::call::Call;
 use crate::mcp::settle::reply;
-use crate::mcp::table::{McpTool, Reply};
+use crate::mcp::table::{McpTool, ToolReply};
 use crate::mcp::work::{Subject, Work};
 
 pub(in crate::mcp) struct Status;
@@ -33,7 +33,7 @@ impl McpTool for Status {
         ToolAnnotations::new().read_only(true).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<Reply<Work>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
         let standing = Subject::parse(&input.id)?
             .look(call, Duration::ZERO)
             .await?;

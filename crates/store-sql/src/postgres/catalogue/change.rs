@@ -12,7 +12,9 @@ use deadpool_postgres::Transaction;
 use crate::column;
 use crate::postgres::statement::{execute, params, row, rows};
 use crate::postgres::{lens, outbox};
-use crate::record::catalogue::{self as record, Place, Removal, Step, check_registration, hash};
+use crate::record::catalogue::{
+    self as record, DocumentAddress, Removal, Step, check_registration, hash,
+};
 use crate::row::field;
 
 const WRITING: &str = "changing the catalogue";
@@ -166,7 +168,7 @@ async fn record_change(connection: &Transaction<'_>, step: &Step<'_>) -> Result<
 async fn documents_in_force(
     connection: &Transaction<'_>,
     step: &Step<'_>,
-) -> Result<HashMap<Place, ContentHash>, StoreError> {
+) -> Result<HashMap<DocumentAddress, ContentHash>, StoreError> {
     let documents = rows(
         WRITING,
         connection,
@@ -265,7 +267,7 @@ async fn record_document(
 async fn remove_documents(
     connection: &Transaction<'_>,
     step: &Step<'_>,
-    leaving: impl Iterator<Item = Place>,
+    leaving: impl Iterator<Item = DocumentAddress>,
 ) -> Result<(), StoreError> {
     let scope = column::scope(step.scope);
     for (kind, id) in leaving {

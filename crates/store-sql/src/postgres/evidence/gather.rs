@@ -17,7 +17,7 @@ use tokio::sync::{Mutex as Turn, oneshot};
 
 use super::put_all;
 use crate::postgres::PostgresStore;
-use crate::postgres::connection::{Reach, in_transaction};
+use crate::postgres::connection::{RowScope, in_transaction};
 
 /// Records that one transaction takes along.
 const MOST: usize = 256;
@@ -131,6 +131,6 @@ impl PostgresStore {
 
     async fn put_together(&self, tenant: &TenantId, jobs: &[Job]) -> Result<(), StoreError> {
         let records = || jobs.iter().flat_map(|job| job.records.iter());
-        in_transaction!(self, Reach::Tenant(tenant), tx => put_all(&tx, tenant, records()))
+        in_transaction!(self, RowScope::Tenant(tenant), tx => put_all(&tx, tenant, records()))
     }
 }

@@ -7,7 +7,7 @@ use charter_store::lens::{NearPart, NearestPassages, PassageKey};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::super::PostgresStore;
-use super::super::connection::{Reach, in_transaction};
+use super::super::connection::{RowScope, in_transaction};
 use super::super::failure::during;
 use super::super::pgvector::{self, components};
 use super::super::statement::{execute, params, rows};
@@ -174,7 +174,7 @@ impl PostgresStore {
     pub(in crate::postgres) async fn bring_over_passages(&self) -> Result<(), StoreError> {
         let mut after = (String::new(), 0, -1);
         loop {
-            let done = in_transaction!(self, Reach::Everyone, tx => bring_over(&tx, &after))?;
+            let done = in_transaction!(self, RowScope::Everyone, tx => bring_over(&tx, &after))?;
             match done {
                 Some(last) => after = last,
                 None => return Ok(()),
@@ -184,14 +184,14 @@ impl PostgresStore {
 }
 
 /// Scope, index and place of a passage.
-type Place = (String, i64, i64);
+type PassageAddress = (String, i64, i64);
 
 /// Brings over some, those after a place; returns the last one's.
 async fn bring_over(
     connection: &Transaction<'_>,
-    after: &Place,
-) -> Result<Option<Place>, StoreError> {
-    let missing: Vec<(Place, Vec<Vec<u8>>)> = rows(
+    after: &PassageAddress,
+) -> Result<Option<PassageAddress>, StoreError> {
+    let missing: Vec<(PassageAddress, Vec<Vec<u8>>)> = rows(
         FINDING,
         connection,
         "SELECT scope, generation, ordinal, vectors, parts FROM lens_chunk AS c
@@ -208,7 +208,7 @@ async fn bring_over(
     .await?;
     let mut rest = missing.as_slice();
     while let Some(((scope, generation, _), _)) = rest.first() {
-        let same = |one: &&(Place, _)| one.0.0 == *scope && one.0.1 == *generation;
+        let same = |one: &&(PassageAddress, _)| one.0.0 == *scope && one.0.1 == *generation;
         let count = rest.iter().take_while(same).count();
         let (of_index, others) = rest.split_at(count);
         let passages = of_index.iter().map(|((_, _, ordinal), vectors)| {

@@ -7,7 +7,7 @@ use charter_store::memory::{MemoryChange, MemoryVector, NearMemory, NearestMemor
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::super::PostgresStore;
-use super::super::connection::{Reach, in_transaction};
+use super::super::connection::{RowScope, in_transaction};
 use super::super::failure::during;
 use super::super::pgvector::{READING, components};
 use super::super::statement::{execute, params, rows};
@@ -110,7 +110,7 @@ impl PostgresStore {
     pub(in crate::postgres) async fn bring_over_memories(&self) -> Result<(), StoreError> {
         let mut after = (String::new(), String::new(), 0);
         loop {
-            let done = in_transaction!(self, Reach::Everyone, tx => bring_over(&tx, &after))?;
+            let done = in_transaction!(self, RowScope::Everyone, tx => bring_over(&tx, &after))?;
             match done {
                 Some(last) => after = last,
                 None => return Ok(()),

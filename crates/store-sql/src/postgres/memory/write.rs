@@ -11,7 +11,7 @@ use super::super::SWEEP_BATCH;
 use super::super::statement::{execute, params, row, rows};
 use super::{READING, WRITING, near};
 use crate::column;
-use crate::record::memory::{self as record, Standing, WHAT, places};
+use crate::record::memory::{self as record, MemoryHead, WHAT, places};
 use crate::row::field;
 
 /// A tenant's next revision.
@@ -36,7 +36,7 @@ async fn standing(
     tenant: &TenantId,
     memory: &MemoryId,
     now: i64,
-) -> Result<Standing, StoreError> {
+) -> Result<MemoryHead, StoreError> {
     lock(connection, tenant.as_str()).await?;
     row(
         READING,

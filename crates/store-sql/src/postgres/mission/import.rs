@@ -8,7 +8,7 @@ use super::super::journal;
 use super::super::statement::{execute, params};
 use super::write::{insert, insert_mission};
 use crate::column;
-use crate::record::mission::{Placed, check_import, check_same, refused_import};
+use crate::record::mission::{PositionedArtifact, check_import, check_same, refused_import};
 
 pub(super) async fn import(
     connection: &Transaction<'_>,
@@ -30,7 +30,7 @@ pub(super) async fn import(
     let at = Some(column::micros(import.at));
     insert_mission(connection, run, &envelope.record, event, import.state, at).await?;
     for artifact in &import.artifacts[1..] {
-        let placed = Placed {
+        let placed = PositionedArtifact {
             record: &artifact.record,
             place: artifact.place,
             event: artifact.event,

@@ -12,7 +12,8 @@ use super::super::statement::{Values, execute, params, row};
 use super::named;
 use crate::column;
 use crate::record::mission::{
-    self as record, Head, Placed, check_mission, check_repeat, check_version, exists, refused,
+    self as record, MissionHead, PositionedArtifact, check_mission, check_repeat, check_version,
+    exists, refused,
 };
 use crate::row::field;
 
@@ -45,7 +46,7 @@ pub(in crate::postgres) async fn begin(
     let state = addition.state.unwrap_or(MissionState::Created);
     let (run, event) = (addition.run, addition.event);
     insert_mission(connection, run, envelope, event, state, None).await?;
-    let head = Head {
+    let head = MissionHead {
         tenant: envelope.tenant_id.to_string(),
         mission: envelope.mission_id.to_string(),
         artifacts: 1,
@@ -72,7 +73,7 @@ pub(in crate::postgres) async fn add(
          WHERE tenant_id = $1 AND run_id = $2",
         params![addition.tenant, addition.run],
         |row| {
-            Ok(Head {
+            Ok(MissionHead {
                 tenant: field(row, 0)?,
                 mission: field(row, 1)?,
                 artifacts: column::parse_integer("number of artifacts", field(row, 2)?)?,
@@ -88,14 +89,14 @@ pub(in crate::postgres) async fn add(
 
 async fn add_to(
     connection: &Transaction<'_>,
-    head: &Head,
+    head: &MissionHead,
     addition: Addition<'_>,
 ) -> Result<(), StoreError> {
     let mut artifacts = head.artifacts;
     for record in addition.artifacts {
         check_mission(head, record)?;
         check_version(record)?;
-        let placed = Placed {
+        let placed = PositionedArtifact {
             record,
             place: artifacts + 1,
             event: addition.event,
@@ -168,7 +169,7 @@ pub(super) async fn insert_mission(
 /// Puts an artifact in; whether there was room for it.
 pub(super) async fn insert(
     connection: &Transaction<'_>,
-    placed: &Placed<'_>,
+    placed: &PositionedArtifact<'_>,
 ) -> Result<bool, StoreError> {
     let (table, id, has_task) = match placed.record.kind {
         // The mission has it since it began.
@@ -214,9 +215,9 @@ pub(super) async fn insert(
 /// A mission has one graph; its tasks are taken out of it.
 async fn insert_graph(
     connection: &Transaction<'_>,
-    placed: &Placed<'_>,
+    placed: &PositionedArtifact<'_>,
 ) -> Result<bool, StoreError> {
-    let Placed {
+    let PositionedArtifact {
         record,
         place,
         event,

@@ -10,7 +10,9 @@ use rusqlite::{Connection, params};
 
 use super::revision;
 use crate::column;
-use crate::record::catalogue::{self as record, Place, Removal, Step, check_registration, hash};
+use crate::record::catalogue::{
+    self as record, DocumentAddress, Removal, Step, check_registration, hash,
+};
 use crate::row::field;
 use crate::sqlite::statement::{execute, insert, row, rows};
 use crate::sqlite::{lens, outbox};
@@ -157,7 +159,7 @@ fn record_change(connection: &Connection, step: &Step<'_>) -> Result<(), StoreEr
 fn documents_in_force(
     connection: &Connection,
     step: &Step<'_>,
-) -> Result<HashMap<Place, ContentHash>, StoreError> {
+) -> Result<HashMap<DocumentAddress, ContentHash>, StoreError> {
     let documents = rows(
         WRITING,
         connection,
@@ -250,7 +252,7 @@ fn record_document(
 fn remove_documents(
     connection: &Connection,
     step: &Step<'_>,
-    leaving: impl Iterator<Item = Place>,
+    leaving: impl Iterator<Item = DocumentAddress>,
 ) -> Result<(), StoreError> {
     let scope = column::scope(step.scope);
     for (kind, id) in leaving {

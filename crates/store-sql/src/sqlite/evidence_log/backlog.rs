@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::TenantId;
-use charter_domain::evidence_log::{Entry, Sealed};
+use charter_domain::evidence_log::{Entry, SealedRecord};
 use charter_store::StoreError;
 use rusqlite::{Connection, params};
 
@@ -39,7 +39,7 @@ fn log_record(connection: &Connection, key: i64) -> Result<(), StoreError> {
     let found = row(DOING, connection, sql, [key], |row| {
         let tenant: String = field(row, 0)?;
         let salt: Vec<u8> = field(row, 3)?;
-        let sealed = Sealed {
+        let sealed = SealedRecord {
             record: field(row, 1)?,
             payload: field(row, 2)?,
             salt: column::parse_hash("salt of a payload", &salt)?,

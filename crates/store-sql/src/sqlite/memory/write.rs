@@ -12,7 +12,7 @@ use super::super::connection::overwriting;
 use super::super::statement::{execute, insert, row, rows};
 use super::{READING, WRITING};
 use crate::column;
-use crate::record::memory::{self as record, Standing, WHAT, places};
+use crate::record::memory::{self as record, MemoryHead, WHAT, places};
 use crate::row::field;
 
 /// A tenant's next revision.
@@ -25,7 +25,7 @@ fn standing(
     tenant: &TenantId,
     memory: &MemoryId,
     now: i64,
-) -> Result<(i64, Standing), StoreError> {
+) -> Result<(i64, MemoryHead), StoreError> {
     row(
         READING,
         connection,

@@ -8,7 +8,7 @@ use super::super::journal;
 use super::super::statement::execute;
 use super::write::{insert, insert_mission};
 use crate::column;
-use crate::record::mission::{Placed, check_import, check_same, refused_import};
+use crate::record::mission::{PositionedArtifact, check_import, check_same, refused_import};
 
 pub(super) fn import(
     connection: &Connection,
@@ -35,7 +35,7 @@ pub(super) fn import(
         at,
     )?;
     for artifact in &import.artifacts[1..] {
-        let placed = Placed {
+        let placed = PositionedArtifact {
             record: &artifact.record,
             place: artifact.place,
             event: artifact.event,

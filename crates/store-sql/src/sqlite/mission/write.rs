@@ -11,7 +11,8 @@ use super::super::statement::{execute, row};
 use super::named;
 use crate::column;
 use crate::record::mission::{
-    self as record, Head, Placed, check_mission, check_repeat, check_version, exists, refused,
+    self as record, MissionHead, PositionedArtifact, check_mission, check_repeat, check_version,
+    exists, refused,
 };
 use crate::row::field;
 
@@ -48,7 +49,7 @@ pub(in crate::sqlite) fn begin(
         state,
         None,
     )?;
-    let head = Head {
+    let head = MissionHead {
         tenant: envelope.tenant_id.to_string(),
         mission: envelope.mission_id.to_string(),
         artifacts: 1,
@@ -77,14 +78,14 @@ pub(in crate::sqlite) fn add(
     }
 }
 
-fn head(connection: &Connection, run: i64) -> Result<Option<Head>, StoreError> {
+fn head(connection: &Connection, run: i64) -> Result<Option<MissionHead>, StoreError> {
     row(
         super::READING,
         connection,
         "SELECT tenant_id, mission_id, artifacts FROM colony_missions WHERE run_key = ?1",
         [run],
         |row| {
-            Ok(Head {
+            Ok(MissionHead {
                 tenant: field(row, 0)?,
                 mission: field(row, 1)?,
                 artifacts: column::parse_integer("number of artifacts", field(row, 2)?)?,
@@ -93,12 +94,16 @@ fn head(connection: &Connection, run: i64) -> Result<Option<Head>, StoreError> {
     )
 }
 
-fn add_to(connection: &Connection, head: &Head, addition: Addition<'_>) -> Result<(), StoreError> {
+fn add_to(
+    connection: &Connection,
+    head: &MissionHead,
+    addition: Addition<'_>,
+) -> Result<(), StoreError> {
     let mut artifacts = head.artifacts;
     for record in addition.artifacts {
         check_mission(head, record)?;
         check_version(record)?;
-        let placed = Placed {
+        let placed = PositionedArtifact {
             record,
             place: artifacts + 1,
             event: addition.event,
@@ -196,7 +201,10 @@ macro_rules! into {
 }
 
 /// Puts an artifact in; whether there was room for it.
-pub(super) fn insert(connection: &Connection, placed: &Placed<'_>) -> Result<bool, StoreError> {
+pub(super) fn insert(
+    connection: &Connection,
+    placed: &PositionedArtifact<'_>,
+) -> Result<bool, StoreError> {
     let sql = match placed.record.kind {
         // The mission has it since it began.
         ArtifactKind::MissionEnvelope => return Ok(false),
@@ -210,7 +218,7 @@ pub(super) fn insert(connection: &Connection, placed: &Placed<'_>) -> Result<boo
         ArtifactKind::PolicyDecision => into!("colony_policy_decisions", "decision_id"),
         ArtifactKind::WritebackProposal => into!("colony_writeback_proposals", "proposal_id"),
     };
-    let Placed {
+    let PositionedArtifact {
         record,
         place,
         event,
@@ -236,8 +244,11 @@ pub(super) fn insert(connection: &Connection, placed: &Placed<'_>) -> Result<boo
 }
 
 /// A mission has one graph; its tasks are taken out of it.
-fn insert_graph(connection: &Connection, placed: &Placed<'_>) -> Result<bool, StoreError> {
-    let Placed {
+fn insert_graph(
+    connection: &Connection,
+    placed: &PositionedArtifact<'_>,
+) -> Result<bool, StoreError> {
+    let PositionedArtifact {
         record,
         place,
         event,

@@ -1,6 +1,6 @@
 //! What was written is not changed, and goes only as a whole.
 
-use charter_store::journal::{After, Append, Journal};
+use charter_store::journal::{Append, Journal, NextPhase};
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 use charter_testkit::store_suite::{Outcome, sample};
 
@@ -144,7 +144,7 @@ async fn a_mission_leaves_nothing_behind() -> Outcome {
     let append = Append {
         tenant_id: run.tenant_id,
         events: sample::events(first[0].hash, 1, &["{}"])?,
-        ..sample::second_append(1, After::Ends, &["{}"])?
+        ..sample::second_append(1, NextPhase::Ends, &["{}"])?
     };
     store.append(append).await?;
     assert_eq!(store.sweep_runs(sample::at(100)?, 10).await?, 1);

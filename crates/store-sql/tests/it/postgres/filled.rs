@@ -10,7 +10,7 @@ use charter_store::agent_skills::{SkillChange, SkillsWrite};
 use charter_store::approval::ApprovalChange;
 use charter_store::catalogue::NewDocument;
 use charter_store::evidence_log::PublishedCheckpoint;
-use charter_store::journal::After;
+use charter_store::journal::NextPhase;
 use charter_store::lens::{LensChunk, NewLensIndex};
 use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
@@ -352,7 +352,7 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
     Writer::new(tenant_id, n.into())?.whole(store).await?;
     let (run, events) = sample::new_run(tenant_id, u128::from(n) + 1, 0)?;
     store.create_run(&run, events, vec![], vec![]).await?;
-    let mut asking = sample::second_append(u128::from(n) + 1, After::Ends, &["{}"])?;
+    let mut asking = sample::second_append(u128::from(n) + 1, NextPhase::Ends, &["{}"])?;
     asking.tenant_id = run.tenant_id;
     asking.approvals = vec![ApprovalChange::Ask(records::pending(tenant_id, n, n + 1)?)];
     for message in &mut asking.messages {

@@ -8,7 +8,9 @@ use charter_contract::ids::{MemoryId, SkillId, TenantId, UserId};
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_store::memory::{Memories, MemoryVector, NearestMemories, NewMemory, NewVersion};
-use charter_store::skill_index::{IndexChange, IndexedSkill, NearSkill, NearestSkills, Sight};
+use charter_store::skill_index::{
+    IndexChange, IndexedSkill, NearSkill, NearestSkills, SkillVisibility,
+};
 use charter_store_sql::postgres::PostgresStore;
 use charter_testkit::postgres_server::Database;
 use charter_testkit::search_suite::{Failed, Searched};
@@ -171,11 +173,11 @@ impl Searched for Near {
         drop(known);
         let tag = |id: &SkillId| format!("id:{id}");
         let tags_any: Vec<String> = match &question.own {
-            Sight::Nothing => return Ok(Vec::new()),
-            Sight::Only(ids) if ids.is_empty() => return Ok(Vec::new()),
-            Sight::All => Vec::new(),
-            Sight::Only(ids) => ids.iter().map(tag).collect(),
-            Sight::AllBut(ids) => {
+            SkillVisibility::Nothing => return Ok(Vec::new()),
+            SkillVisibility::Only(ids) if ids.is_empty() => return Ok(Vec::new()),
+            SkillVisibility::All => Vec::new(),
+            SkillVisibility::Only(ids) => ids.iter().map(tag).collect(),
+            SkillVisibility::AllBut(ids) => {
                 let seen = names.values().filter(|id| !ids.contains(id));
                 seen.map(tag).collect()
             }

@@ -12,7 +12,9 @@ use charter_store::catalogue::{Catalogue, CatalogueRevision, NewDocument};
 use charter_store::lens::{
     LensChunk, LensGeneration, Lenses, NearPart, NearestPassages, NewLensIndex,
 };
-use charter_store::skill_index::{IndexChange, IndexedSkill, NearSkill, NearestSkills, Sight};
+use charter_store::skill_index::{
+    IndexChange, IndexedSkill, NearSkill, NearestSkills, SkillVisibility,
+};
 use charter_store_sql::postgres::PostgresStore;
 use charter_testkit::postgres_server::Database;
 use charter_testkit::search_suite::{Failed, Searched};
@@ -131,10 +133,10 @@ impl Searched for Passages {
                 Scope::Tenant(_) => continue,
             };
             let seen = match sight {
-                Sight::Nothing => false,
-                Sight::All => true,
-                Sight::Only(ids) => ids.contains(id),
-                Sight::AllBut(ids) => !ids.contains(id),
+                SkillVisibility::Nothing => false,
+                SkillVisibility::All => true,
+                SkillVisibility::Only(ids) => ids.contains(id),
+                SkillVisibility::AllBut(ids) => !ids.contains(id),
             };
             let of_kind = question.is_folder.is_none_or(|is| is == skill.is_folder);
             if seen && of_kind {

@@ -11,7 +11,7 @@ use charter_store::agent_skills::{NewSkill, Part, SkillVector, VectorOrigin};
 use charter_store::approval::{ApprovalRecord, ApprovalState};
 use charter_store::key::{KeyHash, KeyRecord};
 use charter_store::memory::{MemoryVector, NewMemory, NewVersion};
-use charter_store::request::{Hold, RequestRecord};
+use charter_store::request::{RequestLease, RequestRecord};
 use charter_store::session::{SessionRecord, Turn};
 use charter_store::vector::TextHash;
 use charter_testkit::store_suite::sample::{self, Made, at, tenant, user};
@@ -34,7 +34,7 @@ pub(crate) fn pending(tenant_id: &str, n: u8, run: u8) -> Made<ApprovalRecord> {
     })
 }
 
-pub(crate) fn request(tenant_id: &str, n: u8) -> Made<(RequestRecord, Hold)> {
+pub(crate) fn request(tenant_id: &str, n: u8) -> Made<(RequestRecord, RequestLease)> {
     let record = RequestRecord {
         request_id: sample::request(n.into()),
         tenant_id: tenant(tenant_id)?,
@@ -47,7 +47,7 @@ pub(crate) fn request(tenant_id: &str, n: u8) -> Made<(RequestRecord, Hold)> {
         created_at: at(n.into())?,
         updated_at: at(n.into())?,
     };
-    let hold = Hold {
+    let hold = RequestLease {
         holder: "a".to_owned(),
         until: at(0)?,
     };

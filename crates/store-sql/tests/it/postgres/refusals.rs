@@ -3,7 +3,7 @@
 
 use charter_store::evidence::Evidence;
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint};
-use charter_store::journal::{After, Journal};
+use charter_store::journal::{Journal, NextPhase};
 use charter_testkit::store_suite::{Outcome, sample};
 
 use crate::postgres::database::{migrated, raw, store};
@@ -72,7 +72,7 @@ async fn what_is_added_once_is_never_changed() -> Outcome {
         let (run, events) = sample::new_run("acme", n, 0)?;
         store.create_run(&run, events, vec![], vec![]).await?;
     }
-    let end = sample::second_append(1, After::Ends, &["{}"])?;
+    let end = sample::second_append(1, NextPhase::Ends, &["{}"])?;
     store.append(end).await?;
     let tenant = sample::tenant("acme")?;
     let record = sample::evidence("acme", 1, sample::at(0)?)?;

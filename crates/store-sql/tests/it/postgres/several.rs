@@ -8,7 +8,7 @@ use charter_store::StoreError;
 use charter_store::calibration::{CalibrationRecord, Calibrations};
 use charter_store::evidence::Evidence;
 use charter_store::evidence_log::EvidenceLog;
-use charter_store::journal::{After, Append, Claim, Journal};
+use charter_store::journal::{Append, Claim, Journal, NextPhase};
 use charter_store::lease::{Fence, Leases};
 use charter_store::notices::Notices;
 use charter_store::outbox::Outbox;
@@ -140,7 +140,7 @@ async fn an_append_waits_for_a_takeover_and_is_fenced_off() -> Outcome {
              SET holder = 'b', fence = lease.fence + 1"
         );
         takeover.batch_execute(&sql).await?;
-        let mut append = sample::second_append(1, After::Runs, &["{}"])?;
+        let mut append = sample::second_append(1, NextPhase::Runs, &["{}"])?;
         append.fence = fence;
         let appending = {
             let store = Arc::clone(&store);
@@ -181,7 +181,7 @@ async fn a_takeover_waits_for_an_append_that_has_begun() -> Outcome {
     obstacle
         .batch_execute("LOCK TABLE outbox IN EXCLUSIVE MODE")
         .await?;
-    let mut append = sample::second_append(1, After::Runs, &["{}"])?;
+    let mut append = sample::second_append(1, NextPhase::Runs, &["{}"])?;
     append.fence = lease.fence;
     append.messages = vec![sample::message("a", 0)?];
     let appending = {
@@ -217,7 +217,7 @@ async fn appends_of_two_processes_have_one_winner() -> Outcome {
     let database = migrated().await;
     let (one, two) = (store(&database).await, store(&database).await);
     let run = with_a_run(&one).await?;
-    let append = sample::second_append(1, After::Runs, &["{}"])?;
+    let append = sample::second_append(1, NextPhase::Runs, &["{}"])?;
     let (first, second) = tokio::join!(one.append(append.clone()), two.append(append));
     let (won, lost) = match (first, second) {
         (Ok(won), Err(lost)) | (Err(lost), Ok(won)) => (won, lost),
@@ -261,7 +261,7 @@ async fn a_write_that_is_the_victim_of_a_deadlock_is_made_again() -> Outcome {
     let lock = format!("INSERT INTO lease VALUES ('{run}', NULL, 0, 0)");
     let crossing = other.transaction().await?;
     crossing.batch_execute(&lock).await?;
-    let append = sample::second_append(1, After::Runs, &["{}"])?;
+    let append = sample::second_append(1, NextPhase::Runs, &["{}"])?;
     let appending = {
         let store = Arc::clone(&store);
         tokio::spawn(async move { store.append(append).await })
@@ -498,7 +498,7 @@ async fn steps_write_a_runs_row_beside_itself() -> Outcome {
         let append = Append {
             expected: version,
             events,
-            ..sample::second_append(1, After::Runs, &[])?
+            ..sample::second_append(1, NextPhase::Runs, &[])?
         };
         store.append(append).await?;
     }

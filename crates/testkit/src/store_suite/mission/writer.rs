@@ -5,7 +5,7 @@ use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::mission::{MissionRoot, MissionState};
 use charter_contract::validate::parse;
 use charter_contract::violation::Violation;
-use charter_store::journal::{After, Append, EventHash, GENESIS, HeldRun};
+use charter_store::journal::{Append, EventHash, GENESIS, NewLeasedRun, NextPhase};
 use charter_store::lease::Fence;
 use charter_store::mission::{ArtifactFilter, ArtifactRecord, MissionRecord, StoredArtifact};
 use charter_store::{Store, StoreError};
@@ -100,9 +100,9 @@ impl Writer {
     ///
     /// # Errors
     /// When the example is not one.
-    pub fn first(&self, seconds: i64) -> Made<HeldRun> {
+    pub fn first(&self, seconds: i64) -> Made<NewLeasedRun> {
         let (run, events) = sample::new_run(self.tenant().as_str(), self.run, seconds)?;
-        Ok(HeldRun {
+        Ok(NewLeasedRun {
             run,
             events,
             approvals: vec![],
@@ -141,7 +141,7 @@ impl Writer {
             expected: self.version,
             fence: Fence(1),
             events: sample::events(self.head, self.version, &[&payload])?,
-            then: After::Runs,
+            then: NextPhase::Runs,
             status: "working".to_owned(),
             approvals: vec![],
             artifacts,
@@ -190,7 +190,7 @@ impl Writer {
     /// As the store's.
     pub async fn end(&mut self, store: &dyn Store) -> Outcome {
         let append = Append {
-            then: After::Ends,
+            then: NextPhase::Ends,
             status: "completed".to_owned(),
             mission_state: Some(MissionState::Completed),
             ..self.append(vec![])?

@@ -10,7 +10,8 @@ use super::*;
 use crate::approval::ExactCall;
 use crate::gate::Decision;
 use crate::run::{
-    Beginning, Command, Next, Opening, ResultSource, Run, RunEvent, Started, StepFailure, Tokens,
+    Command, Next, ResultSource, Run, RunEvent, RunPrerequisites, RunStart, StepFailure, StepStart,
+    Tokens,
 };
 
 /// A run that has ended.
@@ -74,7 +75,7 @@ fn at(seconds: i64) -> Timestamp {
 
 impl Driver {
     fn new(graph: StepGraph, parameters: &Value) -> Self {
-        let started = RunEvent::Started(Box::new(Started {
+        let started = RunEvent::Started(Box::new(RunStart {
             run_id: RunId::from_uuid(uuid::Uuid::from_u128(1)),
             by: UserId::parse("asker").unwrap(),
             owner: None,
@@ -84,7 +85,7 @@ impl Driver {
             parameters: parameters.as_object().unwrap().clone(),
             pins: Vec::new(),
             dry_run: false,
-            opening: Opening::default(),
+            opening: RunPrerequisites::default(),
             tags: None,
         }));
         Self {
@@ -133,7 +134,7 @@ impl Driver {
 
     fn begin(&mut self, step: &StepId) {
         let step = self.run.graph().step(step).unwrap();
-        let beginning = Beginning {
+        let beginning = StepStart {
             call: ExactCall {
                 run_id: self.run.id().clone(),
                 step: step.id.clone(),

@@ -411,7 +411,7 @@ fn b003_a_change_that_fails_midway_leaves_the_old_file_and_nothing_else() {
         access: RootAccess::Write,
     };
     let tree = Tree::open("work", &root).unwrap();
-    let place = tree.place(&Beneath::parse("a").unwrap()).unwrap();
+    let place = tree.place(&RelativePath::parse("a").unwrap()).unwrap();
     let (_, before) = place.file().unwrap();
     let stage = || {
         let mut staged = replace::Staged::new(&place, Some(&before)).unwrap();

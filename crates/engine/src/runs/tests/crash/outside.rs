@@ -30,7 +30,7 @@ pub(super) struct Outside {
 }
 
 /// One call: `POST /ledger/once/write` with the key of its effect.
-struct Asked {
+struct LedgerCall {
     ledger: String,
     /// `once` for a tool that honours the key, `each` for one that does not.
     repeats: String,
@@ -44,7 +44,7 @@ impl Outside {
         let ledgers: Arc<Mutex<HashMap<String, Ledger>>> = Arc::default();
         let written = Arc::clone(&ledgers);
         let stub = HttpStub::start(move |request, _| {
-            let Some(asked) = Asked::of(request) else {
+            let Some(asked) = LedgerCall::of(request) else {
                 return Reply::empty(404);
             };
             let mut ledgers = written.lock().unwrap();
@@ -68,7 +68,7 @@ impl Outside {
 
 impl Ledger {
     /// The status and body that answer a call.
-    fn act(&mut self, asked: &Asked) -> (u16, Value) {
+    fn act(&mut self, asked: &LedgerCall) -> (u16, Value) {
         let step = asked.key.rsplit('/').next().unwrap_or_default();
         let entry = format!("{} {step}", asked.act);
         if asked.act == "look" {
@@ -94,7 +94,7 @@ impl Ledger {
     }
 }
 
-impl Asked {
+impl LedgerCall {
     fn of(request: &Request) -> Option<Self> {
         let mut path = request.path.trim_start_matches('/').splitn(3, '/');
         let key = request.headers.get("idempotency-key");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceRunId, PlaybookId, RequestId, RunId};
 use charter_contract::package::PackageBundle;
-use charter_domain::approval::State;
+use charter_domain::approval::ApprovalStatus;
 use charter_domain::gate::RuleKind;
 use charter_domain::graph::{GraphParts, Retry, StepGraph};
 use charter_domain::run::Run;
@@ -31,7 +31,10 @@ use super::playbook::{PLAYBOOK, Variation};
 use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use crate::caller::tests::person;
 use crate::engine::tests::{engine, open, sandbox};
-use crate::{Answer, Confirmation, Engine, Mode, Progress, RunShown, Say, Settings, ToolGrants};
+use crate::{
+    ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, Progress, RunShown, Settings,
+    ToolGrants,
+};
 
 /// How long the process waits for the engine before it gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -295,7 +298,7 @@ impl Play {
             confirmed.unwrap();
         } else {
             let mut approvals = shown.approvals.iter();
-            let asked = approvals.find(|asked| asked.state == State::Pending);
+            let asked = approvals.find(|asked| asked.state == ApprovalStatus::Pending);
             let asked = asked.unwrap_or_else(|| panic!("nothing to do about {shown:#?}"));
             let may_have_happened = asked
                 .rules
@@ -304,10 +307,10 @@ impl Play {
             let key = format!("{run}/{}", asked.call.step);
             let may_repeat =
                 !may_have_happened || !happened(&self.part.address, &self.part.ledger, &key);
-            let say = Say {
+            let say = ApprovalDecision {
                 // Repeated only if it did not happen, which the ledger tells.
                 answer: if may_repeat {
-                    Answer::Approve
+                    ApprovalAnswer::Approve
                 } else {
                     variation.of_what_happened(&asked.call)
                 },

@@ -1,7 +1,7 @@
 //! The package that is played: a read, two writes, and what reverses them.
 
 use charter_contract::package::PackageBundle;
-use charter_domain::approval::{Answer, ExactCall, Happened};
+use charter_domain::approval::{ApprovalAnswer, ExactCall, ReportedResult};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -41,20 +41,20 @@ impl Variation {
     }
 
     /// What a person says to the question whether to repeat a call that did happen.
-    pub(super) fn of_what_happened(self, call: &ExactCall) -> Answer {
+    pub(super) fn of_what_happened(self, call: &ExactCall) -> ApprovalAnswer {
         match self {
             Self::Reported | Self::RolledBackReported => {
                 let act = call.tool.as_ref().trim_start_matches("ledger.");
                 let entry = format!("{act} {}", call.step);
                 let output = json!({"item": call.parameters["item"], "entry": entry});
-                Answer::Happened(Happened { output })
+                ApprovalAnswer::Happened(ReportedResult { output })
             }
             Self::Repeatable
             | Self::Unrepeatable
             | Self::RolledBack
             | Self::RolledBackUnrepeatable
             | Self::Undone
-            | Self::Requested => Answer::Reject,
+            | Self::Requested => ApprovalAnswer::Reject,
         }
     }
 

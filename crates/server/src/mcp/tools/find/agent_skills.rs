@@ -3,7 +3,7 @@
 use charter_contract::ids::SkillId;
 use charter_engine::{EngineError, SkillSearch, SkillShown};
 
-use super::{Found, Kind, short};
+use super::{FoundItem, Kind, short};
 use crate::mcp::call::Call;
 
 /// Those that fit best.
@@ -11,14 +11,14 @@ pub(super) async fn discovered(
     call: &Call,
     query: &str,
     limit: usize,
-) -> Result<Vec<Found>, EngineError> {
+) -> Result<Vec<FoundItem>, EngineError> {
     let search = SkillSearch {
         query: Some(query.to_owned()),
         top_k: Some(limit),
         ..SkillSearch::default()
     };
     let hits = call.engine().discover_skills(&call.caller, &search).await?;
-    let found = hits.iter().map(|hit| Found {
+    let found = hits.iter().map(|hit| FoundItem {
         score: Some(hit.score),
         ..found(&hit.skill)
     });
@@ -31,7 +31,7 @@ pub(super) fn listed(
     under: Option<&str>,
     after: &str,
     limit: usize,
-) -> Result<Vec<Found>, EngineError> {
+) -> Result<Vec<FoundItem>, EngineError> {
     let (engine, caller) = (call.engine(), &call.caller);
     let after = SkillId::parse(after).ok();
     let listing = match under {
@@ -45,8 +45,8 @@ pub(super) fn listed(
     Ok(listing.entries.iter().map(found).collect())
 }
 
-fn found(skill: &SkillShown) -> Found {
-    Found {
+fn found(skill: &SkillShown) -> FoundItem {
+    FoundItem {
         kind: Kind::AgentSkill,
         id: skill.skill_id.to_string(),
         description: short(&skill.summary),

@@ -3,9 +3,9 @@
 use charter_contract::ids::ApprovalId;
 use charter_store::Store;
 use charter_store::approval::{
-    ApprovalChange, ApprovalFilter, ApprovalMove, ApprovalRecord, ApprovalState,
+    ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition,
 };
-use charter_store::journal::{After, Append, RunFilter, Wait};
+use charter_store::journal::{Append, NextPhase, RunFilter, Wait};
 use charter_store::page::PageRequest;
 use charter_testkit::store_suite::sample;
 use proptest::option::of;
@@ -54,8 +54,8 @@ fn approval_id(tenant: Tenant, Several(n): Several) -> ApprovalId {
     records::approval_id(missions::number(tenant, Few(n)))
 }
 
-fn step(approval_id: ApprovalId, from: ApprovalState, to: ApprovalState) -> ApprovalMove {
-    ApprovalMove {
+fn step(approval_id: ApprovalId, from: ApprovalState, to: ApprovalState) -> ApprovalTransition {
+    ApprovalTransition {
         approval_id,
         from,
         to,
@@ -78,7 +78,7 @@ impl super::Call for Call {
                     approvals: vec![record.approval_id.clone()],
                 };
                 let append = Append {
-                    then: After::Waits(wait),
+                    then: NextPhase::Waits(wait),
                     approvals: vec![ApprovalChange::Ask(record)],
                     ..missions::append(store, tenant, run).await?
                 };

@@ -4,7 +4,7 @@
 use charter_contract::ids::MissionId;
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::Store;
-use charter_store::journal::{After, Append};
+use charter_store::journal::{Append, NextPhase};
 use charter_store::mission::{ArtifactFilter, MissionFilter};
 use charter_store::page::PageRequest;
 use charter_testkit::store_suite::mission::writer::Writer;
@@ -93,7 +93,7 @@ impl super::Call for Call {
             }
             Self::End(tenant, run) => {
                 let append = Append {
-                    then: After::Ends,
+                    then: NextPhase::Ends,
                     mission_state: Some(MissionState::Completed),
                     ..append(store, tenant, run).await?
                 };

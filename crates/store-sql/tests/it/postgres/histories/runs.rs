@@ -3,7 +3,9 @@
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::run_status::RunStatus;
 use charter_store::Store;
-use charter_store::journal::{After, Append, Claim, EventHash, GENESIS, RunFilter, Standing, Wait};
+use charter_store::journal::{
+    Append, Claim, EventHash, GENESIS, NextPhase, RunFilter, RunStatusFilter, Wait,
+};
 use charter_store::lease::{Fence, Lease};
 use charter_testkit::store_suite::sample;
 use proptest_derive::Arbitrary;
@@ -52,12 +54,12 @@ enum Stands {
 }
 
 impl Stands {
-    fn standing(self) -> Standing {
+    fn standing(self) -> RunStatusFilter {
         match self {
-            Self::Open => Standing::Open,
-            Self::Ended => Standing::Ended,
-            Self::Working => Standing::At(RunStatus::Working),
-            Self::Completed => Standing::At(RunStatus::Completed),
+            Self::Open => RunStatusFilter::Open,
+            Self::Ended => RunStatusFilter::Ended,
+            Self::Working => RunStatusFilter::At(RunStatus::Working),
+            Self::Completed => RunStatusFilter::At(RunStatus::Completed),
         }
     }
 }
@@ -99,12 +101,12 @@ pub(super) async fn last_event(
 async fn append(store: &dyn Store, following: Following) -> Done<Append> {
     let expected = following.expected.into();
     let then = match following.then {
-        Then::Runs => After::Runs,
-        Then::Waits => After::Waits(Wait {
+        Then::Runs => NextPhase::Runs,
+        Then::Waits => NextPhase::Waits(Wait {
             until: Some(at(4)?),
             approvals: vec![],
         }),
-        Then::Ends => After::Ends,
+        Then::Ends => NextPhase::Ends,
     };
     let tenant_id = following.tenant.id()?;
     let (_, previous) = last_event(store, &tenant_id, &run(following.run)).await?;

@@ -7,7 +7,7 @@ use charter_store::evidence_log::EvidenceLog;
 use charter_store::journal::{Claim, Journal};
 use charter_store::memory::Memories;
 use charter_store::outbox::Outbox;
-use charter_store::request::{Hold, Requests};
+use charter_store::request::{RequestLease, Requests};
 use charter_store::session::Sessions;
 use charter_store::tag::Tags;
 use charter_store::vector::{TextHash, Vectors};
@@ -55,7 +55,7 @@ pub(super) async fn look_at_what_is_everyones(watched: &mut Watched) -> Outcome 
             store.unfinished_runs(None, PAGE),
         )
         .await;
-    let hold = Hold {
+    let hold = RequestLease {
         holder: "me".to_owned(),
         until: sample::at(1)?,
     };

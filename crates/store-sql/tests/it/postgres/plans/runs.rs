@@ -5,12 +5,14 @@ use std::sync::Arc;
 use charter_contract::ids::{ApprovalId, KeyId, TagRequestId};
 use charter_contract::run_status::RunStatus;
 use charter_store::StoreError;
-use charter_store::approval::{ApprovalFilter, ApprovalMove, ApprovalState, Approvals};
-use charter_store::journal::{After, Append, EventHash, Journal, RunFilter, Standing, Wait};
+use charter_store::approval::{ApprovalFilter, ApprovalState, ApprovalTransition, Approvals};
+use charter_store::journal::{
+    Append, EventHash, Journal, NextPhase, RunFilter, RunStatusFilter, Wait,
+};
 use charter_store::key::{KeyHash, Keys};
 use charter_store::lease::Leases;
 use charter_store::page::PageRequest;
-use charter_store::request::{Hold, Requests};
+use charter_store::request::{RequestLease, Requests};
 use charter_store::session::{Sessions, Turn};
 use charter_store::tag::Tags;
 use charter_testkit::store_suite::{Outcome, sample};
@@ -27,7 +29,7 @@ pub(super) async fn look_at_requests(watched: &mut Watched) -> Outcome {
         sample::session(N),
         TagRequestId::parse(&format!("req_{N}"))?,
     );
-    let hold = Hold {
+    let hold = RequestLease {
         holder: "another".to_owned(),
         until: sample::at(90_000)?,
     };
@@ -98,15 +100,27 @@ async fn look_at_lists_of_runs(watched: &mut Watched) -> Outcome {
     let (working, completed) = (RunStatus::Working, RunStatus::Completed);
     for (name, whose, standing) in [
         ("runs", Tenants, None),
-        ("runs that have not ended", Tenants, Some(Standing::Open)),
+        (
+            "runs that have not ended",
+            Tenants,
+            Some(RunStatusFilter::Open),
+        ),
         // Of those that have not ended, which are few.
         (
             "runs that stand somewhere",
             TenantsAndSorted,
-            Some(Standing::At(working)),
+            Some(RunStatusFilter::At(working)),
         ),
-        ("runs that have ended", Tenants, Some(Standing::Ended)),
-        ("runs that ended so", Tenants, Some(Standing::At(completed))),
+        (
+            "runs that have ended",
+            Tenants,
+            Some(RunStatusFilter::Ended),
+        ),
+        (
+            "runs that ended so",
+            Tenants,
+            Some(RunStatusFilter::At(completed)),
+        ),
     ] {
         let filter = RunFilter {
             standing,
@@ -192,12 +206,12 @@ fn appended(run: u128, version: u64, head: EventHash) -> sample::Made<Append> {
         run_id: sample::run(run),
         expected: version,
         events: sample::events(head, version, &["{}"])?,
-        then: After::Waits(Wait {
+        then: NextPhase::Waits(Wait {
             until: None,
             approvals: vec![approval(run)],
         }),
         messages: vec![sample::message("appended", 3)?],
-        ..sample::second_append(run, After::Runs, &["{}"])?
+        ..sample::second_append(run, NextPhase::Runs, &["{}"])?
     })
 }
 
@@ -248,7 +262,7 @@ pub(super) async fn look_at_approvals_and_keys(watched: &mut Watched) -> Outcome
             .look(name, Tenants, store.approvals(&acme, filter, &page()))
             .await;
     }
-    let decision = ApprovalMove {
+    let decision = ApprovalTransition {
         approval_id: approval(watched.open),
         from: ApprovalState::Pending,
         to: ApprovalState::Approved,
