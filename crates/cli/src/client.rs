@@ -27,7 +27,7 @@ use crate::failure::{ReportedFailure, UnansweredRequest};
 const MAX_RESPONSE: usize = 256 << 20;
 
 /// Longest wait for an answer of this process: indexing lenses may take long.
-const NO_HURRY: Duration = Duration::from_secs(24 * 3_600);
+const LOCAL_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
 
 /// A way to the API.
 pub(crate) enum Client {
@@ -115,7 +115,7 @@ impl Client {
         let limits = Limits {
             body_bytes: MAX_RESPONSE,
             // Nobody else waits, and the work would end with this process.
-            timeout: NO_HURRY,
+            timeout: LOCAL_TIMEOUT,
             ..Limits::default()
         };
         let state = AppState::new(

@@ -46,7 +46,7 @@ mod validate;
 
 use std::path::PathBuf;
 
-use charter_contract::json::{JsonFault, TooMuch, decode_stored};
+use charter_contract::json::{JsonFault, JsonLimitExceeded, decode_stored};
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
@@ -181,12 +181,12 @@ enum Command {
 
 /// Runs a command; the number is the exit code. A failure has the hint that helps at the command line.
 pub(crate) async fn run(cli: Cli) -> anyhow::Result<u8> {
-    let advice = Advice::of(&cli.command);
-    let ran = carry_out(cli).await;
+    let advice = Advice::for_command(&cli.command);
+    let ran = run_command(cli).await;
     ran.map_err(|error| advice.give(error))
 }
 
-async fn carry_out(cli: Cli) -> anyhow::Result<u8> {
+async fn run_command(cli: Cli) -> anyhow::Result<u8> {
     if cli.server.is_some() {
         server_flag::refuse(&cli.command)?;
     }
@@ -287,7 +287,7 @@ fn parameter(text: &str) -> Result<(String, Value), String> {
     let (name, written) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let value = match decode_stored(written) {
         Ok(value) => value,
-        Err(JsonFault::TooMuch(rounded @ TooMuch::Number { .. })) => {
+        Err(JsonFault::TooMuch(rounded @ JsonLimitExceeded::Number { .. })) => {
             return Err(format!("the value of `{name}` {rounded}: '{name}=\"…\"'"));
         }
         Err(_) => Value::String(written.to_owned()),

@@ -146,12 +146,12 @@ pub(crate) fn report(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<OutputClosed>().is_some() {
         return EXIT_OUTPUT_CLOSED;
     }
-    tell(error);
+    print_failure(error);
     EXIT_ERROR
 }
 
 /// Reports what failed.
-pub(crate) fn tell(error: &anyhow::Error) {
+pub(crate) fn print_failure(error: &anyhow::Error) {
     messages::line(&match messages::form() {
         Form::Text => as_text(error),
         Form::JsonLines => as_json(error).to_string(),
@@ -172,7 +172,7 @@ pub(crate) fn report_panics() {
             &place.unwrap_or_default(),
             trace.as_deref(),
         );
-        tell(&defect.into());
+        print_failure(&defect.into());
         if let (Some(trace), Form::Text) = (trace, messages::form()) {
             messages::line(&trace);
         }

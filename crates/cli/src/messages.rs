@@ -60,7 +60,7 @@ pub(crate) fn form() -> Form {
 }
 
 /// Writes a note beside the output.
-pub(crate) fn say(text: &str) {
+pub(crate) fn note(text: &str) {
     line(&match form() {
         Form::Text => wrapped(text),
         Form::JsonLines => json!({ "message": text }).to_string(),
@@ -68,7 +68,7 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Writes a note with its facts, which are an object: as a table for people, and in JSON with the note.
-pub(crate) fn say_facts(note: &str, mut facts: Value) {
+pub(crate) fn note_facts(note: &str, mut facts: Value) {
     line(&match form() {
         Form::Text => wrapped(&output::fields(&facts)),
         Form::JsonLines => {

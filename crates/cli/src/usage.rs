@@ -14,7 +14,7 @@ const HELP: &str = "`charter help` lists the commands, and --help shows how one 
 /// Reports it and gives the exit code. Help and the version, which were asked for, are output.
 pub(crate) fn report(error: &clap::Error) -> u8 {
     if error.use_stderr() && messages::form() == Form::JsonLines {
-        failure::tell(&reported(error).into());
+        failure::print_failure(&reported(error).into());
     } else {
         // Where the reader has gone, what was asked for has no use.
         error.print().ok();
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_and_what_was_meant_are_told_apart() {
+    fn the_error_and_the_suggestion_are_separate() {
         let (message, hint, usage) = of(&["runs", "lst"]);
         assert_eq!(message, "unrecognized subcommand 'lst'");
         assert_eq!(hint, "a similar subcommand exists: 'list'");
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn help_in_the_place_of_a_command_is_told_as_what_is_missing() {
+    fn help_instead_of_a_command_is_reported_as_missing_command() {
         let (message, _, usage) = of(&["--output", "json", "runs"]);
         assert_eq!(message, "a command or an argument is missing");
         assert_eq!(usage, "charter runs [OPTIONS] <COMMAND>");

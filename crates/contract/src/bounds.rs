@@ -352,7 +352,7 @@ mod tests {
     /// A document that is accepted can be put into an envelope, stored in a record, and answered in another envelope:
     /// serde_json, by which clients read, takes 127 levels.
     #[test]
-    fn what_is_accepted_can_be_stored_and_what_is_stored_can_be_read_by_every_client() {
+    fn accepted_values_can_be_stored_and_read_by_every_client() {
         const { assert!(JSON_LEVELS + JSON_ENVELOPE_LEVELS < STORED_LEVELS) };
         const { assert!(STORED_LEVELS + JSON_ENVELOPE_LEVELS < 127) };
         const { assert!(STORED_LEVELS < STORED_LEVELS_READ) };
@@ -369,7 +369,7 @@ mod tests {
 
     /// The largest of each kind finds memory, alone in its process.
     #[test]
-    fn what_is_accepted_fits_into_the_memory_that_it_waits_for() {
+    fn accepted_values_fit_into_the_reserved_memory() {
         const { assert!(JSON_BYTES <= BODIES_BYTES && JSON_MEMORY <= BODIES_MEMORY) };
         const { assert!(JSON_BYTES < MCP_MEMORY && 2 * MCP_MEMORY <= JSON_MEMORY) };
         const { assert!(2 * (JSON_BYTES + JSON_MEMORY) <= VALUES_MEMORY) };

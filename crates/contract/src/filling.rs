@@ -9,14 +9,14 @@ use crate::json::{VALUE, memory_beside_values};
 
 /// The budget of one filling, in bytes of memory by estimate.
 #[derive(Debug)]
-pub struct Filling {
+pub struct FillBudget {
     most: usize,
     left: usize,
 }
 
 /// A filling is over its budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Overfull {
+pub enum FillBudgetExceeded {
     /// More than so many bytes.
     #[error(
         "the values filled in take more than {0} bytes: refer to fewer values, or to smaller ones"
@@ -29,10 +29,10 @@ pub enum Overfull {
     Depth,
 }
 
-impl Filling {
+impl FillBudget {
     /// A filling of so many bytes at most.
     #[must_use]
-    pub const fn of(most: usize) -> Self {
+    pub const fn with_limit(most: usize) -> Self {
         Self { most, left: most }
     }
 
@@ -52,15 +52,15 @@ impl Filling {
     ///
     /// # Errors
     /// [`Overfull::Size`]; the filling is used up then.
-    pub fn take(&mut self, bytes: usize) -> Result<(), Overfull> {
-        take(&mut self.left, bytes).ok_or(Overfull::Size(self.most))
+    pub fn take(&mut self, bytes: usize) -> Result<(), FillBudgetExceeded> {
+        take(&mut self.left, bytes).ok_or(FillBudgetExceeded::Size(self.most))
     }
 
     /// Takes a text, as a value of its own.
     ///
     /// # Errors
     /// [`Overfull::Size`].
-    pub fn take_text(&mut self, bytes: usize) -> Result<(), Overfull> {
+    pub fn take_text(&mut self, bytes: usize) -> Result<(), FillBudgetExceeded> {
         self.take(VALUE.saturating_add(bytes))
     }
 
@@ -68,9 +68,9 @@ impl Filling {
     ///
     /// # Errors
     /// Either [`Overfull`].
-    pub fn take_list(&mut self, level: usize) -> Result<usize, Overfull> {
+    pub fn take_list(&mut self, level: usize) -> Result<usize, FillBudgetExceeded> {
         self.take(VALUE)?;
-        deeper(level).ok_or(Overfull::Depth)
+        deeper(level).ok_or(FillBudgetExceeded::Depth)
     }
 
     /// Takes an object that `level` lists and other objects enclose, with the names of its fields, and returns how many
@@ -82,18 +82,18 @@ impl Filling {
         &mut self,
         level: usize,
         names: impl ExactSizeIterator<Item = &'n str>,
-    ) -> Result<usize, Overfull> {
+    ) -> Result<usize, FillBudgetExceeded> {
         let count = names.len();
         let beside = memory_beside_values(count, names.map(str::len).sum());
         self.take(VALUE.saturating_add(beside))?;
-        deeper(level).ok_or(Overfull::Depth)
+        deeper(level).ok_or(FillBudgetExceeded::Depth)
     }
 
     /// Copies a value into `level` enclosing lists and objects.
     ///
     /// # Errors
     /// Either [`Overfull`].
-    pub fn copy(&mut self, value: &Value, level: usize) -> Result<Value, Overfull> {
+    pub fn copy(&mut self, value: &Value, level: usize) -> Result<Value, FillBudgetExceeded> {
         weigh(value, level, self.most, &mut self.left)?;
         Ok(value.clone())
     }
@@ -102,7 +102,7 @@ impl Filling {
     ///
     /// # Errors
     /// [`Overfull::Size`].
-    pub fn write(&mut self, to: &mut String, text: &str) -> Result<(), Overfull> {
+    pub fn write(&mut self, to: &mut String, text: &str) -> Result<(), FillBudgetExceeded> {
         self.take(text.len())?;
         to.push_str(text);
         Ok(())
@@ -118,7 +118,7 @@ impl Filling {
         to: &mut String,
         value: &Value,
         shown: impl FnOnce(&Value) -> String,
-    ) -> Result<(), Overfull> {
+    ) -> Result<(), FillBudgetExceeded> {
         if let Value::String(text) = value {
             return self.write(to, text);
         }
@@ -142,7 +142,12 @@ fn deeper(level: usize) -> Option<usize> {
 }
 
 /// Takes the size of a value off what is left, and stops where that is not enough.
-fn weigh(value: &Value, level: usize, most: usize, left: &mut usize) -> Result<(), Overfull> {
+fn weigh(
+    value: &Value,
+    level: usize,
+    most: usize,
+    left: &mut usize,
+) -> Result<(), FillBudgetExceeded> {
     let beside = match value {
         Value::String(text) => text.len(),
         Value::Object(fields) => {
@@ -150,15 +155,15 @@ fn weigh(value: &Value, level: usize, most: usize, left: &mut usize) -> Result<(
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => 0,
     };
-    take(left, VALUE.saturating_add(beside)).ok_or(Overfull::Size(most))?;
+    take(left, VALUE.saturating_add(beside)).ok_or(FillBudgetExceeded::Size(most))?;
     match value {
         Value::Array(items) => {
-            let level = deeper(level).ok_or(Overfull::Depth)?;
+            let level = deeper(level).ok_or(FillBudgetExceeded::Depth)?;
             let mut items = items.iter();
             items.try_for_each(|item| weigh(item, level, most, left))
         }
         Value::Object(fields) => {
-            let level = deeper(level).ok_or(Overfull::Depth)?;
+            let level = deeper(level).ok_or(FillBudgetExceeded::Depth)?;
             let mut fields = fields.values();
             fields.try_for_each(|field| weigh(field, level, most, left))
         }
@@ -182,23 +187,26 @@ mod tests {
     fn a_copy_costs_what_is_in_it_and_is_refused_as_a_whole() {
         let value = json!({"name": ["text", 1, null]});
         let cost = 5 * VALUE + "text".len() + memory_beside_values(1, "name".len());
-        let mut enough = Filling::of(cost + 1);
+        let mut enough = FillBudget::with_limit(cost + 1);
         assert_eq!(enough.copy(&value, 0), Ok(value.clone()));
         assert_eq!((enough.used(), enough.is_used_up()), (cost, false));
-        let mut short = Filling::of(cost - 1);
-        assert_eq!(short.copy(&value, 0), Err(Overfull::Size(cost - 1)));
+        let mut short = FillBudget::with_limit(cost - 1);
+        assert_eq!(
+            short.copy(&value, 0),
+            Err(FillBudgetExceeded::Size(cost - 1))
+        );
         assert!(short.is_used_up());
-        assert_eq!(short.take(1), Err(Overfull::Size(cost - 1)));
+        assert_eq!(short.take(1), Err(FillBudgetExceeded::Size(cost - 1)));
     }
 
     /// Objects are the heavier values: each has room for fields that it does not have, and a table.
     #[test]
     fn an_object_costs_what_it_takes_in_memory() {
         let value = json!({"a": {"b": {"c": 1}}, "d": {}, "e": {"f": 1, "g": 2, "h": 3, "i": 4}});
-        let mut copied = Filling::of(1 << 20);
+        let mut copied = FillBudget::with_limit(1 << 20);
         assert_eq!(copied.copy(&value, 0), Ok(value.clone()));
         assert_eq!(copied.used(), memory_of(&value));
-        let mut built = Filling::of(1 << 20);
+        let mut built = FillBudget::with_limit(1 << 20);
         assert_eq!(built.take_object(0, ["a", "bc"].into_iter()), Ok(1));
         assert_eq!(built.take_text(3), Ok(()));
         assert_eq!(built.take_text(0), Ok(()));
@@ -210,27 +218,27 @@ mod tests {
     #[test]
     fn a_value_nests_as_deep_as_it_and_what_encloses_it_together() {
         let copied = |levels: usize, within: usize| {
-            let copied = Filling::of(1 << 20).copy(&nested(levels), within);
+            let copied = FillBudget::with_limit(1 << 20).copy(&nested(levels), within);
             copied.map(drop)
         };
         assert_eq!(copied(64, 0), Ok(()));
-        assert_eq!(copied(65, 0), Err(Overfull::Depth));
+        assert_eq!(copied(65, 0), Err(FillBudgetExceeded::Depth));
         assert_eq!(copied(60, 4), Ok(()));
-        assert_eq!(copied(60, 5), Err(Overfull::Depth));
-        let mut filling = Filling::of(1 << 20);
+        assert_eq!(copied(60, 5), Err(FillBudgetExceeded::Depth));
+        let mut filling = FillBudget::with_limit(1 << 20);
         assert_eq!(filling.take_list(63), Ok(64));
         assert_eq!(
             filling.take_object(64, [].into_iter()),
-            Err(Overfull::Depth)
+            Err(FillBudgetExceeded::Depth)
         );
     }
 
     #[test]
     fn a_value_too_large_for_a_text_is_not_written_out_to_find_that_out() {
         let mut text = String::new();
-        let mut filling = Filling::of(3 * VALUE);
+        let mut filling = FillBudget::with_limit(3 * VALUE);
         let wrote = filling.write_value(&mut text, &json!([[[[]]]]), |_| panic!("it was shown"));
-        assert_eq!(wrote, Err(Overfull::Size(3 * VALUE)));
+        assert_eq!(wrote, Err(FillBudgetExceeded::Size(3 * VALUE)));
         assert_eq!(
             filling.write_value(&mut text, &json!("a"), Value::to_string),
             Ok(())

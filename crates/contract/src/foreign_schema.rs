@@ -77,7 +77,7 @@ impl ForeignSchema {
     /// # Errors
     /// Why no value can be checked against it.
     pub fn parts(&self) -> Result<usize, SchemaFault> {
-        Outline::of(self.json()).map(|outline| outline.parts)
+        Outline::parse(self.json()).map(|outline| outline.parts)
     }
 
     /// Everything in a value that the schema does not allow. When no value can be checked, or this one takes too much
@@ -167,8 +167,8 @@ pub struct PatternCost {
 impl PatternCost {
     /// Measures a pattern; `None` for one that takes more than any schema may.
     #[must_use]
-    pub fn of(pattern: &str) -> Option<Self> {
-        let measured = patterns::Patterns::of(&BTreeSet::from([pattern])).ok()?;
+    pub fn measure(pattern: &str) -> Option<Self> {
+        let measured = patterns::Patterns::measure(&BTreeSet::from([pattern])).ok()?;
         Some(Self {
             steps: measured.steps,
             memory: measured.memory,
@@ -191,7 +191,7 @@ impl PatternCost {
 
 /// Compiles a schema, and says whether the result is to be kept.
 fn compile(schema: &Map<String, Value>) -> Result<(Checker, bool), SchemaFault> {
-    let outline = Outline::of(schema)?;
+    let outline = Outline::parse(schema)?;
     let checker = Checker::compile(&outline.prepared, outline.costs);
     let checker = checker.map_err(|why| {
         // In the words for the schema as it was given.

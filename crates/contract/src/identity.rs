@@ -29,7 +29,7 @@ string_enum! {
 impl CatalogueRole {
     /// The role that goes with a level where no other is said.
     #[must_use]
-    pub fn of(level: Role) -> Self {
+    pub fn default_for(level: Role) -> Self {
         match level {
             Role::User => Self::Viewer,
             Role::Operator => Self::Editor,

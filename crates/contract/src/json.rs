@@ -138,10 +138,10 @@ impl Extent {
         memory: VALUE,
     };
 
-    fn within(&self, profile: Profile) -> Result<(), TooMuch> {
+    fn within(&self, profile: Profile) -> Result<(), JsonLimitExceeded> {
         let limit = profile.memory;
         if self.memory > limit {
-            return Err(TooMuch::Memory { limit });
+            return Err(JsonLimitExceeded::Memory { limit });
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Extent {
 /// Why a document exceeds its profile, or would be changed by reading it. The message continues a sentence that names the
 /// document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TooMuch {
+pub enum JsonLimitExceeded {
     /// It is too long.
     #[error("has {bytes} bytes; the limit is {limit}")]
     Bytes {
@@ -198,14 +198,14 @@ fn placed(pointer: &str) -> String {
 pub enum JsonFault {
     /// It is more than its profile allows.
     #[error("the document {0}")]
-    TooMuch(TooMuch),
+    TooMuch(JsonLimitExceeded),
     /// It is no JSON, or not of the type that is read.
     #[error(transparent)]
     Form(#[from] serde_json::Error),
 }
 
-impl From<TooMuch> for JsonFault {
-    fn from(much: TooMuch) -> Self {
+impl From<JsonLimitExceeded> for JsonFault {
+    fn from(much: JsonLimitExceeded) -> Self {
         Self::TooMuch(much)
     }
 }
@@ -214,7 +214,7 @@ impl From<TooMuch> for JsonFault {
 ///
 /// # Errors
 /// [`TooMuch`] as soon as the text is more than the profile allows.
-pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, TooMuch> {
+pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, JsonLimitExceeded> {
     let mut meter = Meter::new(profile);
     meter.feed(text)?;
     if meter.may_hold_long_numbers() {
@@ -227,7 +227,7 @@ pub fn extent(text: &[u8], profile: Profile) -> Result<Extent, TooMuch> {
 ///
 /// # Errors
 /// [`TooMuch`] as soon as the value is more than the profile allows, whose length in bytes is not looked at.
-pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, TooMuch> {
+pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, JsonLimitExceeded> {
     let mut extent = Extent::PLAIN;
     let mut open: Vec<Parts<'_>> = Vec::new();
     let mut next = Some(value);
@@ -239,7 +239,7 @@ pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, TooMuch> {
             extent.levels = extent.levels.max(open.len());
             if extent.levels > profile.levels {
                 let limit = profile.levels;
-                return Err(TooMuch::Levels { limit });
+                return Err(JsonLimitExceeded::Levels { limit });
             }
         }
         extent.within(profile)?;
@@ -349,7 +349,10 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8], profile: Profile) -> Result<T, 
     let limit = profile.bytes;
     if bytes.len() > limit {
         let bytes = bytes.len();
-        return Err(JsonFault::TooMuch(TooMuch::Bytes { bytes, limit }));
+        return Err(JsonFault::TooMuch(JsonLimitExceeded::Bytes {
+            bytes,
+            limit,
+        }));
     }
     let text = charset::document(bytes, None).map_err(serde_json::Error::custom)?;
     decode_text(&text, profile)

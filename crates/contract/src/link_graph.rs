@@ -57,7 +57,7 @@ impl Default for SkillGrants {
 impl SkillGrants {
     /// The grants that go with a level where no others are said.
     #[must_use]
-    pub fn of(level: Role) -> Self {
+    pub fn default_for(level: Role) -> Self {
         match level {
             Role::Operator | Role::Admin => Self::All,
             Role::User => Self::default(),

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pdf_is_refused() {
+    fn a_file_that_is_not_a_pdf_is_refused() {
         let failed = |content: &str| bytes_of("a.pdf", content).unwrap_err();
         assert_eq!(failed("%PDF-1.7"), MalformedFile::Base64);
         assert_eq!(failed(&content_of(b"<html>")), MalformedFile::NoPdf);

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::charset;
-use crate::json::{self, JsonFault, Profile, TooMuch};
+use crate::json::{self, JsonFault, JsonLimitExceeded, Profile};
 use crate::schema::{Checker, SchemaName};
 use crate::violation::{Report, Stage, Violation};
 
@@ -168,9 +168,11 @@ pub(crate) fn violations_of(
 /// The violation for a document that could not be read, with a pointer to the number if a number is the cause.
 fn unread(fault: &JsonFault) -> Violation {
     let pointer = match fault {
-        JsonFault::TooMuch(TooMuch::Number { pointer, .. }) => pointer.clone(),
+        JsonFault::TooMuch(JsonLimitExceeded::Number { pointer, .. }) => pointer.clone(),
         JsonFault::TooMuch(
-            TooMuch::Bytes { .. } | TooMuch::Levels { .. } | TooMuch::Memory { .. },
+            JsonLimitExceeded::Bytes { .. }
+            | JsonLimitExceeded::Levels { .. }
+            | JsonLimitExceeded::Memory { .. },
         )
         | JsonFault::Form(_) => String::new(),
     };

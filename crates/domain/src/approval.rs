@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::gate::{RuleKind, RuleResult};
-use crate::person::Person;
+use crate::person::CredentialUser;
 
 /// SHA-256 of what is approved, as `sha256:` and 64 hex digits.
 #[derive(
@@ -28,7 +28,7 @@ pub struct Digest(String);
 impl Digest {
     /// The digest of a value's JSON with its keys in order.
     #[must_use]
-    pub fn of(value: &Value) -> Self {
+    pub fn from_json(value: &Value) -> Self {
         let mut hash = Sha256::new();
         canonical::pieces(value, |piece| hash.update(piece));
         let hex = hash
@@ -81,7 +81,7 @@ impl ExactCall {
     /// What an approval of this call is bound to.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        Digest::of(&serde_json::json!(self))
+        Digest::from_json(&serde_json::json!(self))
     }
 }
 
@@ -198,7 +198,7 @@ pub struct ApprovalVerdict {
     /// What they answer.
     pub answer: ApprovalAnswer,
     /// Who.
-    pub by: Person,
+    pub by: CredentialUser,
     /// What they saw.
     pub digest: Digest,
     /// Why.
@@ -289,7 +289,7 @@ impl Approval {
     /// Whether a person's agreement counts: where four eyes are wanted, only that of a person who is none
     /// of those who asked (ruling 33).
     #[must_use]
-    pub fn may_agree(&self, person: &Person) -> bool {
+    pub fn may_agree(&self, person: &CredentialUser) -> bool {
         let is_requester = person.names().any(|name| *name == self.requested_by);
         !self.four_eyes || !(is_requester || person.may_be_among(&self.asked_by))
     }

@@ -63,7 +63,7 @@ pub struct Words {
 impl Words {
     /// The words of a text; none when it has no letter or digit.
     #[must_use]
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn from_text(text: &str) -> Option<Self> {
         let all = plain(text);
         let said = all.chars().any(char::is_alphanumeric);
         said.then_some(Self { all })
@@ -83,7 +83,7 @@ pub struct CandidateKey(String);
 impl CandidateKey {
     /// The key of what is wanted in these words.
     #[must_use]
-    pub fn of(words: &Words, wanted: CandidateKind) -> Self {
+    pub fn from_words(words: &Words, wanted: CandidateKind) -> Self {
         let asked = format!("{}\n{}", wanted.word(), words.all.to_lowercase());
         let digest = Sha256::digest(asked);
         let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -128,7 +128,7 @@ impl Brief {
     /// The candidate's key.
     #[must_use]
     pub fn key(&self) -> CandidateKey {
-        CandidateKey::of(&self.words, self.wanted)
+        CandidateKey::from_words(&self.words, self.wanted)
     }
 
     /// The id that the candidate has to have.

@@ -55,7 +55,7 @@ pub const BUILT_IN: &str = "charter";
 
 /// A document in force with its origin.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry<T> {
+pub struct CatalogueEntry<T> {
     /// The document.
     pub document: T,
     /// Who put it there.
@@ -121,7 +121,7 @@ impl WinningLayer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedDocument<T> {
     /// The document.
-    pub entry: Arc<Entry<T>>,
+    pub entry: Arc<CatalogueEntry<T>>,
     /// Why this one.
     pub won: WinningLayer,
 }
@@ -251,10 +251,10 @@ impl View {
     /// The active policies that govern a tool, by id: the tenant's, then the global ones. Both
     /// layers' stand, as guardrails do.
     #[must_use]
-    pub fn policies_over(&self, tool: &str) -> [Vec<Arc<Entry<Policy>>>; 2] {
+    pub fn policies_over(&self, tool: &str) -> [Vec<Arc<CatalogueEntry<Policy>>>; 2] {
         [&self.tenant, &self.global].map(|layer| {
             let near = layer.lookup().policies_near(tool).into_iter();
-            let covers = |entry: &&Arc<Entry<Policy>>| {
+            let covers = |entry: &&Arc<CatalogueEntry<Policy>>| {
                 let mut globs = entry.document.governs.iter();
                 globs.any(|glob| glob::covers(glob.as_ref(), tool))
             };

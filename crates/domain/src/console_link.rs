@@ -36,7 +36,7 @@ pub struct Link {
 /// Whether Charter knows the console of a system: it is named `aws.…`, `azure.…` or `gcp.…`.
 #[must_use]
 pub fn is_known(system: &str) -> bool {
-    Cloud::of(system).is_some()
+    Cloud::from_system(system).is_some()
 }
 
 /// The link to what the evidence was taken from, in the console of its cloud or else on the page that
@@ -47,7 +47,7 @@ pub fn link(
     source: &EvidenceSource,
     page: Option<&ConsolePage>,
 ) -> Option<Link> {
-    let Some((cloud, service)) = Cloud::of(source.system.as_ref()) else {
+    let Some((cloud, service)) = Cloud::from_system(source.system.as_ref()) else {
         return page.map(|page| own(page, source.native_id.as_str()));
     };
     Some(match cloud {
@@ -93,7 +93,7 @@ enum Cloud {
 }
 
 impl Cloud {
-    fn of(system: &str) -> Option<(Self, &str)> {
+    fn from_system(system: &str) -> Option<(Self, &str)> {
         let (cloud, service) = system.split_once('.').unwrap_or((system, ""));
         match cloud {
             "aws" => Some((Self::Aws, service)),

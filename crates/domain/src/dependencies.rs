@@ -32,14 +32,14 @@ pub struct DocumentName {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DependencySide")]
 #[serde(rename_all = "snake_case")]
-pub enum Side {
+pub enum DependencySide {
     /// To what a document cannot do without.
     Needs,
     /// To what cannot do without it.
     NeededBy,
 }
 
-impl Side {
+impl DependencySide {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Needs, Self::NeededBy];
 }
@@ -50,7 +50,7 @@ pub struct ReachedDocument {
     /// Which.
     pub document: DocumentName,
     /// On which side of where the walk began.
-    pub side: Side,
+    pub side: DependencySide,
     /// How many references away it is, by the shortest way.
     pub distance: usize,
 }
@@ -84,7 +84,7 @@ pub struct Dependents(HashMap<DocumentName, Vec<(DocumentName, String)>>);
 impl Dependents {
     /// Those of all documents of a layer.
     #[must_use]
-    pub fn of(layer: &Layer) -> Self {
+    pub fn from_layer(layer: &Layer) -> Self {
         let mut dependents = Self::default();
         for (_, document) in layer.documents() {
             let from = DocumentName {
@@ -122,7 +122,12 @@ pub struct DependencyGraph<'v> {
 impl DependencyGraph<'_> {
     /// What is within `depth` references of a document on some sides of it, each document once.
     #[must_use]
-    pub fn around(&self, root: &DocumentName, sides: &[Side], depth: Depth) -> Dependencies {
+    pub fn around(
+        &self,
+        root: &DocumentName,
+        sides: &[DependencySide],
+        depth: Depth,
+    ) -> Dependencies {
         let mut found = Dependencies::default();
         let mut seen = HashSet::from([root.clone()]);
         for side in sides {
@@ -134,7 +139,7 @@ impl DependencyGraph<'_> {
     fn follow(
         &self,
         root: &DocumentName,
-        side: Side,
+        side: DependencySide,
         depth: Depth,
         seen: &mut HashSet<DocumentName>,
         found: &mut Dependencies,
@@ -146,8 +151,8 @@ impl DependencyGraph<'_> {
             }
             for edge in self.edges(&here, side) {
                 let far = match side {
-                    Side::Needs => &edge.to,
-                    Side::NeededBy => &edge.from,
+                    DependencySide::Needs => &edge.to,
+                    DependencySide::NeededBy => &edge.from,
                 };
                 let is_new = !seen.contains(far);
                 if found.edges.len() == MAX_EDGES || (is_new && found.nodes.len() == MAX_NODES) {
@@ -169,10 +174,10 @@ impl DependencyGraph<'_> {
     }
 
     /// The references on one side of a document.
-    fn edges(&self, here: &DocumentName, side: Side) -> Vec<Dependency> {
+    fn edges(&self, here: &DocumentName, side: DependencySide) -> Vec<Dependency> {
         match side {
-            Side::Needs => self.needs(here),
-            Side::NeededBy => self.needed_by(here),
+            DependencySide::Needs => self.needs(here),
+            DependencySide::NeededBy => self.needed_by(here),
         }
     }
 

@@ -20,8 +20,8 @@ pub mod verify;
 
 pub use bundle::{Coverage, ExportedLeaf, Header};
 pub use checkpoint::{Checkpoint, origin};
-pub use entry::{Entry, SealedRecord};
+pub use entry::{LogEntry, SealedRecord};
 pub use hash::Hash;
 pub use note::{KeyName, Signer, VerifierKey};
 pub use tree::{Cover, NodeId};
-pub use verify::{Fault, Verdict, Verifier};
+pub use verify::{ExportFault, Verdict, Verifier};

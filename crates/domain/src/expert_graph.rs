@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::catalogue::Direction;
 use crate::catalogue::{ResolvedDocument, View, WinningLayer};
 
-pub use coverage::{Action, ControlCoverage, ControlStatus, Coverage, ResourceCoverage};
+pub use coverage::{ControlCoverage, ControlStatus, Coverage, CoveringAction, ResourceCoverage};
 pub use named::{is_named, text_of};
 pub use paths::{Path, PathQuery, Paths, Target};
 pub use remedies::OpenRisk;
@@ -100,7 +100,7 @@ pub struct Bounded<T> {
 }
 
 impl<T> Bounded<T> {
-    fn of(mut found: Vec<T>, limit: usize) -> Self {
+    fn truncated(mut found: Vec<T>, limit: usize) -> Self {
         let truncated = found.len() > limit;
         found.truncate(limit);
         Self { found, truncated }
@@ -124,7 +124,7 @@ pub struct ExpertGraph<'v> {
 impl<'v> ExpertGraph<'v> {
     /// The graph that a view shows.
     #[must_use]
-    pub fn of(view: &'v View) -> Self {
+    pub fn from_view(view: &'v View) -> Self {
         Self { view }
     }
 
@@ -211,7 +211,7 @@ impl<'v> ExpertGraph<'v> {
                 });
             }
         }
-        Bounded::of(found, MAX_FOUND)
+        Bounded::truncated(found, MAX_FOUND)
     }
 
     /// Every node that edges of these types lead to, however far within [`MAX_DEPTH`].

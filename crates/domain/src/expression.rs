@@ -112,7 +112,7 @@ impl Condition {
                 .map_err(|errors| ExpressionError::Syntax(shortened(&errors)))?;
             calls::check(&expression)?;
             let reads = ReadSet::of(&expression, roots)?;
-            let patterns = Arc::new(Patterns::of(&expression)?);
+            let patterns = Arc::new(Patterns::compile(&expression)?);
             arithmetic::rewrite(&mut expression);
             let condition = Self {
                 expression,

@@ -81,7 +81,7 @@ impl RuleResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "GateDecision")]
 #[serde(tag = "verdict", rename_all = "snake_case")]
-pub enum Decision {
+pub enum GateDecision {
     /// It may happen.
     Allow {
         /// What permits it.
@@ -107,7 +107,7 @@ pub enum Decision {
     },
 }
 
-impl Decision {
+impl GateDecision {
     /// `allow`, `warn`, `needs_approval` or `deny`.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -217,7 +217,7 @@ pub enum PolicyAnswer {
 
 /// What a step belongs to, as far as its safety goes.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Safety<'a> {
+pub struct StepSafety<'a> {
     /// The playbook and its class; absent for plans without one.
     pub playbook: Option<(&'a str, SafetyClass)>,
     /// Whether the step is listed for review by a person: by the playbook, or as a mission's proposal.
@@ -250,7 +250,7 @@ pub struct GateInput<'a> {
     /// The domain of the skill or playbook; absent for what has none of its own, where the tool's counts.
     pub domain: Option<&'a str>,
     /// The step's surroundings.
-    pub safety: Safety<'a>,
+    pub safety: StepSafety<'a>,
     /// Whether the effect was begun before and nobody knows how it ended, and the tool does not
     /// promise that a repeat is harmless.
     pub interrupted: bool,
@@ -265,16 +265,19 @@ impl GateInput<'_> {
     }
 }
 
-/// The answer for one effect, but for policy: [`Decision::under`] adds that.
+/// The answer for one effect, but for policy: [`GateDecision::under`] adds that.
 #[must_use]
-pub fn decide(question: &GateInput<'_>) -> Decision {
+pub fn decide(question: &GateInput<'_>) -> GateDecision {
     weigh(question, |_| {})
 }
 
 /// The same answer; `hear` is told of every rule that is considered, in the order in which they are
 /// asked.
 #[must_use]
-pub fn weigh<'a>(question: &GateInput<'a>, mut hear: impl FnMut(ConsideredRule<'a>)) -> Decision {
+pub fn weigh<'a>(
+    question: &GateInput<'a>,
+    mut hear: impl FnMut(ConsideredRule<'a>),
+) -> GateDecision {
     let mut tally = Tally::default();
     considered::consider(question, &mut |considered| {
         tally.count(&considered);
@@ -302,20 +305,20 @@ impl Tally {
     }
 
     /// After a refusal nobody is asked and nothing is warned of.
-    fn decision(self) -> Decision {
+    fn decision(self) -> GateDecision {
         if !self.refusals.is_empty() {
-            return Decision::Deny {
+            return GateDecision::Deny {
                 rules: self.refusals,
             };
         }
         let (warnings, permitted_by) = (self.warnings, Vec::new());
         if self.asking.is_empty() {
-            return Decision::Allow {
+            return GateDecision::Allow {
                 permitted_by,
                 warnings,
             };
         }
-        Decision::NeedsApproval {
+        GateDecision::NeedsApproval {
             rules: self.asking,
             permitted_by,
             warnings,

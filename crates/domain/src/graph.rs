@@ -26,9 +26,9 @@ pub use compile::{
     from_playbook, from_skill, from_tree, rolling_back, single_call, wired, with_analysis,
 };
 pub use growth::{AddedEdge, Growth};
-pub use source::Source;
+pub use source::PlanSource;
 pub use step::{
-    Action, AfterFailure, Arguments, Branch, Edge, EdgeCondition, Entry, Join, Retry, Step,
+    AfterFailure, Arguments, Branch, Edge, EdgeCondition, Entry, Join, Retry, Step, StepAction,
 };
 
 /// Why steps do not make a graph.
@@ -123,7 +123,7 @@ pub struct GraphParts {
     /// What it was compiled from, where that is no document of the catalogue; a fallback names what
     /// the run was started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<PlanSource>,
 }
 
 /// A sound graph of steps.
@@ -243,7 +243,7 @@ impl StepGraph {
 
     /// What it was compiled from, where that is no document of the catalogue.
     #[must_use]
-    pub fn source(&self) -> Option<&Source> {
+    pub fn source(&self) -> Option<&PlanSource> {
         self.parts.source.as_ref()
     }
 
@@ -297,7 +297,7 @@ pub(crate) fn sources(step: &Step) -> BTreeSet<&StepId> {
 /// Every other step that a step names.
 fn named_by(step: &Step) -> impl Iterator<Item = &StepId> {
     let ways: Vec<&StepId> = match &step.action {
-        Action::Choose {
+        StepAction::Choose {
             branches,
             otherwise,
         } => branches
@@ -305,7 +305,7 @@ fn named_by(step: &Step) -> impl Iterator<Item = &StepId> {
             .map(|branch| &branch.next)
             .chain([otherwise])
             .collect(),
-        Action::Call { .. } | Action::Conclude { .. } => Vec::new(),
+        StepAction::Call { .. } | StepAction::Conclude { .. } => Vec::new(),
     };
     let edges = step.entry.edges.iter().map(|edge| &edge.from);
     edges
@@ -351,8 +351,8 @@ fn find_cycle(steps: &[Step]) -> Option<Vec<StepId>> {
 
 fn check_expressions(step: &Step) -> Result<(), GraphError> {
     let branches: &[Branch] = match &step.action {
-        Action::Choose { branches, .. } => branches,
-        Action::Call { .. } | Action::Conclude { .. } => &[],
+        StepAction::Choose { branches, .. } => branches,
+        StepAction::Call { .. } | StepAction::Conclude { .. } => &[],
     };
     let written = branches.iter().map(|branch| branch.when.as_str());
     for expression in written.chain(step.entry.when.as_deref()) {

@@ -25,7 +25,7 @@ const OF_A_CALL: [&str; 3] = ["tool", "parameters", "dry_run"];
 
 /// What guardrails are resolved for. Absent levels match nothing on that level.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Subject<'a> {
+pub struct GuardrailSubject<'a> {
     /// A skill's or playbook's id.
     pub skill: Option<&'a str>,
     /// The agent that owns it.
@@ -98,7 +98,7 @@ impl ApplicableGuardrail {
 impl Conditions {
     /// The expressions of this guardrail.
     #[must_use]
-    pub fn of(guardrail: &Guardrail) -> Self {
+    pub fn from_guardrail(guardrail: &Guardrail) -> Self {
         let lazy = |source: &Text| LazyCondition::new(source.as_str(), Roots::Gate);
         let exceptions = guardrail.exceptions.iter();
         Self {
@@ -113,7 +113,7 @@ impl Conditions {
 /// Every guardrail that bears on the subject, strictest level of scope first: skill, agent,
 /// domain, global; within a level those that list the persona first, then by id; each once.
 #[must_use]
-pub fn resolve(view: &View, subject: Subject<'_>) -> Vec<ApplicableGuardrail> {
+pub fn resolve(view: &View, subject: GuardrailSubject<'_>) -> Vec<ApplicableGuardrail> {
     let anything = subject.skill.or(subject.domain).unwrap_or_default();
     let levels = [
         (GuardrailScope::Skill, subject.skill),

@@ -58,7 +58,7 @@ struct Form {
 
 impl Form {
     /// The form of a word, if it is an identifier: letters, a sign, and then a run with a digit.
-    fn of(word: &str) -> Option<Self> {
+    fn from_word(word: &str) -> Option<Self> {
         let sign = word.find(['-', '_', '/', ':', '#'])?;
         let (prefix, rest) = word.split_at(sign + 1);
         let named = prefix.starts_with(char::is_alphabetic) && sign <= 12;
@@ -73,7 +73,9 @@ impl Form {
 
 impl Identifiers {
     /// The shapes that the parameters of these documents have.
-    pub fn of<'d>(declared: impl Iterator<Item = (&'d DomainId, &'d [Parameter])>) -> Self {
+    pub fn from_parameters<'d>(
+        declared: impl Iterator<Item = (&'d DomainId, &'d [Parameter])>,
+    ) -> Self {
         let mut patterns: BTreeMap<&str, Declared<'_>> = BTreeMap::new();
         let mut forms: BTreeMap<Form, Declared<'_>> = BTreeMap::new();
         let mut names = BTreeSet::new();
@@ -87,7 +89,9 @@ impl Identifiers {
                     patterns.entry(pattern).or_default().add(domain, name);
                 }
                 for example in examples(parameter) {
-                    if let Some(form) = Form::of(example).filter(|_| parameter.pattern.is_none()) {
+                    if let Some(form) =
+                        Form::from_word(example).filter(|_| parameter.pattern.is_none())
+                    {
                         forms.entry(form).or_default().add(domain, name);
                     }
                 }
@@ -175,7 +179,7 @@ impl Identifiers {
         if !word.chars().any(|c| c.is_ascii_digit()) {
             return None;
         }
-        let form = Form::of(word);
+        let form = Form::from_word(word);
         let by_form = form.as_ref().and_then(|form| {
             let any = Form {
                 digits_only: false,
@@ -261,7 +265,7 @@ mod tests {
         let cost = parse(json!([zone, {"name": "any", "type": "string", "pattern": "[a-z0-9]+"}]));
         let desk = parse(json!([{"name": "ticket", "type": "string", "example": "T-51"}]));
         let [first, second, third] = &domains;
-        Identifiers::of(
+        Identifiers::from_parameters(
             [
                 (first, network.as_slice()),
                 (second, cost.as_slice()),

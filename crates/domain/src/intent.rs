@@ -24,7 +24,8 @@ pub use everyday::EVERYDAY_TOPICS;
 pub use language::{Language, languages};
 pub use remark::Remark;
 pub use settle::{
-    Decision, Evidence, Fit, Look, NamedDocument, Registered, Settled, Source, cited_from, settle,
+    AnswerSource, Evidence, ExampleKind, Fit, IntentDecision, NamedDocument, NeededEvidence,
+    Settled, cited_from, settle,
 };
 
 use act::acts;
@@ -48,7 +49,7 @@ pub enum Certainty {
 
 /// What a text that asks for a change asks to be done now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum ChangeTiming {
     /// The change.
     Now,
     /// A trial of it that changes nothing.
@@ -100,13 +101,13 @@ impl Doubt {
 
 /// What the form of a text says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct IntentReading {
     /// The intent.
     pub intent: Intent,
     /// How sure that is.
     pub certainty: Certainty,
     /// What may be started, where the intent is a change.
-    pub start: Start,
+    pub start: ChangeTiming,
     /// Why it asks for nothing, where it does.
     pub remark: Option<Remark>,
     /// The language that it is written in.
@@ -123,12 +124,12 @@ pub struct Reading {
     pub reasons: Vec<String>,
 }
 
-impl Reading {
+impl IntentReading {
     fn of_remark(remark: Remark, text: &str) -> Self {
-        Reading {
+        IntentReading {
             intent: Intent::None,
             certainty: Certainty::Certain,
-            start: Start::Offer(Doubt::Object),
+            start: ChangeTiming::Offer(Doubt::Object),
             remark: Some(remark),
             language: Language::English,
             verbs: Vec::new(),
@@ -145,9 +146,11 @@ impl Reading {
     pub fn overruled(self, intent: Intent) -> Self {
         let start = match (intent, self.intent, self.remark) {
             (Intent::Change, Intent::Change, _) => self.start,
-            (Intent::Change, Intent::Read | Intent::Knowledge | Intent::None, None) => Start::Now,
+            (Intent::Change, Intent::Read | Intent::Knowledge | Intent::None, None) => {
+                ChangeTiming::Now
+            }
             (Intent::Change | Intent::Read | Intent::Knowledge | Intent::None, _, _) => {
-                Start::Offer(Doubt::Object)
+                ChangeTiming::Offer(Doubt::Object)
             }
         };
         Self {
@@ -171,24 +174,24 @@ pub fn language_of(text: &str) -> Language {
 
 /// Reads a text.
 #[must_use]
-pub fn read(text: &str) -> Reading {
+pub fn read(text: &str) -> IntentReading {
     let text = bounded(text);
     let text = text.as_str();
     let foreign = foreign_text::foreign(text);
     let own = foreign_text::blanked(text, &foreign);
     let all = token::tokens(&own);
     if let language @ Language::Other(name) = language::language(&own, &all) {
-        return Reading {
+        return IntentReading {
             language,
             reasons: vec![format!("it is written in {name}")],
-            ..Reading::of_remark(Remark::Statement, text)
+            ..IntentReading::of_remark(Remark::Statement, text)
         };
     }
     if let Some(remark) = remark::remark(text, &all) {
-        return Reading::of_remark(remark, text);
+        return IntentReading::of_remark(remark, text);
     }
     if names_nothing(&all) {
-        return Reading::of_remark(Remark::FollowUp, text);
+        return IntentReading::of_remark(Remark::FollowUp, text);
     }
     let clauses = clauses(&all);
     let acts = acts(&all, &clauses);

@@ -101,7 +101,7 @@ impl LinkGraph {
     }
 
     /// Adds a skill or replaces the one of the same id, and says where it stands.
-    pub fn put(&mut self, node: SkillNode) -> Slot {
+    pub fn insert_or_replace(&mut self, node: SkillNode) -> Slot {
         let slot = match self.slot(&node.id) {
             Some(slot) => {
                 self.unlink(slot);

@@ -29,7 +29,7 @@ pub const MAX_METADATA: usize = 16 << 10;
 /// The importance of a memory that says none.
 const USUAL: u8 = 5;
 /// The importance of what is kept for good.
-const FOR_GOOD: u8 = 10;
+const PERMANENT_IMPORTANCE: u8 = 10;
 
 /// Adds what is wrong with an entry beyond its contract: it has a source, and bounds.
 pub fn check(entry: &MemoryEntry, report: &mut Report) {
@@ -148,7 +148,8 @@ pub fn weight(importance: Option<Importance>) -> u8 {
 #[must_use]
 pub fn kept_for(importance: Option<Importance>, longest: Duration) -> Option<Duration> {
     let weight = weight(importance);
-    (weight < FOR_GOOD).then(|| longest / u32::from(FOR_GOOD) * u32::from(weight))
+    (weight < PERMANENT_IMPORTANCE)
+        .then(|| longest / u32::from(PERMANENT_IMPORTANCE) * u32::from(weight))
 }
 
 #[cfg(test)]

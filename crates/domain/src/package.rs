@@ -25,7 +25,7 @@ pub use check::{Against, check, check_policies};
 pub use locate::locate;
 pub use needs::{Need, needs};
 pub use problem::{Problem, ProblemSeverity, Problems};
-pub use read::{Reading, read};
+pub use read::{PackageReading, read};
 
 /// The file that names a package.
 pub const MANIFEST: &str = "package.yaml";

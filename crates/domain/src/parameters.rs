@@ -24,9 +24,9 @@ use pattern::{Matched, matched};
 
 pub use memories::{MemoryText, ProposedValue, proposed_values};
 pub use reply::{Reply, from_reply};
-pub use sentence::{Misread, Reading, Stated, Unclear, Unread, read};
+pub use sentence::{Misread, SentenceReading, Stated, Unclear, Unread, read};
 pub use sources::{Bound, Collected, ValueSource};
-pub(crate) use written::{Misfit, misfits, misfits_exactly, misfits_with};
+pub(crate) use written::{Misfit, argument_faults, argument_faults_with, exact_argument_faults};
 
 /// One thing wrong with given values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

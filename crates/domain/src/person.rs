@@ -9,7 +9,7 @@ use charter_contract::ids::UserId;
 
 /// A user by the credential that they came by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Person {
+pub struct CredentialUser {
     /// The name.
     pub user: UserId,
     /// The users who made the credential, or the key that made it, and so on. Empty for a key of the
@@ -17,7 +17,7 @@ pub struct Person {
     pub makers: BTreeSet<UserId>,
 }
 
-impl Person {
+impl CredentialUser {
     /// A user with a credential that no user made.
     #[must_use]
     pub fn known(user: UserId) -> Self {
@@ -42,7 +42,7 @@ impl Person {
 
 /// Whether some approver is certainly a different person from some asker.
 #[must_use]
-pub fn can_be_two(askers: &[Person], approvers: &[Person]) -> bool {
+pub fn can_be_two(askers: &[CredentialUser], approvers: &[CredentialUser]) -> bool {
     askers.iter().any(|asker| {
         let names = asker.names().cloned().collect();
         approvers
@@ -57,15 +57,15 @@ mod tests {
 
     use super::*;
 
-    fn person((user, makers): (&str, &[&str])) -> Person {
+    fn person((user, makers): (&str, &[&str])) -> CredentialUser {
         let name = |name: &&str| UserId::parse(name).unwrap();
-        Person {
+        CredentialUser {
             user: name(&user),
             makers: makers.iter().map(name).collect(),
         }
     }
 
-    fn may_be_one(a: &Person, b: &Person) -> bool {
+    fn may_be_one(a: &CredentialUser, b: &CredentialUser) -> bool {
         b.may_be_among(&a.names().cloned().collect())
     }
 
@@ -142,10 +142,10 @@ mod tests {
         assert!(can_be_two(&[ann.clone(), bob], one(&ann)));
     }
 
-    fn people() -> impl Strategy<Value = Person> {
+    fn people() -> impl Strategy<Value = CredentialUser> {
         let name = || "[a-d]".prop_map(|name| UserId::parse(&name).unwrap());
         let makers = prop::collection::btree_set(name(), 0..3);
-        (name(), makers).prop_map(|(user, makers)| Person { user, makers })
+        (name(), makers).prop_map(|(user, makers)| CredentialUser { user, makers })
     }
 
     proptest! {
@@ -155,7 +155,7 @@ mod tests {
             prop_assert_eq!(may_be_one(&a, &b), may_be_one(&b, &a));
             prop_assert!(may_be_one(&a, &a));
             for maker in &b.makers {
-                prop_assert!(may_be_one(&Person::known(maker.clone()), &b));
+                prop_assert!(may_be_one(&CredentialUser::known(maker.clone()), &b));
             }
         }
     }

@@ -34,7 +34,7 @@ use crate::catalogue::{Origin, ResolvedDocument, View};
 pub use decision::{
     Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Principal, Rule, RunFacts, Unpermitted,
 };
-pub use rules::Fault;
+pub use rules::CedarFault;
 pub use schema::{ACTION_GROUPS, SCHEMA, actions_text};
 pub use trial::{PolicyTestResult, try_out};
 pub use weighed::{PolicyStatement, RuleMatch, RunFact, Weighed};

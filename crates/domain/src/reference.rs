@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use charter_contract::bounds::{JSON_MEMORY, PLACEHOLDERS};
-use charter_contract::filling::{Filling, Overfull};
+use charter_contract::filling::{FillBudget, FillBudgetExceeded};
 use charter_contract::ids::StepId;
 use charter_contract::placeholder::{Placeholder, PlaceholderError, Segment, is_plain, segments};
 use serde_json::{Map, Value};
@@ -64,7 +64,7 @@ pub enum ReferenceError {
     },
     /// The values are too large, or nest too deep where they are put.
     #[error(transparent)]
-    Overfull(#[from] Overfull),
+    Overfull(#[from] FillBudgetExceeded),
 }
 
 /// What references may point at.
@@ -117,7 +117,7 @@ pub(crate) fn literal(template: &Value) -> Option<Cow<'_, Value>> {
         parameters: &Map::new(),
         outputs: &BTreeMap::new(),
     };
-    let value = resolve(template, bindings, &mut Filling::of(JSON_MEMORY));
+    let value = resolve(template, bindings, &mut FillBudget::with_limit(JSON_MEMORY));
     value.ok().map(Cow::Owned)
 }
 
@@ -139,7 +139,7 @@ fn has_escapes(template: &Value) -> bool {
 pub fn resolve(
     value: &Value,
     bindings: Bindings<'_>,
-    filling: &mut Filling,
+    filling: &mut FillBudget,
 ) -> Result<Value, ReferenceError> {
     resolve_within(value, bindings, filling, 0)
 }
@@ -147,7 +147,7 @@ pub fn resolve(
 fn resolve_within(
     value: &Value,
     bindings: Bindings<'_>,
-    filling: &mut Filling,
+    filling: &mut FillBudget,
     level: usize,
 ) -> Result<Value, ReferenceError> {
     Ok(match value {
@@ -174,7 +174,7 @@ fn resolve_within(
 fn resolve_text(
     text: &str,
     bindings: Bindings<'_>,
-    filling: &mut Filling,
+    filling: &mut FillBudget,
     level: usize,
 ) -> Result<Value, ReferenceError> {
     let parts = parts(text)?;

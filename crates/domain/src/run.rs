@@ -29,20 +29,20 @@ use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::approval::Digest;
-use crate::gate::{Decision, RuleKind};
+use crate::gate::{GateDecision, RuleKind};
 use crate::graph::Growth;
 
 pub use account::{ChangeState, RunAccount, RunChange, UndoneReason, UndoneStep};
 pub use advance::Next;
 pub use command::{Command, IllegalTransition, Report, RunOrder, StepStart};
 pub use event::{
-    ApprovalRequest, EffectStart, ErrorKind, Pin, ResultSource, RunEvent, RunPrerequisites,
-    RunStart, SkipReason, StepFailure, StepYield, StopCause, Tokens,
+    ApprovalRequest, DocumentPin, EffectStart, ErrorKind, ResultSource, RunEvent, RunPrerequisites,
+    RunStart, SkipReason, StepFailure, StepYield, StopCause, TokensUsed,
 };
 pub use replay::{Divergence, StrictReplay};
-pub use standing::{Outcome, StepState};
+pub use standing::{RunOutcome, StepState};
 pub use state::{FoldError, Run};
-pub use waits::Wait;
+pub use waits::StepWait;
 
 /// The code of a step that the gate refused, by the kind of the rule.
 const REFUSED: [(RuleKind, &str); 4] = [
@@ -221,7 +221,7 @@ impl Run {
         let step = call.step.clone();
         let approval_expires_at = self.approval_end(&call, &decision, now);
         Ok(match self.lifted(&call, decision, now) {
-            decision @ Decision::Allow { .. } => RunEvent::StepBegun(EffectStart {
+            decision @ GateDecision::Allow { .. } => RunEvent::StepBegun(EffectStart {
                 attempt: self.slots[at].attempts + 1,
                 idempotency_key: self.idempotency_key(&step),
                 step,
@@ -229,7 +229,7 @@ impl Run {
                 policy_decision: decision,
                 approval_expires_at,
             }),
-            decision @ Decision::NeedsApproval { .. } => {
+            decision @ GateDecision::NeedsApproval { .. } => {
                 RunEvent::ApprovalRequested(Box::new(ApprovalRequest {
                     step,
                     approval,
@@ -239,11 +239,11 @@ impl Run {
                     expires_at,
                 }))
             }
-            Decision::Deny { rules } => RunEvent::StepRefused {
+            GateDecision::Deny { rules } => RunEvent::StepRefused {
                 failure: refusal(&rules),
                 step,
                 parameters: call.parameters,
-                policy_decision: Decision::Deny { rules },
+                policy_decision: GateDecision::Deny { rules },
             },
         })
     }
@@ -259,7 +259,7 @@ impl Run {
         step: StepId,
         failure: StepFailure,
         at: Timestamp,
-        tokens: Tokens,
+        tokens: TokensUsed,
     ) -> Result<RunEvent, IllegalTransition> {
         let place = self.known(&step)?;
         let slot = &self.slots[place];

@@ -60,7 +60,7 @@ pub struct FolderSkill {
 
 /// What came of reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct FolderReading {
     /// Those that can be imported, by id. None where reading all of them takes too much, or was cancelled.
     pub skills: Vec<FolderSkill>,
     /// The directories of the others; an error among the problems says why.
@@ -72,11 +72,11 @@ pub struct Reading {
 /// Reads directories of skills; paths are relative to the directory that holds them. A cancelled reading has a problem
 /// and no skills.
 #[must_use]
-pub fn read(files: Vec<SkillFile>, cancel: &Cancellation) -> Reading {
+pub fn read(files: Vec<SkillFile>, cancel: &Cancellation) -> FolderReading {
     let mut problems = Problems::default();
     let found = layout::skills(files, &mut problems, &Allowance::new(cancel));
     let layout::FolderContents { skills, left_out } = found;
-    Reading {
+    FolderReading {
         skills,
         left_out: left_out.into_iter().collect(),
         problems: problems.sorted(SKILL_FILE),

@@ -20,7 +20,7 @@ mod text;
 use charter_contract::bounds::{FILLED_BYTES, JSON_LEVELS, TEMPLATE_BYTES, TEMPLATE_OPERATORS};
 use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::vocabulary::{Status, Tier};
-use charter_contract::filling::Overfull;
+use charter_contract::filling::FillBudgetExceeded;
 use minijinja::ErrorKind;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -49,7 +49,7 @@ const LISTED: usize = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, JsonSchema)]
 #[schemars(rename = "TemplateLevel")]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum TemplateLevel {
     /// Written for the skill.
     Skill,
     /// Written for the agent.
@@ -82,7 +82,7 @@ pub struct TemplateLookup<'a> {
 pub fn resolve(
     view: &View,
     wanted: TemplateLookup<'_>,
-) -> Option<(ResolvedDocument<Template>, Level)> {
+) -> Option<(ResolvedDocument<Template>, TemplateLevel)> {
     view.templates()
         .filter(|found| found.document().status == Status::Active)
         .filter(|found| found.document().output_type.as_ref() == wanted.output_type)
@@ -101,7 +101,10 @@ pub fn resolve(
 }
 
 /// The place of a template in the chain: its level, then how it fits the persona.
-fn place_of(template: &Template, wanted: TemplateLookup<'_>) -> Option<(Level, PersonaFit)> {
+fn place_of(
+    template: &Template,
+    wanted: TemplateLookup<'_>,
+) -> Option<(TemplateLevel, PersonaFit)> {
     let fit = persona::fit(&template.personas, wanted.persona)?;
     Some((level_of(template, wanted)?, fit))
 }
@@ -113,16 +116,16 @@ pub fn sort_field(template: &Template) -> Option<&str> {
 }
 
 /// A template written for another skill, agent or domain is none for this one.
-fn level_of(template: &Template, wanted: TemplateLookup<'_>) -> Option<Level> {
+fn level_of(template: &Template, wanted: TemplateLookup<'_>) -> Option<TemplateLevel> {
     if let Some(skill) = &template.skill_id {
-        return (wanted.skill == Some(skill.as_ref())).then_some(Level::Skill);
+        return (wanted.skill == Some(skill.as_ref())).then_some(TemplateLevel::Skill);
     }
     if let Some(agent) = &template.agent_id {
-        return (wanted.agent == Some(agent.as_ref())).then_some(Level::Agent);
+        return (wanted.agent == Some(agent.as_ref())).then_some(TemplateLevel::Agent);
     }
     match &template.domain {
-        Some(domain) => (wanted.domain == Some(domain.as_ref())).then_some(Level::Domain),
-        None => Some(Level::Global),
+        Some(domain) => (wanted.domain == Some(domain.as_ref())).then_some(TemplateLevel::Domain),
+        None => Some(TemplateLevel::Global),
     }
 }
 
@@ -165,7 +168,7 @@ pub enum RenderError {
     Structure,
     /// The values are too large, or nest too deep where they are put.
     #[error(transparent)]
-    Overfull(#[from] Overfull),
+    Overfull(#[from] FillBudgetExceeded),
 }
 
 impl RenderError {

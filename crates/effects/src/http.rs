@@ -24,9 +24,9 @@ use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
 pub use endpoint::{PlainHttp, base};
-use request::Prepared;
+use request::PreparedRequest;
 pub(crate) use request::{Exchange, IDEMPOTENCY_KEY, MAX_BODY_BYTES};
-pub(crate) use response::{Answer, End, kind_of, read_within};
+pub(crate) use response::{End, HttpAnswer, kind_of, read_within};
 
 /// How long connecting may take, within the call's own time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ const MAX_REDIRECTS: usize = 5;
 enum SendOutcome {
     /// It was not sent: the call is a dry run.
     Previewed(Success),
-    Answered(Answer),
+    Answered(HttpAnswer),
 }
 
 /// What servers are told that asks.
@@ -96,7 +96,7 @@ impl HttpRunner {
             message: redactor.apply(&failure.message),
             ..failure
         })?;
-        exchange.tell(self.trace);
+        exchange.add_trace_header(self.trace);
         self.send(call, &exchange, Redirects::SameOrigin, redactor, cancel)
             .await
     }
@@ -145,13 +145,13 @@ impl HttpRunner {
     async fn exchange(
         &self,
         call: &ToolCall,
-        prepared: Prepared,
+        prepared: PreparedRequest,
         redirects: Redirects,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpAnswer, Failure> {
         let client = self.client(call, &prepared, redirects).await?;
         let request = prepared.into_request();
         let body = SpooledBytes::new(self.directory.clone());
-        Answer::to(&client, request, call.limits.output_bytes, body).await
+        HttpAnswer::to(&client, request, call.limits.output_bytes, body).await
     }
 
     /// A client for this call alone: it connects to the addresses that were
@@ -159,7 +159,7 @@ impl HttpRunner {
     async fn client(
         &self,
         call: &ToolCall,
-        prepared: &Prepared,
+        prepared: &PreparedRequest,
         redirects: Redirects,
     ) -> Result<reqwest::Client, Failure> {
         let policy = EgressPolicy::new(call.egress.clone());

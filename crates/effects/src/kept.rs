@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::bounds::LARGE_OUTPUT;
-use charter_contract::json::{self, Extent, JsonFault, Meter, Profile, TooMuch};
+use charter_contract::json::{self, Extent, JsonFault, JsonLimitExceeded, Meter, Profile};
 use serde_json::Value;
 
 use crate::outcome::Failure;
@@ -187,7 +187,7 @@ impl SpooledBytes {
         working.await.map_err(io::Error::other)?
     }
 
-    fn extent(&mut self, profile: Profile) -> io::Result<Result<Extent, TooMuch>> {
+    fn extent(&mut self, profile: Profile) -> io::Result<Result<Extent, JsonLimitExceeded>> {
         let file = match &mut self.place {
             SpoolLocation::Memory(bytes) => return Ok(json::extent(bytes, profile)),
             SpoolLocation::File(file) => file,
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_small_stays_in_memory_and_what_is_large_goes_to_a_file() {
+    async fn small_output_stays_in_memory_and_large_output_spools_to_a_file() {
         let directory = tempfile::tempdir().unwrap();
         let small = "x".repeat(LARGE_OUTPUT);
         let large = "x".repeat(LARGE_OUTPUT + 1);
@@ -310,12 +310,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_much_or_no_json_is_told_before_memory_is_asked_for() {
+    async fn oversized_or_invalid_json_is_refused_before_memory_is_reserved() {
         let directory = tempfile::tempdir().unwrap();
         let heavy = format!("[{}[]]", "[],".repeat(2_000_000));
         let room = SpoolWriter::new(0);
         let refused = kept(&heavy, Some(directory.path())).into_value(&room).await;
-        let much = TooMuch::Memory { limit: JSON_MEMORY };
+        let much = JsonLimitExceeded::Memory { limit: JSON_MEMORY };
         match refused {
             Err(SpoolReadError::Fault(JsonFault::TooMuch(found), _)) => assert_eq!(found, much),
             other => panic!("{other:?}"),

@@ -54,17 +54,17 @@ struct RedactionMatch<'r> {
 
 impl Redactor {
     pub(crate) fn new(environment: &[(String, String)]) -> Self {
-        Self::of(environment, SHORTEST_SECRET)
+        Self::from_environment(environment, SHORTEST_SECRET)
     }
 
     /// For the outputs of tools, which may hold the values of `plain` variables.
     pub(crate) fn for_output(environment: &[(String, String)], plain: &BTreeSet<String>) -> Self {
         let mut secret = environment.to_vec();
         secret.retain(|(name, _)| !plain.contains(name));
-        Self::of(&secret, SHORTEST_SECRET_IN_OUTPUT)
+        Self::from_environment(&secret, SHORTEST_SECRET_IN_OUTPUT)
     }
 
-    fn of(environment: &[(String, String)], shortest: usize) -> Self {
+    fn from_environment(environment: &[(String, String)], shortest: usize) -> Self {
         Self {
             secrets: Matcher::new(environment, shortest),
             folders: Vec::new(),

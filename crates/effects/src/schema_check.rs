@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_named_and_the_value_comes_back() {
+    async fn violations_are_named_and_the_value_is_returned() {
         let numbers = schema(&json!({"items": {"type": "integer"}}));
         let (value, violations) = check_against(&numbers, json!([1, "a"])).await;
         assert_eq!(value, json!([1, "a"]));

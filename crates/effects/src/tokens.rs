@@ -218,7 +218,9 @@ impl Issuers {
             MissingKey::Issuer => TokenRefused::Unavailable(issuer.options.issuer.clone()),
         })?;
         let checked = decode::<Map<String, Value>>(token, &key, &issuer.validation(header.alg));
-        let claims = checked.map_err(|error| untrusted(said(&error)))?.claims;
+        let claims = checked
+            .map_err(|error| untrusted(error_text(&error)))?
+            .claims;
         Ok(VerifiedClaims {
             issuer: issuer.options.issuer.clone(),
             claims,
@@ -249,7 +251,7 @@ fn claimed_issuer(token: &str) -> Option<String> {
 }
 
 /// What is wrong, in words that give nothing away.
-fn said(error: &jsonwebtoken::errors::Error) -> &'static str {
+fn error_text(error: &jsonwebtoken::errors::Error) -> &'static str {
     use jsonwebtoken::errors::ErrorKind;
     match error.kind() {
         ErrorKind::ExpiredSignature => "the token has expired",

@@ -18,7 +18,7 @@ use async_trait::async_trait;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_contract::package::PackageBundle;
 use charter_domain::clock::SystemClock;
-use charter_domain::run::Outcome;
+use charter_domain::run::RunOutcome;
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_engine::{Caller, Engine, EvidenceKey, Mode, Ports, RandomIds, Settings};
 use charter_store::SharedStore;
@@ -201,7 +201,7 @@ impl Bench {
             .drive_playbook(&self.caller, &playbook, &Map::new())
             .await?;
         match outcome {
-            Some(Outcome::Completed { .. }) => Ok(run),
+            Some(RunOutcome::Completed { .. }) => Ok(run),
             other => Err(format!("the run {run} ended as {other:?}").into()),
         }
     }

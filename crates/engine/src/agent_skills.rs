@@ -53,7 +53,7 @@ const MOST_NAMED: usize = 20;
 /// A skill as discovery and navigation show it: never its instruction or vector (B001-3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillSummary")]
-pub struct SkillShown {
+pub struct AgentSkillSummary {
     /// Its id.
     pub skill_id: SkillId,
     /// What it is for.
@@ -64,7 +64,7 @@ pub struct SkillShown {
     pub sub_skills: Vec<SkillId>,
 }
 
-impl From<&SkillNode> for SkillShown {
+impl From<&SkillNode> for AgentSkillSummary {
     fn from(node: &SkillNode) -> Self {
         Self {
             skill_id: node.id.clone(),
@@ -81,7 +81,7 @@ impl From<&SkillNode> for SkillShown {
 pub struct SkillInScope {
     /// The skill.
     #[serde(flatten)]
-    pub skill: SkillShown,
+    pub skill: AgentSkillSummary,
     /// `tenant` or `global`.
     pub scope: PackageScope,
 }
@@ -89,10 +89,10 @@ pub struct SkillInScope {
 /// A hit of a search.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillFound")]
-pub struct SkillFound {
+pub struct AgentSkillHit {
     /// The skill.
     #[serde(flatten)]
-    pub skill: SkillShown,
+    pub skill: AgentSkillSummary,
     /// Chance that it is right, 0 to 1.
     pub score: f32,
 }
@@ -100,9 +100,9 @@ pub struct SkillFound {
 /// One page of skills.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillPage")]
-pub struct SkillListing {
+pub struct AgentSkillPage {
     /// The skills.
-    pub entries: Vec<SkillShown>,
+    pub entries: Vec<AgentSkillSummary>,
     /// Where the next page starts; absent on the last one.
     pub next: Option<SkillId>,
 }
@@ -120,7 +120,7 @@ pub struct SkillInstruction {
 /// A file of a skill, without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillFile")]
-pub struct SkillFileShown {
+pub struct AgentSkillFile {
     /// Its path, relative to the skill.
     pub path: String,
     /// `sha256:…` of its content.
@@ -131,7 +131,7 @@ pub struct SkillFileShown {
     pub executable: bool,
 }
 
-impl From<SkillFileEntry> for SkillFileShown {
+impl From<SkillFileEntry> for AgentSkillFile {
     fn from(entry: SkillFileEntry) -> Self {
         Self {
             path: entry.path,
@@ -173,7 +173,7 @@ pub struct SkillSearch {
 
 /// What a search goes by.
 enum SearchedBy<'s> {
-    Words(&'s str),
+    Text(&'s str),
     Vector(&'s number::Vector),
 }
 
@@ -186,7 +186,7 @@ impl SkillSearch {
             report.meaning("/top_k", "range", message);
         }
         let by = match (&self.query, &self.vector) {
-            (Some(words), None) => Some(SearchedBy::Words(words)),
+            (Some(words), None) => Some(SearchedBy::Text(words)),
             (None, Some(vector)) => Some(SearchedBy::Vector(vector)),
             (Some(_), Some(_)) | (None, None) => {
                 let message = "search by `query` or by `vector`".to_owned();
@@ -212,10 +212,10 @@ impl Engine {
         &self,
         caller: &Caller,
         search: &SkillSearch,
-    ) -> Result<Vec<SkillFound>, EngineError> {
+    ) -> Result<Vec<AgentSkillHit>, EngineError> {
         let top_k = search.top_k.unwrap_or(TOP_K);
         let query = match search.by(top_k)? {
-            SearchedBy::Words(words) => self.embedded(words).await?,
+            SearchedBy::Text(words) => self.embedded(words).await?,
             SearchedBy::Vector(vector) => self.vector_query(vector)?,
         };
         if let Some(found) = self.found_by_node(caller, search, &query, top_k).await? {
@@ -249,7 +249,7 @@ impl Engine {
             let found = hits.into_iter().filter_map(|hit| {
                 let layer = *places.get(hit.layer)?;
                 let slot = hit.slot;
-                Some(SkillFound {
+                Some(AgentSkillHit {
                     skill: view.node(SkillPosition { layer, slot })?.into(),
                     score: hit.score,
                 })
@@ -297,7 +297,7 @@ impl Engine {
         id: &SkillId,
         after: Option<&SkillId>,
         limit: usize,
-    ) -> Result<SkillListing, EngineError> {
+    ) -> Result<AgentSkillPage, EngineError> {
         self.skills().read(caller, |indexes, access| {
             let (_, node) = visible(indexes, access, caller, id)?;
             let view = indexes.view(&caller.tenant);
@@ -316,7 +316,7 @@ impl Engine {
         caller: &Caller,
         after: Option<&SkillId>,
         limit: usize,
-    ) -> Result<SkillListing, EngineError> {
+    ) -> Result<AgentSkillPage, EngineError> {
         self.skills().read(caller, |indexes, access| {
             let view = indexes.view(&caller.tenant);
             let roots = access.roots(&view).iter();
@@ -445,7 +445,7 @@ fn page<'n>(
     nodes: impl Iterator<Item = &'n SkillNode>,
     after: Option<&SkillId>,
     limit: usize,
-) -> SkillListing {
+) -> AgentSkillPage {
     let mut nodes = nodes.peekable();
     if let Some(after) = after {
         for node in nodes.by_ref() {
@@ -454,12 +454,13 @@ fn page<'n>(
             }
         }
     }
-    let entries: Vec<SkillShown> = nodes.by_ref().take(limit.max(1)).map(Into::into).collect();
+    let entries: Vec<AgentSkillSummary> =
+        nodes.by_ref().take(limit.max(1)).map(Into::into).collect();
     let next = match (nodes.peek(), entries.last()) {
         (Some(_), Some(last)) => Some(last.skill_id.clone()),
         (Some(_), None) | (None, _) => None,
     };
-    SkillListing { entries, next }
+    AgentSkillPage { entries, next }
 }
 
 fn invalid(message: String) -> EngineError {

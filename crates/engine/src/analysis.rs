@@ -20,7 +20,7 @@ use charter_contract::ids::{Label, RunId, TenantId};
 use charter_domain::answer::{AnalysisDraft, AnalysisResult, DroppedCounts};
 use charter_domain::approval::ExactCall;
 use charter_domain::graph::analysis_step;
-use charter_domain::run::{ErrorKind, Run, StepFailure, StepState, Tokens};
+use charter_domain::run::{ErrorKind, Run, StepFailure, StepState, TokensUsed};
 use charter_effects::ModelFault;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,7 +44,7 @@ pub(crate) enum Drafting {
     Done {
         run: RunId,
         result: Box<AnalysisResult>,
-        tokens: Tokens,
+        tokens: TokensUsed,
     },
     /// The step failed, was refused or did not start; in words.
     Failed(String),
@@ -52,7 +52,7 @@ pub(crate) enum Drafting {
 
 impl Drafting {
     /// How the analysis of a run ended; `None` for a run without one.
-    pub(crate) fn of(run: &Run) -> Option<Self> {
+    pub(crate) fn from_run(run: &Run) -> Option<Self> {
         let step = &analysis_step(run.graph())?.id;
         let output = run.outputs().get(step);
         let read = output.map(AnalysisResult::deserialize);
@@ -145,7 +145,7 @@ impl AnalysisWork {
                 user: run.by().clone(),
                 role: run.role(),
                 tier: order.tier,
-                catalogue: CatalogueRole::of(run.role()),
+                catalogue: CatalogueRole::default_for(run.role()),
                 agent_skills: SkillGrants::default(),
                 scopes: AccessScopes::All,
                 credential: CredentialId::Local,
@@ -162,7 +162,7 @@ impl AnalysisWork {
     }
 
     /// Tells this progress of each sentence that is kept.
-    pub(crate) fn tell(&mut self, progress: &Progress) {
+    pub(crate) fn report_progress_to(&mut self, progress: &Progress) {
         self.progress = progress.clone();
     }
 }
@@ -171,7 +171,7 @@ impl AnalysisWork {
 #[derive(Debug)]
 pub(crate) struct AnalysisDone {
     pub(crate) result: AnalysisResult,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: TokensUsed,
 }
 
 impl Engine {
@@ -187,20 +187,20 @@ impl Engine {
     }
 
     /// Carries an analysis out. A model that cannot read as much is shown less.
-    pub(crate) async fn carry_analysis_out(
+    pub(crate) async fn run_analysis(
         &self,
         work: AnalysisWork,
         cancel: &CancellationToken,
     ) -> Result<AnalysisDone, StageFailure> {
         let cases = self.cases(&work).await?;
         let passages = self.passages_for(&work, &cases).await;
-        let mut tokens = Tokens::default();
+        let mut tokens = TokensUsed::default();
         for extent in prompt::EXTENTS {
-            let material = Material::of(self, &work, &cases, &passages, extent.data);
+            let material = Material::gather(self, &work, &cases, &passages, extent.data);
             if material.citable.is_empty() {
                 return Ok(nothing(tokens));
             }
-            let Some(prompt) = Prompt::of(&work, &cases, &material, extent) else {
+            let Some(prompt) = Prompt::build(&work, &cases, &material, extent) else {
                 return Ok(nothing(tokens));
             };
             match self
@@ -281,7 +281,7 @@ fn is_too_long(failed: &DraftFailure) -> bool {
     }
 }
 
-fn nothing(tokens: Tokens) -> AnalysisDone {
+fn nothing(tokens: TokensUsed) -> AnalysisDone {
     AnalysisDone {
         result: AnalysisResult::default(),
         tokens,

@@ -10,7 +10,7 @@ use charter_domain::approval::{
     Approval, ApprovalAnswer, ApprovalStatus, ApprovalVerdict, DecisionRefusal, Digest,
     ReportedResult,
 };
-use charter_domain::graph::Action;
+use charter_domain::graph::StepAction;
 use charter_domain::run::{ApprovalRequest, Run};
 use charter_effects::check_against;
 use charter_store::StoreError;
@@ -56,7 +56,7 @@ pub struct ApprovalEntry {
 /// One page of approvals.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ApprovalPage")]
-pub struct ApprovalListing {
+pub struct ApprovalPage {
     /// Newest first.
     pub entries: Vec<ApprovalEntry>,
     /// Where the next page starts.
@@ -99,7 +99,7 @@ impl Engine {
         state: Option<&str>,
         run: Option<&RunId>,
         page: &PageRequest,
-    ) -> Result<ApprovalListing, EngineError> {
+    ) -> Result<ApprovalPage, EngineError> {
         let state = state.map(|word| {
             ApprovalState::parse(word).ok_or_else(|| {
                 let words: Vec<&str> = ApprovalState::WORDS.iter().map(|(_, word)| *word).collect();
@@ -117,7 +117,7 @@ impl Engine {
         };
         let page = self.store().approvals(&caller.tenant, filter, page).await?;
         let entries = page.entries.into_iter().map(|found| entry(caller, found));
-        Ok(ApprovalListing {
+        Ok(ApprovalPage {
             entries: entries.collect::<Result<_, _>>()?,
             next: page.next,
         })
@@ -157,7 +157,7 @@ impl Engine {
             reason: say.reason,
         };
         let state = asked
-            .decide(verdict, self.now_or(asked.expires_at))
+            .decide(verdict, self.now_or_deadline(asked.expires_at))
             .map_err(|refusal| refused(&refusal))?;
         if let Some(reported) = &reported {
             self.check_reported(&asked, reported).await?;
@@ -173,14 +173,14 @@ impl Engine {
             .store()
             .decide_approval(&caller.tenant, change, vec![told]);
         match decided.await {
-            Ok(()) => self.tell_watchers(),
+            Ok(()) => self.notify_watchers(),
             Err(StoreError::Refused { .. }) => {
                 let message = "somebody else decided on the approval at the same time";
                 return Err(EngineError::new(ErrorCode::IllegalTransition, message));
             }
             Err(error) => return Err(error.into()),
         }
-        self.take_up_run(caller.tenant.clone(), asked.call.run_id.clone());
+        self.spawn_driver(caller.tenant.clone(), asked.call.run_id.clone());
         Ok(Approval { state, ..asked })
     }
 
@@ -202,9 +202,9 @@ impl Engine {
         let step = run.graph().step(&asked.call.step);
         // A playbook's own script declares no output.
         let is_tools = step.is_some_and(
-            |step| matches!(&step.action, Action::Call { script, .. } if script.is_none()),
+            |step| matches!(&step.action, StepAction::Call { script, .. } if script.is_none()),
         );
-        let pinned = self.pinned_by(&asked.tenant_id, &run).await?;
+        let pinned = self.load_pinned(&asked.tenant_id, &run).await?;
         let tool = pinned.workspace.tools.get(&asked.call.tool);
         let declared = tool.and_then(|tool| tool.entry.document.output_schema.as_ref());
         let Some(schema) = declared.filter(|_| is_tools) else {

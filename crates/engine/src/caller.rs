@@ -10,14 +10,14 @@ use charter_contract::ids::{KeyId, Label, TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::View;
-use charter_domain::person::Person;
+use charter_domain::person::CredentialUser;
 use charter_domain::profile;
 use charter_domain::tier::ServedTiers;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::quotas::QuotaShown;
+use crate::quotas::QuotaView;
 use crate::{Engine, EngineError};
 
 /// The credential by which a caller was found. It names the credential and opens nothing: what each credential may
@@ -96,8 +96,8 @@ impl Caller {
 
     /// The caller as a person who asks and approves.
     #[must_use]
-    pub fn person(&self) -> Person {
-        Person {
+    pub fn person(&self) -> CredentialUser {
+        CredentialUser {
             user: self.user.clone(),
             makers: self.makers.clone(),
         }
@@ -232,7 +232,7 @@ impl Caller {
 /// Who the caller is, and what it may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Caller")]
-pub struct CallerShown {
+pub struct CallerView {
     /// Whose data it sees.
     pub tenant: TenantId,
     /// Who it is within the tenant.
@@ -253,7 +253,7 @@ pub struct CallerShown {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Label>,
     /// What its tenant may ask, and how much of it is taken.
-    pub quota: QuotaShown,
+    pub quota: QuotaView,
 }
 
 impl Engine {
@@ -261,7 +261,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn show_caller(&self, caller: &Caller) -> Result<CallerShown, EngineError> {
+    pub async fn show_caller(&self, caller: &Caller) -> Result<CallerView, EngineError> {
         let Rights {
             role,
             tier,
@@ -270,7 +270,7 @@ impl Engine {
             scopes,
             profile,
         } = caller.rights();
-        Ok(CallerShown {
+        Ok(CallerView {
             tenant: caller.tenant.clone(),
             user: caller.user.clone(),
             role,

@@ -28,19 +28,19 @@ use crate::{Caller, Engine, EngineError, Tier};
 
 pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
 pub use generator::{Composer, Generator, GeneratorError};
-use ground::Grounds;
+use ground::Grounding;
 
 /// Most registered skills and playbooks that are named where no candidate could be made.
 const MAX_APPROACHES: usize = 10;
 
 /// A candidate in the tenant's layer.
 #[derive(Debug, Clone)]
-pub(crate) struct Proposal {
+pub(crate) struct CandidateProposal {
     pub(crate) document: Document,
     pub(crate) origin: Arc<Origin>,
 }
 
-impl Proposal {
+impl CandidateProposal {
     /// The domain of the candidate.
     pub(crate) fn domain(&self) -> Option<&DomainId> {
         match &self.document {
@@ -77,7 +77,7 @@ impl Engine {
         &self,
         asked: &ActiveRequest,
         classified: &Classification,
-    ) -> Result<Proposal, EngineError> {
+    ) -> Result<CandidateProposal, EngineError> {
         let text = asked.request.input.as_str();
         let wanted = match classified.flow {
             Flow::CodeGenWrite => CandidateKind::Change,
@@ -88,10 +88,10 @@ impl Engine {
             _ => CandidateKind::Read,
         };
         let view = self.live().view(&asked.caller.tenant);
-        let Some(words) = Words::of(text) else {
+        let Some(words) = Words::from_text(text) else {
             return Err(no_match(&view, asked, classified, &[]));
         };
-        let key = CandidateKey::of(&words, wanted);
+        let key = CandidateKey::from_words(&words, wanted);
         if let Some(known) = keep::known(&view, &key)? {
             return Ok(known);
         }
@@ -126,7 +126,7 @@ impl Engine {
         text: &str,
     ) -> Result<CandidateKind, EngineError> {
         let grounds = self.grounds(caller, agents, text).await?;
-        let changes = grounds.iter().find_map(Grounds::changes);
+        let changes = grounds.iter().find_map(Grounding::changes);
         Ok(match changes {
             Some(true) => CandidateKind::Change,
             Some(false) | None => CandidateKind::Read,

@@ -114,7 +114,7 @@ pub(crate) fn identifiers(view: &View) -> Identifiers {
         ];
         lists.map(|parameters| (&playbook.domain, parameters.as_slice()))
     });
-    Identifiers::of(of_skills.chain(of_playbooks))
+    Identifiers::from_parameters(of_skills.chain(of_playbooks))
 }
 
 /// The compiled policies of those that have documents of their own, and of everybody else.
@@ -126,7 +126,7 @@ struct Policies {
 
 impl Policies {
     /// Nothing compiled yet, for a snapshot with these tenants.
-    fn of(snapshot: &Snapshot) -> Self {
+    fn for_snapshot(snapshot: &Snapshot) -> Self {
         let tenants = snapshot.tenants.keys().cloned();
         Self {
             global: OnceLock::new(),

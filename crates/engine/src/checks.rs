@@ -8,7 +8,7 @@ use crate::fair_slots::Slot;
 use crate::{Engine, EngineError};
 
 /// Checks that run at once in this process. One check may use the memory that a whole package may use.
-pub(crate) const AT_ONCE: usize = 1;
+pub(crate) const MAX_CONCURRENT: usize = 1;
 
 /// A caller that waits for a check. Dropping it cancels the check: its future is dropped when the connection ends.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl CheckSlot {
 
 impl Engine {
     /// Waits for a place for a check of this tenant.
-    pub(crate) async fn place_to_check(&self, tenant: &TenantId) -> CheckSlot {
+    pub(crate) async fn check_slot(&self, tenant: &TenantId) -> CheckSlot {
         CheckSlot(self.check_slots().take(tenant).await)
     }
 }

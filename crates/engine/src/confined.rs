@@ -13,7 +13,7 @@ use charter_contract::bounds::{
     EVALUATION_MEMORY, EVALUATION_TIME, FILLED_TOGETHER, FILTER_MEMORY, FILTER_TIME,
 };
 use charter_contract::error_code::ErrorCode;
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::{TenantId, ToolId};
 use charter_domain::template::{Filled, Structure};
 use charter_effects::{
@@ -203,7 +203,7 @@ pub(crate) fn fill_in_here<V: Borrow<Map<String, Value>>>(
         Ok(Structure::Program) => return None,
         Err(error) => return Some(all.map(|_| Err(named(&error))).collect()),
     };
-    let mut together = Filling::of(FILLED_TOGETHER);
+    let mut together = FillBudget::with_limit(FILLED_TOGETHER);
     let rendered = all.map(|values| {
         let filled = plain.fill(values.borrow(), &mut together);
         filled.map_err(|error| named(&error))

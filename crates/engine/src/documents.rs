@@ -7,6 +7,6 @@ mod list;
 mod show;
 
 pub use dependencies::{DependencyNode, DocumentDependencies};
-pub use list::{CatalogueShown, DocumentFilter, DocumentSummary, KindShown};
+pub use list::{CatalogueKind, CatalogueView, DocumentFilter, DocumentSummary};
 pub(crate) use list::{unseen, unseen_active};
-pub use show::{DocumentShown, LayerShown, SourceShown};
+pub use show::{DocumentLayer, DocumentSource, DocumentView};

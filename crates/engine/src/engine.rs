@@ -27,7 +27,7 @@ use crate::candidates::Generator;
 use crate::catalogue::LiveCatalogue;
 use crate::checks;
 use crate::confined;
-use crate::executors::{self, ByTarget, ClientCalls};
+use crate::executors::{self, ClientCalls, TargetRouter};
 use crate::fair_slots::{FairSlots, Slot};
 use crate::imports::PastImports;
 use crate::keys::KeyPresenceCache;
@@ -162,7 +162,9 @@ impl Engine {
         engine.begin_following().await?;
         engine.reload_catalogue().await?;
         engine.load_skills().await?;
-        engine.tasks().spawn(Arc::clone(&engine).hold_forever());
+        engine
+            .tasks()
+            .spawn(Arc::clone(&engine).renew_leases_forever());
         Ok(engine)
     }
 
@@ -172,7 +174,7 @@ impl Engine {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
         let shutdown = CancellationToken::new();
         let executors = Arc::new(ClientCalls::new(settings.executor_lease));
-        let tools = ByTarget::new(
+        let tools = TargetRouter::new(
             Arc::clone(&ports.tools),
             Arc::clone(&executors),
             settings.client_tools,
@@ -184,8 +186,8 @@ impl Engine {
             past_imports: PastImports::default(),
             slots: FairSlots::new(settings.tool_calls),
             computation_slots: FairSlots::new(confined::at_once()),
-            check_slots: FairSlots::new(checks::AT_ONCE),
-            question_slots: FairSlots::new(questions::AT_ONCE),
+            check_slots: FairSlots::new(checks::MAX_CONCURRENT),
+            question_slots: FairSlots::new(questions::MAX_CONCURRENT),
             values: outputs::values(),
             run_values: outputs::run_values(),
             in_hand: ActiveRequests::default(),
@@ -292,7 +294,7 @@ impl Engine {
     }
 
     /// Whether keys were made, as far as this process knows.
-    pub(crate) fn keys_made(&self) -> &KeyPresenceCache {
+    pub(crate) fn key_presence(&self) -> &KeyPresenceCache {
         &self.keys_made
     }
 
@@ -377,12 +379,12 @@ impl Engine {
     }
 
     /// Wakes whoever watches events.
-    pub(crate) fn news(&self) -> &Notify {
+    pub(crate) fn change_notify(&self) -> &Notify {
         &self.news
     }
 
     /// What this process knows of the others over the same store.
-    pub(crate) fn others(&self) -> &PeerReplicas {
+    pub(crate) fn peer_replicas(&self) -> &PeerReplicas {
         &self.others
     }
 
@@ -467,7 +469,7 @@ impl Engine {
         &self.past_imports
     }
 
-    pub(crate) fn in_hand(&self) -> &ActiveRequests {
+    pub(crate) fn active_requests(&self) -> &ActiveRequests {
         &self.in_hand
     }
 

@@ -291,7 +291,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_found_is_named_wherever_it_was_looked_for() {
+    fn not_found_errors_name_the_id() {
         let stored = EngineError::from(StoreError::NotFound {
             what: "run",
             id: "run-1".to_owned(),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_found_comes_with_what_there_is() {
+    fn not_found_errors_list_what_exists() {
         let absent = || EngineError::not_found("lens", "rota");
         let error = absent().or_nearest("rota", ["_hidden", "rotas", "runbooks"]);
         assert_eq!(

@@ -31,7 +31,7 @@ use crate::{AccessScope, Caller, Engine, EngineError, Role};
 const BATCH: usize = 500;
 
 /// Time after which a stream looks even if nobody in this process said that there is news.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -144,7 +144,7 @@ pub enum AnnouncedEvent {
 /// One page of events.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "EventPage")]
-pub struct EventListing {
+pub struct EventPage {
     /// Oldest first.
     pub entries: Vec<Event>,
     /// The id to go on after; the one that was asked for when there is nothing new.
@@ -152,22 +152,22 @@ pub struct EventListing {
 }
 
 /// What the topics of messages among processes begin with.
-const AMONG_PROCESSES: &str = "replicas.";
+const REPLICA_TOPIC_PREFIX: &str = "replicas.";
 
 /// What the topics of keys begin with.
-const OF_KEYS: &str = "key.";
+const KEY_TOPIC_PREFIX: &str = "key.";
 
 /// What the topics of runs, approvals and requests begin with: those of a user.
-const OF_A_USER: [&str; 3] = ["run.", "approval.", "request."];
+const USER_TOPIC_PREFIXES: [&str; 3] = ["run.", "approval.", "request."];
 
 /// Whether a caller sees a message. Messages among processes name skills that the reader may not reach; keys
 /// are for the admins who keep them; runs, approvals and requests are for their user and for operators.
 fn is_for(caller: &Caller, message: &NewMessage) -> bool {
     let topic = &message.topic;
     let keeps_keys = || caller.role >= Role::Admin && caller.scopes.opens(AccessScope::AdminRead);
-    let of_a_user = OF_A_USER.iter().any(|of| topic.starts_with(of));
-    !topic.starts_with(AMONG_PROCESSES)
-        && (!topic.starts_with(OF_KEYS) || keeps_keys())
+    let of_a_user = USER_TOPIC_PREFIXES.iter().any(|of| topic.starts_with(of));
+    !topic.starts_with(REPLICA_TOPIC_PREFIX)
+        && (!topic.starts_with(KEY_TOPIC_PREFIX) || keeps_keys())
         && (!of_a_user || caller.sees(message.user_id.as_ref()))
 }
 
@@ -182,7 +182,7 @@ impl Engine {
         caller: &Caller,
         after: u64,
         topic: Option<&str>,
-    ) -> Result<EventListing, EngineError> {
+    ) -> Result<EventPage, EngineError> {
         let messages = self
             .store()
             .messages_of(&caller.tenant, after, BATCH)
@@ -196,7 +196,7 @@ impl Engine {
                     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
                 })
         });
-        Ok(EventListing {
+        Ok(EventPage {
             entries: wanted.map(read).collect::<Result<_, _>>()?,
             next,
         })
@@ -234,13 +234,13 @@ impl Engine {
         let announces = !append.messages.is_empty();
         let version = self.store().append(append).await?;
         if announces {
-            self.tell_watchers();
+            self.notify_watchers();
         }
         Ok(version)
     }
 
-    pub(crate) fn tell_watchers(&self) {
-        self.news().notify_waiters();
+    pub(crate) fn notify_watchers(&self) {
+        self.change_notify().notify_waiters();
     }
 }
 
@@ -355,7 +355,7 @@ impl Reader {
             }
             // Registered before looking, so that what comes meanwhile is not missed.
             let engine = Arc::clone(&self.engine);
-            let news = engine.news().notified();
+            let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
             let topic = self.topic.as_deref();
@@ -369,7 +369,7 @@ impl Reader {
             tokio::select! {
                 () = self.engine.shutdown().cancelled() => return Ok(None),
                 () = news => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }

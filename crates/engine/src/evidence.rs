@@ -24,7 +24,7 @@ use self::list::redacted;
 use crate::{Caller, Engine, EngineError, Role};
 
 pub(crate) use list::check_range;
-pub use list::{EvidenceEntry, EvidenceListing, EvidenceQuery};
+pub use list::{EvidenceEntry, EvidencePage, EvidenceQuery};
 
 /// Largest tool output, and largest arguments of its call, that a record holds whole, in bytes of JSON; of larger,
 /// deeper or heavier ones it holds the digest.
@@ -306,7 +306,7 @@ fn is_held_whole(value: &Value) -> bool {
 
 /// The digest of a value's canonical text, in hexadecimal digits.
 fn sha256(value: &Value) -> String {
-    let digest = Digest::of(value);
+    let digest = Digest::from_json(value);
     let digits = digest.as_str();
     digits.strip_prefix("sha256:").unwrap_or(digits).to_owned()
 }

@@ -1,7 +1,7 @@
 //! Calls of client tools (seed 000 §2.4, `execution_target`), leased by executors: processes that
 //! run them where the credentials are.
 //!
-//! [`ByTarget`] stands in front of the tools port: a run's driver calls a tool and waits, whoever
+//! [`TargetRouter`] stands in front of the tools port: a run's driver calls a tool and waits, whoever
 //! runs it. A call is an effect in flight like any other, so nothing of the queue is durable: when
 //! this process ends, the journal says that the effect began, and whoever takes the run up begins
 //! it again under the same idempotency key, or asks a person, as for every interrupted effect.
@@ -61,13 +61,13 @@ pub(crate) fn goes_to_executors(call: &ToolCall, client_tools: ClientTools) -> b
 }
 
 /// Runs what belongs here, and leaves the calls of client tools to executors.
-pub(crate) struct ByTarget {
+pub(crate) struct TargetRouter {
     here: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
     client_tools: ClientTools,
 }
 
-impl ByTarget {
+impl TargetRouter {
     pub(crate) fn new(
         here: Arc<dyn ToolRunner>,
         executors: Arc<ClientCalls>,
@@ -82,7 +82,7 @@ impl ByTarget {
 }
 
 #[async_trait]
-impl ToolRunner for ByTarget {
+impl ToolRunner for TargetRouter {
     async fn run(&self, call: ToolCall, cancel: CancellationToken) -> ToolOutcome {
         match &call.target {
             Target::Client(client) if goes_to_executors(&call, self.client_tools) => {

@@ -104,7 +104,7 @@ impl Engine {
     ) -> Result<GraphAnswer, EngineError> {
         caller.must_have(Tier::Advanced, "the expert graph needs the advanced tier")?;
         let view = self.live().view(&caller.tenant);
-        let graph = ExpertGraph::of(&view);
+        let graph = ExpertGraph::from_view(&view);
         let node = |id: &GraphNodeId| {
             let missing = || unseen_active(&view, DocumentKind::GraphNode, id.as_ref());
             graph.node(id).ok_or_else(missing)
@@ -173,7 +173,7 @@ impl Engine {
             Tier::Basic => {}
             Tier::Advanced => {
                 let view = self.live().view(tenant);
-                let graph = ExpertGraph::of(&view);
+                let graph = ExpertGraph::from_view(&view);
                 for finding in findings {
                     finding.expert = graph.related(finding, domain);
                 }

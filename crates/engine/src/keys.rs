@@ -22,20 +22,20 @@ use charter_store::page::PageRequest;
 use serde_json::json;
 
 pub use charter_store::key::KeyPresence;
-pub use form::{KeyEventRef, KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown, KeyState};
+pub use form::{KeyEventRef, KeyOrder, KeyPage, KeyRotation, KeyState, KeyView, NewKey};
 pub(crate) use made::KeyPresenceCache;
 pub use text::KeyText;
 
 use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
 
 /// The longest that a key is made for, in seconds: ten years.
-const LONGEST_LIFE_S: u64 = 10 * 366 * 24 * 3_600;
+const MAX_LIFETIME_S: u64 = 10 * 366 * 24 * 3_600;
 
 /// The longest that a key goes on beside the one that takes its place, in seconds: thirty days.
 const LONGEST_OVERLAP_S: u64 = 30 * 24 * 3_600;
 
 /// How often at most the last use of a key is noted.
-const NOTED_EVERY: Duration = Duration::from_secs(60);
+const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
 impl Engine {
     /// Makes a key for the caller's tenant.
@@ -48,7 +48,7 @@ impl Engine {
         &self,
         caller: &Caller,
         order: KeyOrder,
-    ) -> Result<KeyMade, EngineError> {
+    ) -> Result<NewKey, EngineError> {
         must_keep_keys(caller)?;
         let now = self.now();
         let rights = Rights {
@@ -56,10 +56,10 @@ impl Engine {
             tier: order.tier,
             catalogue: order
                 .catalogue
-                .unwrap_or_else(|| CatalogueRole::of(order.role)),
+                .unwrap_or_else(|| CatalogueRole::default_for(order.role)),
             agent_skills: order
                 .agent_skills
-                .unwrap_or_else(|| SkillGrants::of(order.role)),
+                .unwrap_or_else(|| SkillGrants::default_for(order.role)),
             scopes: scopes(caller, order.holder, order.scopes)?,
             profile: order.profile.or_else(|| caller.profile.clone()),
         };
@@ -83,11 +83,11 @@ impl Engine {
         self.must_let_an_admin_in(&key).await?;
         let told = vec![about(caller, &key, "created", now)];
         self.store().create_key(&key, told).await?;
-        self.keys_made().note();
+        self.key_presence().note();
         self.noted(&key, "created", caller);
-        Ok(KeyMade {
+        Ok(NewKey {
             secret,
-            key: KeyShown::new(key, now),
+            key: KeyView::new(key, now),
         })
     }
 
@@ -95,17 +95,13 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` for whoever is no admin.
-    pub async fn keys(
-        &self,
-        caller: &Caller,
-        page: &PageRequest,
-    ) -> Result<KeyListing, EngineError> {
+    pub async fn keys(&self, caller: &Caller, page: &PageRequest) -> Result<KeyPage, EngineError> {
         must_keep_keys(caller)?;
         let page = self.store().keys(&caller.tenant, page).await?;
         let now = self.now();
         let entries = page.entries.into_iter();
-        Ok(KeyListing {
-            entries: entries.map(|key| KeyShown::new(key, now)).collect(),
+        Ok(KeyPage {
+            entries: entries.map(|key| KeyView::new(key, now)).collect(),
             next: page.next,
         })
     }
@@ -114,10 +110,10 @@ impl Engine {
     ///
     /// # Errors
     /// `permission_denied` for whoever is no admin; `not_found`.
-    pub async fn key(&self, caller: &Caller, key: &KeyId) -> Result<KeyShown, EngineError> {
+    pub async fn key(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
         must_keep_keys(caller)?;
         let found = self.key_of(&caller.tenant, key).await?;
-        Ok(KeyShown::new(found, self.now()))
+        Ok(KeyView::new(found, self.now()))
     }
 
     /// Makes a key with the same rights in the place of one, which ends after the overlap.
@@ -131,7 +127,7 @@ impl Engine {
         caller: &Caller,
         key: &KeyId,
         rotation: KeyRotation,
-    ) -> Result<KeyMade, EngineError> {
+    ) -> Result<NewKey, EngineError> {
         must_keep_keys(caller)?;
         let old = self.key_of(&caller.tenant, key).await?;
         must_hold(caller, &old.rights)?;
@@ -179,9 +175,9 @@ impl Engine {
             Err(error) => return Err(error.into()),
         }
         self.noted(&new, "rotated", caller);
-        Ok(KeyMade {
+        Ok(NewKey {
             secret,
-            key: KeyShown::new(new, now),
+            key: KeyView::new(new, now),
         })
     }
 
@@ -190,7 +186,7 @@ impl Engine {
     /// # Errors
     /// `permission_denied` for whoever is no admin; `not_found`; `illegal_transition` for the last key that lets
     /// an admin of the tenant in.
-    pub async fn revoke_key(&self, caller: &Caller, key: &KeyId) -> Result<KeyShown, EngineError> {
+    pub async fn revoke_key(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
         must_keep_keys(caller)?;
         let found = self.key_of(&caller.tenant, key).await?;
         let revocation = Revocation {
@@ -243,7 +239,7 @@ impl Engine {
 
     /// Notes a use, once in a while. That it cannot be noted keeps nobody out.
     async fn note_use(&self, key: &KeyRecord, now: Timestamp) {
-        let due = self.before(now, NOTED_EVERY);
+        let due = self.before(now, LAST_USED_RESOLUTION);
         if key.last_used_at.is_some_and(|noted| noted > due) {
             return;
         }
@@ -281,16 +277,16 @@ impl Engine {
     ) -> Result<Option<Timestamp>, EngineError> {
         match seconds {
             None => Ok(None),
-            Some(seconds @ 1..=LONGEST_LIFE_S) => {
+            Some(seconds @ 1..=MAX_LIFETIME_S) => {
                 Ok(Some(self.after(now, Duration::from_secs(seconds))))
             }
-            Some(seconds) => Err(out_of_range("expires_in_s", seconds, 1, LONGEST_LIFE_S)),
+            Some(seconds) => Err(out_of_range("expires_in_s", seconds, 1, MAX_LIFETIME_S)),
         }
     }
 
     fn noted(&self, key: &KeyRecord, what: &str, by: &Caller) {
         tracing::info!(key.id = %key.key_id, tenant.id = %key.tenant_id, user.id = %by.user, "key {what}");
-        self.tell_watchers();
+        self.notify_watchers();
     }
 }
 

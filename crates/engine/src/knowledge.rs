@@ -14,7 +14,7 @@ use charter_domain::sentences::{Sentence, sentences};
 use charter_search::{EmbeddedQuery, Scope};
 
 use crate::routing::RoutedCandidate;
-use crate::{Caller, Engine, EngineError, LensFilter, PassageShown, Tier};
+use crate::{Caller, Engine, EngineError, LensFilter, PassageView, Tier};
 
 /// Passages whose sentences are compared with the question.
 const PASSAGES: usize = 4;
@@ -30,7 +30,7 @@ const BY_WORDS: f32 = 0.6;
 /// A passage with the sentence of it that comes closest to the question.
 #[derive(Debug, Clone)]
 pub(crate) struct CitedPassage {
-    pub(crate) passage: PassageShown,
+    pub(crate) passage: PassageView,
     /// The sentence; `None` where only words were compared.
     pub(crate) sentence: Option<String>,
     /// 0 to 1, comparable over questions.
@@ -164,9 +164,9 @@ impl Engine {
     async fn cited(
         &self,
         query: &EmbeddedQuery,
-        passages: Vec<PassageShown>,
+        passages: Vec<PassageView>,
     ) -> Result<Vec<CitedPassage>, EngineError> {
-        let cut = |passage: &PassageShown| {
+        let cut = |passage: &PassageView| {
             let heading = passage.position.headings.last().map_or("", String::as_str);
             sentences(&passage.text, heading, SENTENCES)
         };
@@ -206,7 +206,7 @@ impl Engine {
         query: &EmbeddedQuery,
     ) -> Result<Vec<MatchedNode>, EngineError> {
         let view = self.live().view(&caller.tenant);
-        let nodes: Vec<ResolvedDocument<GraphNode>> = ExpertGraph::of(&view).nodes();
+        let nodes: Vec<ResolvedDocument<GraphNode>> = ExpertGraph::from_view(&view).nodes();
         let met = |found: &ResolvedDocument<GraphNode>, named: bool, likeness: f32| MatchedNode {
             node: found.document().clone(),
             layer: found.won,

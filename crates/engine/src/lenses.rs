@@ -24,7 +24,7 @@ use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_contract::text::ShortText;
 use charter_contract::time::Timestamp;
-use charter_domain::catalogue::{Entry, ResolvedDocument, View};
+use charter_domain::catalogue::{CatalogueEntry, ResolvedDocument, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,14 +44,14 @@ pub use work::{LastWork, Stage, WorkResult};
 /// A lens as it is shown: the document, and what became of its source.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Lens")]
-pub struct LensShown {
+pub struct LensView {
     /// The document, with the hash of what its index was made of.
     #[serde(flatten)]
     pub lens: DomainLens,
     /// Where it is registered.
     pub scope: PackageScope,
     /// Its index; absent until there is one.
-    pub index: Option<IndexShown>,
+    pub index: Option<LensIndexView>,
     /// How far indexing is, while it goes on.
     pub indexing: Option<Stage>,
     /// What the last indexing came to that this process did.
@@ -61,7 +61,7 @@ pub struct LensShown {
 /// What is known of an index.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "LensIndex")]
-pub struct IndexShown {
+pub struct LensIndexView {
     /// Passages.
     pub chunks: usize,
     /// Bytes of the source.
@@ -126,13 +126,13 @@ pub struct LensAnswer {
     /// The lenses that were searched.
     pub lenses: Vec<LensId>,
     /// Best first.
-    pub passages: Vec<PassageShown>,
+    pub passages: Vec<PassageView>,
 }
 
 /// One passage, with where it is from.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Passage")]
-pub struct PassageShown {
+pub struct PassageView {
     /// Its lens.
     pub lens_id: LensId,
     /// The lens's title.
@@ -168,7 +168,7 @@ impl Engine {
         &self,
         caller: &Caller,
         domain: Option<&DomainId>,
-    ) -> Result<Vec<LensShown>, EngineError> {
+    ) -> Result<Vec<LensView>, EngineError> {
         may_read(caller)?;
         let live = self.live();
         let view = live.view(&caller.tenant);
@@ -183,7 +183,7 @@ impl Engine {
     /// # Errors
     /// `not_found`; `unavailable` while it is being registered for the first time, with how far that
     /// is; `permission_denied` on the basic tier.
-    pub fn lens(&self, caller: &Caller, id: &LensId) -> Result<LensShown, EngineError> {
+    pub fn lens(&self, caller: &Caller, id: &LensId) -> Result<LensView, EngineError> {
         may_read(caller)?;
         let view = self.live().view(&caller.tenant);
         match view.lens(id.as_ref()) {
@@ -198,7 +198,7 @@ impl Engine {
             scope: Scope::Tenant(caller.tenant.clone()),
             lens: id.clone(),
         };
-        match self.lens_work().of(&key).0 {
+        match self.lens_work().status(&key).0 {
             Some(stage) => {
                 let message = format!("`{id}` is being registered: {stage}");
                 EngineError::new(ErrorCode::Unavailable, message)
@@ -207,18 +207,18 @@ impl Engine {
         }
     }
 
-    fn shown(&self, found: &ResolvedDocument<DomainLens>) -> LensShown {
+    fn shown(&self, found: &ResolvedDocument<DomainLens>) -> LensView {
         let key = key_of(&found.entry);
         let shelved = self.live().lenses.of(&key);
-        let (indexing, last) = self.lens_work().of(&key);
+        let (indexing, last) = self.lens_work().status(&key);
         let mut lens = found.document().clone();
         lens.content_hash = shelved
             .as_ref()
             .and_then(|shelved| ShortText::parse(&shelved.indexed.content_hash).ok());
-        LensShown {
+        LensView {
             lens,
             scope: scope_shown(&key.scope),
-            index: shelved.map(|shelved| IndexShown {
+            index: shelved.map(|shelved| LensIndexView {
                 chunks: shelved.indexed.chunks,
                 bytes: shelved.indexed.bytes,
                 other_model: shelved.indexed.model.as_deref() != self.vector_model().as_deref(),
@@ -249,7 +249,7 @@ fn is_active(found: &ResolvedDocument<DomainLens>) -> bool {
 }
 
 /// Where the index of a lens is.
-fn key_of(entry: &Entry<DomainLens>) -> LensKey {
+fn key_of(entry: &CatalogueEntry<DomainLens>) -> LensKey {
     LensKey {
         scope: entry.origin.scope.clone(),
         lens: entry.document.lens_id.clone(),

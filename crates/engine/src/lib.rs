@@ -63,40 +63,40 @@ mod tool_search;
 
 pub use abilities::Ability;
 pub use agent_skills::{
-    Artifact, BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill,
-    SentFile, SkillFileShown, SkillFound, SkillInScope, SkillIndexState, SkillInstruction,
-    SkillKind, SkillListing, SkillManifest, SkillManifests, SkillSearch, SkillShown, SkillWritten,
-    SkillsImported, SkillsSent,
+    AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillSummary, Artifact, BulkItem,
+    BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill, SentFile, SkillInScope,
+    SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests, SkillSearch,
+    SkillWritten, SkillsImported, SkillsSent,
 };
 pub use apart::apart;
-pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalListing};
+pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
 pub use caller::{
-    AccessScope, AccessScopes, Caller, CallerShown, CatalogueRole, CredentialId, Role, SkillGrants,
+    AccessScope, AccessScopes, Caller, CallerView, CatalogueRole, CredentialId, Role, SkillGrants,
     Tier,
 };
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
 pub use catalogue::LiveCatalogue;
 pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ReportedResult};
-pub use charter_domain::dependencies::{Dependency, DocumentName, Side};
+pub use charter_domain::dependencies::{Dependency, DependencySide, DocumentName};
 pub use charter_domain::expert_graph::Depth;
-pub use charter_domain::guardrail::Subject;
+pub use charter_domain::guardrail::GuardrailSubject;
 pub use charter_domain::link_graph::LinkFinding;
 pub use charter_domain::mission::diff::MissionDiff;
 pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
-pub use charter_domain::run::{Outcome, RunEvent, StopCause};
+pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
 pub use documents::{
-    CatalogueShown, DependencyNode, DocumentDependencies, DocumentFilter, DocumentShown,
-    DocumentSummary, KindShown, LayerShown, SourceShown,
+    CatalogueKind, CatalogueView, DependencyNode, DocumentDependencies, DocumentFilter,
+    DocumentLayer, DocumentSource, DocumentSummary, DocumentView,
 };
 pub use engine::{Engine, IdSource, Ports, RandomIds};
 pub use error::EngineError;
 pub use events::{
-    AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventListing, RequestEventRef,
+    AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, RequestEventRef,
     RunEventRef,
 };
-pub use evidence::{EvidenceEntry, EvidenceListing, EvidenceQuery, MAX_PAYLOAD};
+pub use evidence::{EvidenceEntry, EvidencePage, EvidenceQuery, MAX_PAYLOAD};
 pub use evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
 };
@@ -104,49 +104,48 @@ pub use executors::{LeaseRenewal, LeaseRequest};
 pub use expert_graph::{GraphAnswer, GraphQuery};
 pub use grants::{HostFault, ToolGrants};
 pub use keys::{
-    KeyEventRef, KeyListing, KeyMade, KeyOrder, KeyPresence, KeyRotation, KeyShown, KeyState,
-    KeyText,
+    KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyState, KeyText, KeyView, NewKey,
 };
 pub use lenses::{
-    IndexShown, LastWork, LensAnswer, LensFilter, LensIndexed, LensOutcome, LensShown,
-    MAX_PASSAGES, PassageShown, Position, SkippedFile, Stage, WorkResult,
+    LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensView,
+    MAX_PASSAGES, PassageView, Position, SkippedFile, Stage, WorkResult,
 };
 pub use memory::{
-    MemoryDraft, MemoryFound, MemoryListing, MemoryQuery, MemoryShown, ProposalAnswer,
-    RelatedMemory, Remember, Supersede,
+    MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,
+    Remember, Supersede,
 };
 pub use missions::{
-    Answerer, ArtifactFilter, ArtifactListing, ArtifactShown, BundleChecked, BundleFault,
-    MissionEvent, MissionEventListing, MissionImported, MissionListing, MissionOrder,
-    MissionReplayed, MissionShown, MissionStarted, MissionSummary, Offline, ProposalShown,
-    TaskShown, check_bundle,
+    Answerer, ArtifactFilter, ArtifactView, BundleChecked, BundleFault, MissionArtifactPage,
+    MissionEvent, MissionEventPage, MissionImported, MissionOrder, MissionPage, MissionReplayed,
+    MissionStarted, MissionSummary, MissionTaskView, MissionView, Offline, ProposalView,
+    check_bundle,
 };
 pub use packages::{
-    ChangedDocument, Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageShown,
+    ChangedDocument, Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageView,
     RegistrationReport, RoutingTestResult, VersionRange, VersionsDiff,
 };
 pub use plans::SubmittedPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
-pub use quotas::{Quota, QuotaShown, Quotas, RunQuotaUse};
+pub use quotas::{Quota, QuotaView, Quotas, RunQuotaUse};
 pub use requests::{
-    Course, FollowUpReference, ParameterShown, Progress, ProgressEvent, RequestEvent,
-    RequestPreview, RequestShown,
+    Course, FollowUpReference, ParameterView, Progress, ProgressEvent, RequestEvent,
+    RequestPreview, RequestView,
 };
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use routing::{
-    GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides, VerdictShown,
+    GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides, VerdictView,
 };
 pub use runs::{
     AssumedFacts, CallExplanation, CallOrigin, Confirmation, HistoryEvent, HypotheticalCall,
-    IdempotencyKey, ReplayDivergence, Replayed, RunAt, RunEventListing, RunEventShown, RunEvidence,
-    RunExplained, RunListing, RunQuery, RunShown, RunStarted, RunState, RunSummary, StepExplained,
-    StepShown,
+    IdempotencyKey, ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence,
+    RunExplained, RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplained,
+    StepView,
 };
-pub use sessions::{SessionShown, TurnShown};
+pub use sessions::{SessionTurn, SessionView};
 pub use settings::{
     Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Settings, SkillVectors,
 };
 pub use shares::{Share, Shares};
-pub use tasks::{Task, TaskFilter, TaskInput, TaskKey, TaskListing, TaskMessage, TaskState};
+pub use tasks::{Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState};
 pub use telemetry::TELEMETRY;
 pub use tool_search::FoundTool;

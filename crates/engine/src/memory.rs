@@ -27,9 +27,9 @@ use crate::{Caller, Engine, EngineError};
 
 use draft::entry;
 pub use draft::{MemoryDraft, Remember, Supersede};
-pub use find::{MemoryFound, MemoryQuery};
+pub use find::{MemoryHit, MemoryQuery};
 pub(crate) use index::MemoryIndexes;
-pub use shown::{MemoryShown, RelatedMemory};
+pub use shown::{MemoryView, RelatedMemory};
 
 /// A person's word on a proposed version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,9 +43,9 @@ pub enum ProposalAnswer {
 /// A page of memories.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MemoryPage")]
-pub struct MemoryListing {
+pub struct MemoryPage {
     /// The memories, newest first.
-    pub entries: Vec<MemoryShown>,
+    pub entries: Vec<MemoryView>,
     /// Where the next page starts; absent on the last one.
     pub next: Option<String>,
 }
@@ -78,7 +78,7 @@ impl Engine {
         &self,
         caller: &Caller,
         new: Remember,
-    ) -> Result<MemoryShown, EngineError> {
+    ) -> Result<MemoryView, EngineError> {
         let at = self.now();
         let id = MemoryId::from_uuid(self.new_uuid());
         let owned = MemoryOwnership {
@@ -121,7 +121,7 @@ impl Engine {
         caller: &Caller,
         id: &MemoryId,
         new: Supersede,
-    ) -> Result<MemoryShown, EngineError> {
+    ) -> Result<MemoryView, EngineError> {
         let record = self.living(caller, id).await?;
         let state = holding(&record).begins(person(caller), new.agent_id.is_some());
         let at = self.now();
@@ -149,7 +149,7 @@ impl Engine {
         id: &MemoryId,
         version: u64,
         word: ProposalAnswer,
-    ) -> Result<MemoryShown, EngineError> {
+    ) -> Result<MemoryView, EngineError> {
         let record = self.living(caller, id).await?;
         if !holding(&record).is_decided_by(person(caller)) {
             let rule = "an operator decides on shared memories, the owner on private ones";
@@ -187,7 +187,7 @@ impl Engine {
         &self,
         caller: &Caller,
         id: &MemoryId,
-    ) -> Result<MemoryShown, EngineError> {
+    ) -> Result<MemoryView, EngineError> {
         let record = self.seen(caller, id).await?;
         if !holding(&record).is_removed_by(person(caller)) {
             let rule = "a shared memory is removed by its owner or an operator";
@@ -210,7 +210,7 @@ impl Engine {
         caller: &Caller,
         proposals: bool,
         page: &PageRequest,
-    ) -> Result<MemoryListing, EngineError> {
+    ) -> Result<MemoryPage, EngineError> {
         let which = match (proposals, caller.role) {
             (false, _) => Proposals::Without,
             (true, crate::Role::User) => Proposals::Own,
@@ -228,7 +228,7 @@ impl Engine {
             };
             entries.extend(self.shown_at(caller, record, version).await?);
         }
-        Ok(MemoryListing {
+        Ok(MemoryPage {
             entries,
             next: found.next,
         })

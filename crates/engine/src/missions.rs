@@ -33,10 +33,10 @@ use std::sync::Arc;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::ToolId;
 use charter_contract::mission::{Artifact, MissionState};
-use charter_domain::graph::Source;
+use charter_domain::graph::PlanSource;
 use charter_domain::mission::RequestedCall;
-use charter_domain::mission::admit::{Admission, Refusal};
-use charter_domain::run::{ErrorKind, Pin, Run, StepFailure};
+use charter_domain::mission::admit::{Admission, AdmissionRefusal};
+use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure};
 use charter_effects::Models;
 use charter_store::mission::ArtifactRecord;
 use serde_json::Value;
@@ -44,21 +44,21 @@ use serde_json::Value;
 use crate::runs::{PinnedTool, failure, pin};
 use crate::{Engine, EngineError};
 
-pub use artifacts::{ArtifactListing, ArtifactShown};
+pub use artifacts::{ArtifactView, MissionArtifactPage};
 pub use charter_store::mission::ArtifactFilter;
 pub(crate) use desk::MissionContext;
 pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
-pub use follow::{MissionEvent, MissionEventListing};
+pub use follow::{MissionEvent, MissionEventPage};
 pub use offline::Offline;
 pub use replay::MissionReplayed;
-pub use show::{MissionListing, MissionShown, MissionSummary, ProposalShown, TaskShown};
+pub use show::{MissionPage, MissionSummary, MissionTaskView, MissionView, ProposalView};
 pub(crate) use stage::{StageExecution, StageFailure};
 pub use start::{Answerer, MissionOrder, MissionStarted};
 pub(crate) use start::{FirstMessage, MissionStart};
 
 /// Where the mission of a run stands; `None` for a run that is none.
 pub(crate) fn state_of(run: &Run) -> Option<MissionState> {
-    matches!(run.graph().source(), Some(Source::Mission(_)))
+    matches!(run.graph().source(), Some(PlanSource::Mission(_)))
         .then(|| charter_domain::mission::state(run))
 }
 
@@ -90,7 +90,9 @@ impl MissionContext {
                     records.push(ArtifactRecord::from(&admitted));
                 }
                 Ok(Admission::Repeat) => {}
-                Err(refusal @ (Refusal::Conflict { .. } | Refusal::Violations(_))) => {
+                Err(
+                    refusal @ (AdmissionRefusal::Conflict { .. } | AdmissionRefusal::Violations(_)),
+                ) => {
                     return Err(stage::unfit(refusal.to_string()));
                 }
             }
@@ -114,7 +116,7 @@ impl Engine {
         &self,
         work: &StageExecution,
         calls: &[RequestedCall],
-    ) -> Result<Vec<(Pin, PinnedTool)>, EngineError> {
+    ) -> Result<Vec<(DocumentPin, PinnedTool)>, EngineError> {
         let view = self.live().view(&work.caller.tenant);
         let mut tools = Vec::new();
         for id in work::distinct(calls) {
@@ -127,7 +129,7 @@ impl Engine {
         &self,
         view: &charter_domain::catalogue::View,
         id: &ToolId,
-    ) -> Result<(Pin, PinnedTool), EngineError> {
+    ) -> Result<(DocumentPin, PinnedTool), EngineError> {
         let found = view
             .tool(id.as_ref())
             .ok_or_else(|| EngineError::not_found("tool", id))?;

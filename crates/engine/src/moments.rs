@@ -36,18 +36,18 @@ impl MonotonicDeadlines {
 
 impl Engine {
     /// How long it is until a moment comes; nothing when it has come.
-    pub(crate) fn left_until(&self, moment: Timestamp) -> Duration {
+    pub(crate) fn time_until(&self, moment: Timestamp) -> Duration {
         self.moments().left(self.clock(), moment)
     }
 
     /// Whether a moment has come.
-    pub(crate) fn has_come(&self, moment: Timestamp) -> bool {
-        self.left_until(moment).is_zero()
+    pub(crate) fn is_due(&self, moment: Timestamp) -> bool {
+        self.time_until(moment).is_zero()
     }
 
     /// The present time; the moment, where it has come and the clock was set back since.
-    pub(crate) fn now_or(&self, moment: Timestamp) -> Timestamp {
-        let come = self.has_come(moment).then_some(moment);
+    pub(crate) fn now_or_deadline(&self, moment: Timestamp) -> Timestamp {
+        let come = self.is_due(moment).then_some(moment);
         come.map_or_else(|| self.now(), |moment| moment.max(self.now()))
     }
 }

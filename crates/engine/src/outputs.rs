@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use charter_contract::bounds::{LARGE_OUTPUT, RUNS_MEMORY, VALUES_MEMORY, VALUES_WAIT_MS};
 use charter_contract::ids::TenantId;
-use charter_contract::json::{Extent, Profile, TooMuch, extent_of};
+use charter_contract::json::{Extent, JsonLimitExceeded, Profile, extent_of};
 use charter_domain::run::ErrorKind;
 use charter_effects::{
     OutputBudget, OutputBudgetExhausted, OutputSize, ToolCall, ToolOutcome, ToolRunner,
@@ -21,7 +21,7 @@ use crate::shares::{Share, Shares};
 use crate::{Engine, EngineError};
 
 /// How long an output, a journal or a run waits for memory.
-pub(crate) const VALUES_WAIT: Duration = Duration::from_millis(VALUES_WAIT_MS as u64);
+pub(crate) const VALUES_TIMEOUT: Duration = Duration::from_millis(VALUES_WAIT_MS as u64);
 
 /// The memory for large outputs and journals.
 pub(crate) fn values() -> Shares {
@@ -74,13 +74,13 @@ impl OutputBudget for OutputAllocation {
             return Ok(());
         }
         // What is held for long is waited for first, while nothing is held that others wait for.
-        let kept = self.run.take(size.memory, VALUES_WAIT).await;
+        let kept = self.run.take(size.memory, VALUES_TIMEOUT).await;
         let kept = kept.map_err(|error| OutputBudgetExhausted(error.message))?;
         // What is read, and what is written of it: the event and its text.
         let bytes = size.bytes.saturating_add(size.memory).saturating_mul(2);
         let waited = self
             .shares
-            .wait_for_tenant(self.run.tenant(), bytes, VALUES_WAIT);
+            .wait_for_tenant(self.run.tenant(), bytes, VALUES_TIMEOUT);
         let written = waited
             .await
             .map_err(|error| OutputBudgetExhausted(error.message))?;
@@ -111,7 +111,7 @@ impl Engine {
         if bytes <= LARGE_OUTPUT {
             return Ok(None);
         }
-        let waited = self.values().wait_for_tenant(tenant, bytes, VALUES_WAIT);
+        let waited = self.values().wait_for_tenant(tenant, bytes, VALUES_TIMEOUT);
         waited.await.map(Some)
     }
 }
@@ -170,7 +170,7 @@ async fn admitted(output: &Value, room: &dyn OutputBudget) -> Result<(), (ErrorK
 ///
 /// # Errors
 /// [`TooMuch`].
-pub(crate) fn admit(output: &Value) -> Result<Extent, TooMuch> {
+pub(crate) fn admit(output: &Value) -> Result<Extent, JsonLimitExceeded> {
     extent_of(output, Profile::OUTPUT)
 }
 

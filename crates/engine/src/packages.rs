@@ -32,7 +32,7 @@ use crate::{Caller, Engine, EngineError};
 pub(crate) use compare::differing_fields;
 pub use compare::{Difference, DocumentChange, PackageDiff};
 pub use gate::RoutingTestResult;
-pub use shown::{PackageShown, RegistrationReport};
+pub use shown::{PackageView, RegistrationReport};
 pub use versions::{ChangedDocument, VersionRange, VersionsDiff};
 
 use admit::AdmittedPackage;
@@ -159,8 +159,10 @@ impl Engine {
         let waiting = WaitingCaller::default();
         let cancel = waiting.cancellation().clone();
         let (engine, caller) = (Arc::clone(self), caller.clone());
-        self.whole(async move { engine.register_whole(&caller, bundle, mode, &cancel).await })
-            .await
+        self.run_detached(
+            async move { engine.register_whole(&caller, bundle, mode, &cancel).await },
+        )
+        .await
     }
 
     async fn register_whole(
@@ -176,7 +178,7 @@ impl Engine {
             .await?
             .map_err(|report| refusal(&report))?;
         may_change(caller, &admitted.origin.scope)?;
-        self.enter(caller, admitted, mode).await
+        self.gate_and_store(caller, admitted, mode).await
     }
 
     /// Registers a package that this system wrote itself. Whoever calls holds the registration lock
@@ -196,11 +198,11 @@ impl Engine {
             )
             .await?
             .map_err(|report| refusal(&report))?;
-        self.enter(caller, admitted, Mode::Apply).await
+        self.gate_and_store(caller, admitted, Mode::Apply).await
     }
 
     /// The last part of a registration: the routing tests, then everything at once.
-    async fn enter(
+    async fn gate_and_store(
         &self,
         caller: &Caller,
         admitted: AdmittedPackage,
@@ -273,13 +275,13 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn packages(&self, caller: &Caller) -> Result<Vec<PackageShown>, EngineError> {
+    pub async fn packages(&self, caller: &Caller) -> Result<Vec<PackageView>, EngineError> {
         let mut packages = self
             .store()
             .packages(&Scope::Tenant(caller.tenant.clone()))
             .await?;
         packages.extend(self.store().packages(&Scope::Global).await?);
-        Ok(packages.into_iter().map(PackageShown::from).collect())
+        Ok(packages.into_iter().map(PackageView::from).collect())
     }
 
     /// Everything that happened to a package, oldest first.
@@ -291,13 +293,13 @@ impl Engine {
         caller: &Caller,
         scope: PackageScope,
         package: &PackageName,
-    ) -> Result<Vec<PackageShown>, EngineError> {
+    ) -> Result<Vec<PackageView>, EngineError> {
         let scope = scope_of(caller, scope);
         let history = self.store().package_history(&scope, package).await?;
         if history.is_empty() {
             return Err(self.no_package(&scope, package).await?);
         }
-        Ok(history.into_iter().map(PackageShown::from).collect())
+        Ok(history.into_iter().map(PackageView::from).collect())
     }
 
     /// That a scope has no such package, and the nearest that it has.
@@ -346,7 +348,7 @@ impl Engine {
         let cancel = waiting.cancellation().clone();
         let (engine, caller) = (Arc::clone(self), caller.clone());
         let (package, version) = (package.clone(), version.to_owned());
-        self.whole(async move {
+        self.run_detached(async move {
             engine
                 .roll_back_whole(&caller, scope, &package, &version, &cancel)
                 .await

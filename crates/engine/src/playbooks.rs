@@ -13,7 +13,7 @@ use charter_domain::catalogue::ResolvedDocument;
 use charter_domain::graph;
 use charter_domain::package::SourceLocation;
 use charter_domain::parameters::{Bound, Collected};
-use charter_domain::run::{Outcome, RunPrerequisites};
+use charter_domain::run::{RunOutcome, RunPrerequisites};
 use charter_domain::tier::playbook_served;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Engine {
         let named = key.map(|key| key.id(caller, "start_playbook"));
         let ordered = self.ordered(caller, named).await?;
         let run_id = ordered.run_id.clone();
-        self.must_be_defined(caller, playbook).await?;
+        self.check_definitions(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, dry_run, run_id)?;
         self.start_once(caller, ordered, new).await
     }
@@ -63,12 +63,12 @@ impl Engine {
         caller: &Caller,
         playbook: &PlaybookId,
         given: &Map<String, Value>,
-    ) -> Result<(RunId, Option<Outcome>), EngineError> {
+    ) -> Result<(RunId, Option<RunOutcome>), EngineError> {
         self.must_have_room_for_a_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
-        self.must_be_defined(caller, playbook).await?;
+        self.check_definitions(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
-        let run = self.drive_new(new, Progress::silent()).await?;
+        let run = self.drive_new_run(new, Progress::silent()).await?;
         Ok((run_id, run.outcome().cloned()))
     }
 
@@ -93,7 +93,7 @@ impl Engine {
     ///
     /// # Errors
     /// `invalid_document`, with the file and line of each reference; `not_found`.
-    pub(crate) async fn must_be_defined(
+    pub(crate) async fn check_definitions(
         &self,
         caller: &Caller,
         playbook: &PlaybookId,

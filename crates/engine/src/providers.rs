@@ -26,7 +26,7 @@ impl Claim {
         Self(text)
     }
 
-    fn of<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
+    fn value_in<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c Value> {
         let Some(pointer) = self.0.strip_prefix('/') else {
             return claims.get(&self.0);
         };
@@ -39,13 +39,13 @@ impl Claim {
     }
 
     fn text<'c>(&self, claims: &'c Map<String, Value>) -> Option<&'c str> {
-        self.of(claims)?.as_str()
+        self.value_in(claims)?.as_str()
     }
 
     /// Whether it is `value`, or holds it: a list of texts, or a text of words as `scope` is (RFC 8693,
     /// section 4.2).
     fn holds(&self, claims: &Map<String, Value>, value: &str) -> bool {
-        match self.of(claims) {
+        match self.value_in(claims) {
             Some(Value::String(text)) => text == value || text.split(' ').any(|word| word == value),
             Some(Value::Array(values)) => values.iter().any(|one| one.as_str() == Some(value)),
             _ => false,

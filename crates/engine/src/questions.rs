@@ -10,7 +10,7 @@ use crate::apart::apart;
 use crate::fair_slots::Slot;
 
 /// Long questions that are answered at the same time in this process.
-pub(crate) const AT_ONCE: usize = 2;
+pub(crate) const MAX_CONCURRENT: usize = 2;
 
 /// How long an answer may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,11 @@ impl EvaluationSlot {
 
 impl Engine {
     /// Waits for a place for a question of this tenant.
-    pub(crate) async fn place_to_ask(&self, tenant: &TenantId, effort: Effort) -> EvaluationSlot {
+    pub(crate) async fn evaluation_slot_for(
+        &self,
+        tenant: &TenantId,
+        effort: Effort,
+    ) -> EvaluationSlot {
         match effort {
             Effort::Moment => EvaluationSlot::Here,
             Effort::Long => EvaluationSlot::Apart(self.question_slots().take(tenant).await),

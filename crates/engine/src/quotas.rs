@@ -30,14 +30,15 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    fn of(&self, tenant: &TenantId) -> &Quota {
+    fn for_tenant(&self, tenant: &TenantId) -> &Quota {
         self.tenants.get(tenant).unwrap_or(&self.each)
     }
 }
 
 /// What the caller's tenant may ask, and how much of it is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct QuotaShown {
+#[schemars(rename = "QuotaShown")]
+pub struct QuotaView {
     /// How often it may call, in each process; null where nothing bounds it.
     pub calls: Option<Rate>,
     /// Its runs; null where nothing bounds them.
@@ -56,8 +57,8 @@ pub struct RunQuotaUse {
 
 impl Engine {
     /// What a tenant may ask, and how much of it is taken.
-    pub(crate) async fn quota_of(&self, tenant: &TenantId) -> Result<QuotaShown, EngineError> {
-        let quota = self.settings().quotas.of(tenant);
+    pub(crate) async fn quota_of(&self, tenant: &TenantId) -> Result<QuotaView, EngineError> {
+        let quota = self.settings().quotas.for_tenant(tenant);
         let runs = match quota.runs {
             None => None,
             Some(most) => Some(RunQuotaUse {
@@ -65,7 +66,7 @@ impl Engine {
                 unfinished: self.store().count_unfinished_runs(tenant, most).await?,
             }),
         };
-        Ok(QuotaShown {
+        Ok(QuotaView {
             calls: quota.calls,
             runs,
         })
@@ -76,7 +77,7 @@ impl Engine {
     /// # Errors
     /// `rate_limited`, with the time to wait, when the tenant called too often; nothing is counted then.
     pub fn count_call(&self, caller: &Caller) -> Result<(), EngineError> {
-        let Some(rate) = self.settings().quotas.of(&caller.tenant).calls else {
+        let Some(rate) = self.settings().quotas.for_tenant(&caller.tenant).calls else {
             return Ok(());
         };
         let taken = self.calls().take(caller.tenant.clone(), rate, self.now());
@@ -98,7 +99,7 @@ impl Engine {
         &self,
         tenant: &TenantId,
     ) -> Result<(), EngineError> {
-        let Some(most) = self.settings().quotas.of(tenant).runs else {
+        let Some(most) = self.settings().quotas.for_tenant(tenant).runs else {
             return Ok(());
         };
         if self.store().count_unfinished_runs(tenant, most).await? < most {

@@ -47,7 +47,7 @@ impl Engine {
             let engine = Arc::clone(self);
             answering.push(self.tasks().spawn(async move {
                 let id = asked.id().clone();
-                match engine.take_up(&asked).await {
+                match engine.resume_request(&asked).await {
                     None => {}
                     Some(Ok(_)) => {
                         tracing::info!(request.id = %id, "an interrupted request was answered");
@@ -71,9 +71,9 @@ impl Engine {
 
     /// Starts what runs beside the requests, until the engine shuts down: following the other processes
     /// over the store, and, in a worker, driving what nobody drives and the chores.
-    pub fn keep_house(self: &Arc<Self>) {
+    pub fn run_maintenance(self: &Arc<Self>) {
         let tasks = self.tasks();
-        tasks.spawn(Arc::clone(self).follow_others_forever());
+        tasks.spawn(Arc::clone(self).follow_replicas_forever());
         tasks.spawn(Arc::clone(self).follow_imports_forever());
         tasks.spawn(Arc::clone(self).mirror_skills_forever());
         if self.settings().duty != ProcessRole::Api {
@@ -145,7 +145,7 @@ impl ActiveRequest {
             tier: recorded.tier,
             // Answering a request reads no skill of the link graph.
             agent_skills: crate::SkillGrants::default(),
-            catalogue: crate::CatalogueRole::of(recorded.role),
+            catalogue: crate::CatalogueRole::default_for(recorded.role),
             scopes: crate::AccessScopes::All,
             profile: recorded.profile,
             credential: crate::CredentialId::Local,

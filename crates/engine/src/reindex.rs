@@ -83,7 +83,7 @@ impl Engine {
         };
         self.store().put_calibration(&record).await?;
         self.reload_catalogue().await?;
-        self.tell_of_routing().await;
+        self.notify_routing_change().await;
         Ok(())
     }
 }

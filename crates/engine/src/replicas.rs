@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::runs::{goes_on, orders};
+use crate::runs::{is_active, orders};
 use crate::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
@@ -32,7 +32,7 @@ use crate::{Engine, EngineError};
 const BATCH: usize = 500;
 
 /// Time after which messages are looked for without a notice.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Time between comparisons of what is served with what is stored.
 const COMPARE_EVERY: Duration = Duration::from_secs(30);
@@ -48,8 +48,8 @@ const ROUNDS: usize = 2;
 const MOST_LEFT: usize = 1_000;
 
 /// How long a change of the catalogue waits for its turn, and how often it asks.
-const TURN_PATIENCE: Duration = Duration::from_secs(60);
-const TURN_PAUSE: Duration = Duration::from_millis(50);
+const CATALOGUE_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+const CATALOGUE_LOCK_RETRY: Duration = Duration::from_millis(50);
 
 /// A package was registered or rolled back, as storage says it.
 const CATALOGUE: &str = "catalogue.changed";
@@ -139,7 +139,7 @@ impl PendingNotices {
             LEFT => self.runs = true,
             // A run that has come to its end, or waits for a person, is nobody's to drive.
             topic if topic.starts_with("run.") => {
-                self.runs |= payload["status"].as_str().is_none_or(goes_on);
+                self.runs |= payload["status"].as_str().is_none_or(is_active);
             }
             topic if topic.starts_with("approval.") => {
                 self.runs = true;
@@ -158,14 +158,14 @@ impl Engine {
     pub(crate) async fn begin_following(&self) -> Result<(), EngineError> {
         if self.store().is_shared() {
             let last = self.store().last_message().await?;
-            self.others().read.store(last, Ordering::Relaxed);
+            self.peer_replicas().read.store(last, Ordering::Relaxed);
         }
         Ok(())
     }
 
     /// Keeps in step with the other processes over the same store, until the engine shuts down. Returns at
     /// once where there are none.
-    pub(crate) async fn follow_others_forever(self: Arc<Self>) {
+    pub(crate) async fn follow_replicas_forever(self: Arc<Self>) {
         if !self.store().is_shared() {
             return;
         }
@@ -185,7 +185,7 @@ impl Engine {
             tokio::select! {
                 () = self.shutdown().cancelled() => return,
                 () = self.store().notice() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }
@@ -193,7 +193,7 @@ impl Engine {
     /// Reads what was published since the last look; all of it.
     async fn read_messages(self: &Arc<Self>, due: &mut PendingNotices) -> Result<(), EngineError> {
         loop {
-            let after = self.others().read.load(Ordering::Relaxed);
+            let after = self.peer_replicas().read.load(Ordering::Relaxed);
             let messages = self.store().messages(after, BATCH).await?;
             let Some(last) = messages.last() else {
                 return Ok(());
@@ -203,8 +203,8 @@ impl Engine {
                 due.take(self, message);
                 orders::heard(self, &message.message);
             }
-            self.others().read.store(last, Ordering::Relaxed);
-            self.tell_watchers();
+            self.peer_replicas().read.store(last, Ordering::Relaxed);
+            self.notify_watchers();
         }
     }
 
@@ -237,19 +237,19 @@ impl Engine {
             }
         }
         for run in std::mem::take(&mut due.approvals) {
-            self.drivers().look(&run);
+            self.drivers().notify(&run);
         }
         for tenant in std::mem::take(&mut due.erased) {
             self.tool_results().forget(&tenant);
             self.memory_indexes().forget(&tenant);
         }
         if std::mem::take(&mut due.runs) {
-            self.others().claims.notify_one();
+            self.peer_replicas().claims.notify_one();
         }
     }
 
     /// Tells the other processes what they have to read again.
-    async fn tell_others(&self, topic: &str, mut payload: Value) {
+    async fn notify_replicas(&self, topic: &str, mut payload: Value) {
         if !self.store().is_shared() {
             return;
         }
@@ -267,8 +267,8 @@ impl Engine {
     }
 
     /// Tells the other processes that lenses or the calibration changed.
-    pub(crate) async fn tell_of_routing(&self) {
-        self.tell_others(ROUTING, json!({})).await;
+    pub(crate) async fn notify_routing_change(&self) {
+        self.notify_replicas(ROUTING, json!({})).await;
     }
 
     /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
@@ -281,8 +281,8 @@ impl Engine {
         loop {
             let found = tokio::select! {
                 () = self.draining().cancelled() => return,
-                () = self.others().claims.notified() => self.claim().await,
-                () = self.drivers().room_made() => self.claim().await,
+                () = self.peer_replicas().claims.notified() => self.claim().await,
+                () = self.drivers().capacity_freed() => self.claim().await,
                 () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
             };
             if let Err(error) = found {
@@ -299,7 +299,7 @@ impl Engine {
         loop {
             let settings = self.settings();
             let busy = ROUNDS * settings.tool_calls;
-            let limit = self.drivers().room(settings.driven_runs, busy);
+            let limit = self.drivers().claimable_runs(settings.driven_runs, busy);
             if limit == 0 || settings.duty == ProcessRole::Api {
                 return Ok(());
             }
@@ -309,12 +309,12 @@ impl Engine {
                 now,
                 until: self.after(now, settings.lease),
                 limit: limit.min(BATCH),
-                except: self.others().left().iter().cloned().collect(),
+                except: self.peer_replicas().left().iter().cloned().collect(),
             };
             let claimed = self.store().claim_runs(&claim).await?;
             let full = claimed.len() == claim.limit;
             for claimed in claimed {
-                self.take_up_claimed(claimed);
+                self.spawn_claimed_driver(claimed);
             }
             if !full {
                 return Ok(());
@@ -341,7 +341,10 @@ impl Engine {
             } in runs
             {
                 let pause = RunOrder::Pause { by: by.clone() };
-                match self.decide_on(&tenant_id, &run_id, pause.into()).await {
+                match self
+                    .decide_without_driver(&tenant_id, &run_id, pause.into())
+                    .await
+                {
                     Ok(()) => paused.push(run_id),
                     // It is paused already, or on its way to its end.
                     Err(error) if error.code == ErrorCode::IllegalTransition => {}
@@ -362,14 +365,14 @@ impl Engine {
     /// Keeps the requests that this process answers and the runs that it drives, until the engine shuts
     /// down. Each third of a lease, by one statement for all, and apart from the work itself: a run that
     /// waits long for something is not taken for one whose process died.
-    pub(crate) async fn hold_forever(self: Arc<Self>) {
+    pub(crate) async fn renew_leases_forever(self: Arc<Self>) {
         let every = self.settings().lease / 3;
         loop {
             tokio::select! {
                 () = self.shutdown().cancelled() => return,
                 () = tokio::time::sleep(every) => {}
             }
-            if !self.in_hand().is_empty()
+            if !self.active_requests().is_empty()
                 && let Err(error) = self.store().renew_requests(&self.hold()).await
             {
                 tracing::warn!(error = %error, "holds on requests could not be renewed; it is tried again");
@@ -391,7 +394,7 @@ impl Engine {
         let lost = self.store().renew(self.holder(), &runs, until).await?;
         let lost: HashSet<&str> = lost.iter().map(String::as_str).collect();
         for (run, driver) in &held {
-            if lost.contains(run.as_str()) && self.drivers().lose(run, *driver) {
+            if lost.contains(run.as_str()) && self.drivers().revoke(run, *driver) {
                 tracing::warn!(run.id = %run, "another process has taken the run over");
             }
         }
@@ -416,7 +419,7 @@ impl Engine {
         }
         // A name of its own: giving back the turn before must not give back this one.
         let name = self.new_uuid().to_string();
-        let patience = Instant::now() + TURN_PATIENCE;
+        let patience = Instant::now() + CATALOGUE_LOCK_TIMEOUT;
         while turn.lease.is_none() {
             let now = self.now();
             let until = self.after(now, self.settings().lease);
@@ -426,7 +429,7 @@ impl Engine {
                     let message = "another process is changing the catalogue; try again";
                     return Err(EngineError::new(ErrorCode::Overloaded, message));
                 }
-                tokio::time::sleep(TURN_PAUSE).await;
+                tokio::time::sleep(CATALOGUE_LOCK_RETRY).await;
             }
         }
         if self.store().revision().await? != self.live().revision {
@@ -450,12 +453,12 @@ impl Engine {
     pub async fn drain(&self, patience: Duration) {
         self.draining().cancel();
         let until = Instant::now() + patience;
-        while self.drivers().count() > 0 || !self.in_hand().is_empty() {
+        while self.drivers().count() > 0 || !self.active_requests().is_empty() {
             if Instant::now() >= until {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        self.tell_others(LEFT, json!({})).await;
+        self.notify_replicas(LEFT, json!({})).await;
     }
 }

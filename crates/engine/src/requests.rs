@@ -40,7 +40,7 @@ use serde_json::Value;
 use crate::{Caller, EngineError, LensFilter, Tier};
 
 pub(crate) use analyse::{ExaminedRun, values};
-pub use answer::RequestShown;
+pub use answer::RequestView;
 pub(crate) use ask_back::{CLARIFICATION, Clarification};
 pub(crate) use cancel::runs_of;
 pub(crate) use classify::Classification;
@@ -49,7 +49,7 @@ pub use follow::RequestEvent;
 pub use follow_up::FollowUpReference;
 pub use foresee::RequestPreview;
 pub(crate) use in_hand::ActiveRequests;
-pub use parameters::ParameterShown;
+pub use parameters::ParameterView;
 pub use progress::{Progress, ProgressEvent};
 pub(crate) use words::analysis_run_id;
 

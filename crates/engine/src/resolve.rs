@@ -17,10 +17,10 @@ use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::PackageName;
-use charter_domain::catalogue::{Entry, ResolvedDocument, View, WinningLayer};
+use charter_domain::catalogue::{CatalogueEntry, ResolvedDocument, View, WinningLayer};
 use charter_domain::glob;
-use charter_domain::guardrail::{self, ApplicableGuardrail, Subject};
-use charter_domain::template::{self, Level, TemplateLookup};
+use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject};
+use charter_domain::template::{self, TemplateLevel, TemplateLookup};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub struct InForce<T> {
 
 /// Shows an entry as its document and where it comes from.
 #[derive(Debug, Clone)]
-struct Shown<T>(Arc<Entry<T>>);
+struct Shown<T>(Arc<CatalogueEntry<T>>);
 
 impl<T: Serialize> Serialize for Shown<T> {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -120,7 +120,7 @@ pub struct ResolvedTemplate {
     #[serde(flatten)]
     pub template: InForce<Template>,
     /// The level that it was found on.
-    pub level: Level,
+    pub level: TemplateLevel,
 }
 
 /// Which tools to list. Absent fields do not restrict.
@@ -139,9 +139,9 @@ impl Engine {
     pub fn resolve_guardrails(
         &self,
         caller: &Caller,
-        subject: Subject<'_>,
+        subject: GuardrailSubject<'_>,
     ) -> Vec<ResolvedGuardrail> {
-        let subject = Subject {
+        let subject = GuardrailSubject {
             persona: subject.persona.or(Some(self.settings().persona.as_str())),
             ..subject
         };
@@ -194,7 +194,7 @@ impl Engine {
         &self,
         caller: &Caller,
         output_type: &str,
-        subject: Subject<'_>,
+        subject: GuardrailSubject<'_>,
     ) -> Result<ResolvedTemplate, EngineError> {
         let view = self.live().view(&caller.tenant);
         let wanted = TemplateLookup {
@@ -330,7 +330,7 @@ impl Engine {
 }
 
 /// The guardrails on a subject, whose owner and domain are looked up where they are not given.
-fn bearing_on(view: &View, subject: Subject<'_>) -> Vec<ApplicableGuardrail> {
+fn bearing_on(view: &View, subject: GuardrailSubject<'_>) -> Vec<ApplicableGuardrail> {
     let owner = subject.skill.and_then(|id| view.owner_of(id));
     let skill = subject.skill.and_then(|id| view.skill(id));
     let playbook = subject.skill.and_then(|id| view.playbook(id));
@@ -342,7 +342,7 @@ fn bearing_on(view: &View, subject: Subject<'_>) -> Vec<ApplicableGuardrail> {
     let owner = owner
         .as_ref()
         .map(|owner| owner.document().agent_id.as_ref());
-    let subject = Subject {
+    let subject = GuardrailSubject {
         agent: subject.agent.or(owner),
         domain: subject.domain.or(domain),
         ..subject

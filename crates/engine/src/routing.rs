@@ -248,7 +248,7 @@ impl ThresholdOverrides {
 /// A verdict as somebody looks at it who asks why, and what it would be.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Verdict")]
-pub struct VerdictShown {
+pub struct VerdictView {
     /// The verdict.
     #[serde(flatten)]
     pub verdict: RoutedVerdict,
@@ -271,7 +271,7 @@ impl Engine {
         text: &str,
         top_k: usize,
         tried: ThresholdOverrides,
-    ) -> Result<VerdictShown, EngineError> {
+    ) -> Result<VerdictView, EngineError> {
         let live = self.live();
         let in_force = live.settings.thresholds;
         let settings = RouteSettings {
@@ -291,7 +291,7 @@ impl Engine {
                 weigh(&stacked, &settings, ranking, text, &query, top_k)?
             }
         };
-        Ok(VerdictShown {
+        Ok(VerdictView {
             verdict,
             in_force,
             dropped,
@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn b000_3_no_verdict_is_narrow_in_a_language_that_nobody_knows() {
+    fn b000_3_no_verdict_is_narrow_in_an_unknown_language() {
         assert_eq!(kind(Some("German"), 0.1, None), VerdictKind::Broad);
         assert_eq!(kind(None, 0.1, None), VerdictKind::Narrow);
         // The catalogue has words of that language.

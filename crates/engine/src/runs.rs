@@ -32,10 +32,10 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId, UserId};
 use charter_contract::parameter::Parameter;
-use charter_domain::catalogue::{Entry, Origin, ResolvedDocument, View};
+use charter_domain::catalogue::{CatalogueEntry, Origin, ResolvedDocument, View};
 use charter_domain::graph::{self, StepGraph};
 use charter_domain::guardrail::RequestTags;
-use charter_domain::run::{Pin, Run, RunEvent, RunPrerequisites, RunStart};
+use charter_domain::run::{DocumentPin, Run, RunEvent, RunPrerequisites, RunStart};
 use charter_domain::tier::skill_served;
 use charter_store::journal::{GENESIS, RunPhase, RunRecord};
 use charter_store::mission::ArtifactRecord;
@@ -52,16 +52,16 @@ pub(crate) use effect::{PinnedTool, StepEnd, Workspace, failure};
 pub use evidence::RunEvidence;
 pub use explain::{AssumedFacts, CallExplanation, CallOrigin, HypotheticalCall};
 pub(crate) use follow::FollowedEvent;
-pub use follow::{RunEventListing, RunEventShown};
+pub use follow::{RunEventPage, RunEventView};
 pub use journal::HistoryEvent;
-pub use list::{RunListing, RunQuery, RunSummary};
+pub use list::{RunPage, RunQuery, RunSummary};
 pub use manage::Confirmation;
 pub(crate) use once::derived;
 pub use once::{IdempotencyKey, RunStarted};
 pub(crate) use pinned::LoadedRun;
 pub(crate) use show::hex;
-pub use show::{ReplayDivergence, Replayed, RunAt, RunShown, RunState, StepShown};
-pub(crate) use wait::goes_on;
+pub use show::{ReplayDivergence, Replayed, RunAt, RunState, RunView, StepView};
+pub(crate) use wait::is_active;
 
 /// What a run is made from.
 #[derive(Debug, Clone)]
@@ -77,7 +77,7 @@ pub(crate) struct NewRun {
     pub(crate) title: String,
     pub(crate) graph: StepGraph,
     pub(crate) parameters: Map<String, Value>,
-    pub(crate) pins: Vec<Pin>,
+    pub(crate) pins: Vec<DocumentPin>,
     pub(crate) dry_run: bool,
     pub(crate) opening: RunPrerequisites,
     /// The request that it is for, as guardrails read it.
@@ -103,9 +103,9 @@ impl Engine {
     pub(crate) async fn start_run(self: &Arc<Self>, new: NewRun) -> Result<bool, EngineError> {
         let new = self.unstored(new)?;
         let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
-        let place = self.drives_runs().then(|| self.drivers().sit(&run));
+        let place = self.drives_runs().then(|| self.drivers().acquire(&run));
         let (is_driven, stored) = match place {
-            Some(Ok(place)) => (true, self.drive_later(place, new).await),
+            Some(Ok(place)) => (true, self.spawn_new_run(place, new).await),
             // Somebody decides on its id, or begins it too.
             None | Some(Err(_)) => (false, self.store_new(new).await),
         };
@@ -115,7 +115,7 @@ impl Engine {
             Err(error) if error.code == ErrorCode::AlreadyExists => false,
             Err(error) => return Err(error),
         };
-        self.take_up_run(tenant, run);
+        self.spawn_driver(tenant, run);
         Ok(is_new)
     }
 
@@ -133,7 +133,7 @@ impl Engine {
         self.store()
             .create_run(&record, events, artifacts, told)
             .await?;
-        self.tell_watchers();
+        self.notify_watchers();
         Ok(())
     }
 
@@ -190,7 +190,7 @@ pub(crate) struct PlannedSkill {
     /// Its own parameters, and those that its tools need beside them.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) graph: StepGraph,
-    pub(crate) pins: Vec<Pin>,
+    pub(crate) pins: Vec<DocumentPin>,
 }
 
 impl Engine {
@@ -241,9 +241,9 @@ impl Engine {
 }
 
 /// The pin of a document in force.
-pub(crate) fn pin<T>(kind: DocumentKind, id: &str, entry: &Entry<T>) -> Pin {
+pub(crate) fn pin<T>(kind: DocumentKind, id: &str, entry: &CatalogueEntry<T>) -> DocumentPin {
     let origin: &Arc<Origin> = &entry.origin;
-    Pin {
+    DocumentPin {
         kind,
         id: id.to_owned(),
         tenant: origin.scope.tenant().cloned(),
@@ -257,8 +257,11 @@ pub(crate) fn pin<T>(kind: DocumentKind, id: &str, entry: &Entry<T>) -> Pin {
 ///
 /// # Errors
 /// `not_found` for a tool that is not in view any more.
-pub(crate) fn pins_of_graph(view: &View, graph: &StepGraph) -> Result<Vec<Pin>, EngineError> {
-    let mut pins: Vec<Pin> = Vec::new();
+pub(crate) fn pins_of_graph(
+    view: &View,
+    graph: &StepGraph,
+) -> Result<Vec<DocumentPin>, EngineError> {
+    let mut pins: Vec<DocumentPin> = Vec::new();
     for tool in graph.all_steps().filter_map(|step| step.tool()) {
         let id = tool.as_ref();
         if pins.iter().any(|pin| pin.id == id) {

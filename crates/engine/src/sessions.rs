@@ -13,7 +13,8 @@ use crate::{Caller, Engine, EngineError};
 
 /// A session as its user sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SessionShown {
+#[schemars(rename = "SessionShown")]
+pub struct SessionView {
     /// Its id.
     pub session_id: SessionId,
     /// When it was opened.
@@ -21,13 +22,13 @@ pub struct SessionShown {
     /// When it ends unless a turn extends it.
     pub expires_at: Timestamp,
     /// Its newest turns, oldest first.
-    pub turns: Vec<TurnShown>,
+    pub turns: Vec<SessionTurn>,
 }
 
 /// One question and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "SessionTurn")]
-pub struct TurnShown {
+pub struct SessionTurn {
     /// The request.
     pub request_id: RequestId,
     /// What was asked.
@@ -38,7 +39,7 @@ pub struct TurnShown {
     pub at: Timestamp,
 }
 
-impl SessionShown {
+impl SessionView {
     fn new(session: SessionRecord, turns: Vec<Turn>) -> Self {
         Self {
             session_id: session.session_id,
@@ -46,7 +47,7 @@ impl SessionShown {
             expires_at: session.expires_at,
             turns: turns
                 .into_iter()
-                .map(|turn| TurnShown {
+                .map(|turn| SessionTurn {
                     request_id: turn.request_id,
                     input: turn.input,
                     output: turn.output,
@@ -62,7 +63,7 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn open_session(&self, caller: &Caller) -> Result<SessionShown, EngineError> {
+    pub async fn open_session(&self, caller: &Caller) -> Result<SessionView, EngineError> {
         let at = self.now();
         let session = SessionRecord {
             session_id: SessionId::from_uuid(self.new_uuid()),
@@ -72,7 +73,7 @@ impl Engine {
             expires_at: self.after(at, self.settings().session_ttl),
         };
         self.store().open_session(&session).await?;
-        Ok(SessionShown::new(session, Vec::new()))
+        Ok(SessionView::new(session, Vec::new()))
     }
 
     /// A live session of the caller's tenant and user.
@@ -103,13 +104,13 @@ impl Engine {
         &self,
         caller: &Caller,
         id: &SessionId,
-    ) -> Result<SessionShown, EngineError> {
+    ) -> Result<SessionView, EngineError> {
         let session = self.session(caller, id).await?;
         let turns = self
             .store()
             .turns(&caller.tenant, id, self.settings().session_turns)
             .await?;
-        Ok(SessionShown::new(session, turns))
+        Ok(SessionView::new(session, turns))
     }
 
     /// Adds an answered request to its session, if it has one that still lives.

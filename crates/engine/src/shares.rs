@@ -113,7 +113,7 @@ impl Shares {
     /// # Errors
     /// `overloaded` when the caller, its tenant, or all together hold as much as they may.
     pub fn take(&self, caller: &Caller) -> Result<Share, EngineError> {
-        let holder = Holder::of(caller);
+        let holder = Holder::from_caller(caller);
         self.try_take(&holder, 1)
             .map_err(|own| self.refusal(&holder, own))
     }
@@ -128,7 +128,8 @@ impl Shares {
         bytes: usize,
         patience: Duration,
     ) -> Result<Share, EngineError> {
-        self.wait(Holder::of(caller), bytes, patience).await
+        self.wait(Holder::from_caller(caller), bytes, patience)
+            .await
     }
 
     /// As many bytes for what is done for a tenant, once there is room for them.
@@ -231,7 +232,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Holder {
-    fn of(caller: &Caller) -> Self {
+    fn from_caller(caller: &Caller) -> Self {
         Self {
             tenant: caller.tenant.clone(),
             credential: Some(caller.credential.clone()),

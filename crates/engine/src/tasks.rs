@@ -26,9 +26,9 @@ use charter_contract::time::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{ArtifactShown, Caller, Confirmation, Engine, EngineError};
+use crate::{ArtifactView, Caller, Confirmation, Engine, EngineError};
 
-pub use list::{TaskFilter, TaskListing};
+pub use list::{TaskFilter, TaskPage};
 
 /// Longest id that a client may give to a message, a context or an order, in bytes.
 pub(crate) const MAX_CLIENT_ID: usize = 256;
@@ -161,7 +161,7 @@ pub struct Task {
     /// What the change came to that a request asked for, once it has ended.
     pub result: Option<AgentResponse>,
     /// What a mission has brought so far, in the order of writing.
-    pub artifacts: Vec<ArtifactShown>,
+    pub artifacts: Vec<ArtifactView>,
     /// Why it is not done.
     pub failure: Option<AgentError>,
     /// The runs that it led to.

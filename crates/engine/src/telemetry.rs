@@ -3,7 +3,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, RunId, TenantId, ToolId};
-use charter_domain::run::{Outcome, ResultSource, Run};
+use charter_domain::run::{ResultSource, Run, RunOutcome};
 pub use charter_effects::TELEMETRY;
 use tracing::{Span, field};
 
@@ -75,11 +75,11 @@ pub(crate) fn run_left(span: &Span, left: &Result<Run, EngineError>) {
         Ok(run) => {
             span.record("charter.run.status", run.status().as_str());
             let failed = match run.outcome() {
-                None | Some(Outcome::Completed { .. }) => false,
+                None | Some(RunOutcome::Completed { .. }) => false,
                 Some(
-                    Outcome::Failed { .. }
-                    | Outcome::RolledBack { .. }
-                    | Outcome::RollbackFailed { .. },
+                    RunOutcome::Failed { .. }
+                    | RunOutcome::RolledBack { .. }
+                    | RunOutcome::RollbackFailed { .. },
                 ) => true,
             };
             if failed {

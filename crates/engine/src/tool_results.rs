@@ -12,7 +12,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::TenantId;
 use charter_contract::json::memory_of;
 use charter_contract::time::Timestamp;
-use charter_domain::catalogue::Entry;
+use charter_domain::catalogue::CatalogueEntry;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ pub(crate) struct ResultKey {
 impl ResultKey {
     pub(crate) fn new(
         tenant: &TenantId,
-        tool: &Entry<Tool>,
+        tool: &CatalogueEntry<Tool>,
         parameters: &Map<String, Value>,
     ) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl ToolResults {
     }
 
     /// Keeps a result, unless it is too large.
-    pub(crate) fn put(&self, key: ResultKey, output: &Value, now: Timestamp) {
+    pub(crate) fn insert(&self, key: ResultKey, output: &Value, now: Timestamp) {
         let memory = memory_of(output).saturating_add(key.parameters.len());
         if memory > RESULT_MEMORY || self.least > MEMORY {
             return;
@@ -136,13 +136,13 @@ mod tests {
     #[test]
     fn a_large_result_is_not_kept_and_all_together_take_no_more_than_they_may() {
         let results = ToolResults::new(1_000);
-        results.put(key("small"), &Value::from("x"), now());
+        results.insert(key("small"), &Value::from("x"), now());
         assert!(has(&results, "small"));
-        results.put(key("large"), &Value::from("x".repeat(RESULT_MEMORY)), now());
+        results.insert(key("large"), &Value::from("x".repeat(RESULT_MEMORY)), now());
         assert!(!has(&results, "large"));
         let output = Value::from("x".repeat(RESULT_MEMORY - 1_000));
         for number in 0..20 {
-            results.put(key(&number.to_string()), &output, now());
+            results.insert(key(&number.to_string()), &output, now());
         }
         assert!(results.results.weight() <= MEMORY);
         let kept = (0..20).filter(|number| has(&results, &number.to_string()));
@@ -153,12 +153,12 @@ mod tests {
     fn no_more_results_are_kept_than_may() {
         let results = ToolResults::new(10);
         for number in 0..100 {
-            results.put(key(&number.to_string()), &Value::Null, now());
+            results.insert(key(&number.to_string()), &Value::Null, now());
         }
         assert!(results.results.len() <= 10);
         assert!(!results.results.is_empty());
         let none = ToolResults::new(0);
-        none.put(key("a"), &Value::Null, now());
+        none.insert(key("a"), &Value::Null, now());
         assert!(!has(&none, "a"));
     }
 }

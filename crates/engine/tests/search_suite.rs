@@ -75,7 +75,7 @@ impl Searched for InMemory {
             if let IndexChange::Put(skill) = change {
                 let vector = skill.vector.clone().map(Vector::new).transpose()?;
                 let slot = layer.entries.len();
-                layer.slots.put(slot, &skill.summary, vector.as_ref())?;
+                layer.slots.upsert(slot, &skill.summary, vector.as_ref())?;
                 layer.entries.push(Some(*skill));
             }
         }

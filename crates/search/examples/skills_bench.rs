@@ -30,7 +30,7 @@ fn main() -> anyhow::Result<()> {
     let mut index = SlotIndex::new(Some(model.clone()));
     for (slot, row) in rows.iter().enumerate() {
         let text = format!("skill number {slot} of the catalogue");
-        index.put(slot, &text, Some(row))?;
+        index.upsert(slot, &text, Some(row))?;
     }
     let visible: FixedBitSet = (0..rows.len()).step_by(step).collect();
     let layer = SlotLayer {
@@ -54,7 +54,7 @@ fn main() -> anyhow::Result<()> {
         right += exact.iter().filter(is_right).count();
     }
     let written = Instant::now();
-    index.put(0, "one skill is changed", rows.first())?;
+    index.upsert(0, "one skill is changed", rows.first())?;
     let write = written.elapsed();
     times.sort_unstable();
     let p50_ms = times[times.len() / 2].as_secs_f64() * 1e3;

@@ -188,7 +188,7 @@ impl RouteIndex {
             ids,
             with_examples,
             examples,
-            near_names: Spellings::of(names.keys().cloned()),
+            near_names: Spellings::from_words(names.keys().cloned()),
             names,
             lexical,
             dense,

@@ -81,7 +81,7 @@ impl Word {
 impl Statement {
     /// Of a text under a title.
     #[must_use]
-    pub fn of(title: &str, text: &str) -> Self {
+    pub fn new(title: &str, text: &str) -> Self {
         let analyser = Analyser::new();
         let title = words(title, &analyser).into_iter();
         Self {
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     fn of(a: &str, b: &str, cosine: Option<f32>) -> Option<Likeness> {
-        likeness(&Statement::of("a", a), &Statement::of("b", b), cosine)
+        likeness(&Statement::new("a", a), &Statement::new("b", b), cosine)
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn two_values_under_one_title_conflict() {
-        let under = |title: &str, text: &str| Statement::of(title, text);
+        let under = |title: &str, text: &str| Statement::new(title, text);
         let found = likeness(&under("Port", "8443"), &under("port", "9443"), Some(0.4));
         assert_eq!(found, Some(Likeness::Conflicting));
         let found = likeness(&under("Port", "8443"), &under("Year", "2031"), Some(0.4));

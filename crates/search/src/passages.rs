@@ -159,7 +159,7 @@ pub fn search_passages(
     if top_k == 0 {
         return Err(QueryError::NoCandidates);
     }
-    let words = WordScores::of(indexes, query, fusion);
+    let words = WordScores::score(indexes, query, fusion);
     let alike =
         |index: &Arc<PassageIndex>| index.model.is_some() && index.model.as_ref() == query.model();
     let cosines: Option<Vec<Vec<f32>>> = indexes.iter().any(alike).then(|| {
@@ -211,7 +211,7 @@ pub struct WordScores {
 impl WordScores {
     /// Scores the words.
     #[must_use]
-    pub fn of(indexes: &[Arc<PassageIndex>], query: &EmbeddedQuery, fusion: &Fusion) -> Self {
+    pub fn score(indexes: &[Arc<PassageIndex>], query: &EmbeddedQuery, fusion: &Fusion) -> Self {
         let visible: Vec<Vec<bool>> = indexes
             .iter()
             .map(|index| vec![true; index.len()])
@@ -263,7 +263,7 @@ impl WordScores {
         if top_k == 0 {
             return Err(QueryError::NoCandidates);
         }
-        let range = Range::of(compared.values().flatten().copied());
+        let range = Range::from_values(compared.values().flatten().copied());
         let share = match compared.values().any(Option::is_some) {
             true => fusion.lexical_share(self.range.most, 0.0),
             false => 1.0,
@@ -472,7 +472,7 @@ mod tests {
         let indexes = [index(&first, "a"), index(&second, "a")];
         let query = asked("keys", [0.8, 0.6, 0.0]);
         let exact = search_passages(&indexes, &query, &fusion, 5).unwrap();
-        let words = WordScores::of(&indexes, &query, &fusion);
+        let words = WordScores::score(&indexes, &query, &fusion);
         let of = |index, passage| PassagePosition { index, passage };
         let compared = [(of(0, 0), 0.96), (of(0, 1), 0.0), (of(1, 0), 0.8)];
         let compared: BTreeMap<_, _> = compared

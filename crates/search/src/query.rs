@@ -457,7 +457,7 @@ mod tests {
 
     /// A log line, a mail's frame or code hides no question; what is pasted alone is the question.
     #[test]
-    fn what_is_pasted_counts_little_unless_nothing_else_remains() {
+    fn pasted_text_counts_little_unless_it_is_all() {
         let log = "2026-05-04T10:00:03Z ERROR relay timed out";
         let query =
             RouteQuery::parse(&format!("{log}\nwhich hosts are down?\n-- \nAnn Other")).unwrap();
@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_in_one_text_are_told_apart_and_a_text_is_no_list_of_requests() {
+    fn several_requests_in_one_text_are_split() {
         let clauses = |text: &str| RouteQuery::parse(text).unwrap().in_clauses().clauses;
         for (text, expected) in [
             (

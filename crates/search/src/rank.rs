@@ -531,7 +531,7 @@ pub(crate) struct Range {
 impl Range {
     pub(crate) fn over(values: &[Vec<f32>], visible: &[Vec<bool>]) -> Self {
         let layers = values.iter().zip(visible);
-        Self::of(layers.flat_map(|(values, visible)| {
+        Self::from_values(layers.flat_map(|(values, visible)| {
             let pairs = values.iter().zip(visible);
             pairs
                 .filter(|(_, visible)| **visible)
@@ -540,7 +540,7 @@ impl Range {
     }
 
     /// Of these values.
-    pub(crate) fn of(values: impl Iterator<Item = f32>) -> Self {
+    pub(crate) fn from_values(values: impl Iterator<Item = f32>) -> Self {
         let mut least = f32::INFINITY;
         let mut most = f32::NEG_INFINITY;
         for value in values {
@@ -572,7 +572,7 @@ impl Range {
         }
         let ends = least.into_iter().chain(most);
         let seen = ends.filter(|end| end.is_finite());
-        Self::of(seen.chain(rest.iter().copied()))
+        Self::from_values(seen.chain(rest.iter().copied()))
     }
 
     /// The same, down to this value at least.

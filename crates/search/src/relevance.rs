@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unrelated_is_low_and_what_answers_is_high() {
+    fn unrelated_passages_score_low_and_answers_high() {
         let near = |cosine: f32, share: f32, expected: f32| {
             let found = relevance(Some(cosine), share);
             assert!((found - expected).abs() < 0.05, "{cosine} {share}: {found}");

@@ -51,7 +51,7 @@ impl SlotIndex {
     ///
     /// # Errors
     /// [`VectorError::Dims`] if the vector is not the model's; nothing is written.
-    pub fn put(
+    pub fn upsert(
         &mut self,
         slot: usize,
         text: &str,
@@ -347,11 +347,11 @@ mod tests {
     fn b001_6_what_is_invisible_changes_nothing() {
         let settings = RouteSettings::default();
         let (mut wide, mut narrow) = (SlotIndex::new(None), SlotIndex::new(None));
-        wide.put(0, "rotate keys of buckets", None).unwrap();
-        wide.put(1, "list buckets", None).unwrap();
-        wide.put(2, "delete old keys", None).unwrap();
-        narrow.put(0, "list buckets", None).unwrap();
-        narrow.put(1, "delete old keys", None).unwrap();
+        wide.upsert(0, "rotate keys of buckets", None).unwrap();
+        wide.upsert(1, "list buckets", None).unwrap();
+        wide.upsert(2, "delete old keys", None).unwrap();
+        narrow.upsert(0, "list buckets", None).unwrap();
+        narrow.upsert(1, "delete old keys", None).unwrap();
         let query = words("list the keys of buckets");
         let found = |index: &SlotIndex, visible: &[usize]| {
             let visible = bits(visible);
@@ -374,13 +374,13 @@ mod tests {
         let settings = RouteSettings::default();
         let mut index = SlotIndex::new(Some(model()));
         index
-            .put(5, "first", Some(&vector([1.0, 0.0, 0.0, 0.0])))
+            .upsert(5, "first", Some(&vector([1.0, 0.0, 0.0, 0.0])))
             .unwrap();
         index
-            .put(2, "second", Some(&vector([0.0, 1.0, 0.0, 0.0])))
+            .upsert(2, "second", Some(&vector([0.0, 1.0, 0.0, 0.0])))
             .unwrap();
         index
-            .put(5, "third", Some(&vector([0.0, 0.0, 1.0, 0.0])))
+            .upsert(5, "third", Some(&vector([0.0, 0.0, 1.0, 0.0])))
             .unwrap();
         let visible = bits(&[2, 5]);
         let layer = SlotLayer {
@@ -397,7 +397,7 @@ mod tests {
             assert_eq!(slots(&hits), expected, "{text}");
         }
         assert_eq!(
-            index.put(2, "x", Some(&Vector::new(vec![1.0]).unwrap())),
+            index.upsert(2, "x", Some(&Vector::new(vec![1.0]).unwrap())),
             Err(VectorError::Dims {
                 expected: 4,
                 found: 1
@@ -417,8 +417,8 @@ mod tests {
             [0.0, 0.0, 1.0, 0.0],
         ];
         for (slot, (text, components)) in texts.into_iter().zip(vectors).enumerate() {
-            here.put(slot, text, Some(&vector(components))).unwrap();
-            elsewhere.put(slot, text, None).unwrap();
+            here.upsert(slot, text, Some(&vector(components))).unwrap();
+            elsewhere.upsert(slot, text, None).unwrap();
         }
         let visible = bits(&[0, 1, 2]);
         let layer = SlotLayer {
@@ -451,7 +451,7 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            index.put(slot, text, None).unwrap();
+            index.upsert(slot, text, None).unwrap();
         }
         let query = EmbeddedQuery::of_vector(&model(), &vector([1.0, 0.0, 0.0, 0.0])).unwrap();
         assert!(!query.has_words());
@@ -478,7 +478,7 @@ mod tests {
             ("bread and butter", [0.05, 0.1, 1.0, 0.0]),
         ];
         for (slot, (text, components)) in texts.into_iter().enumerate() {
-            index.put(slot, text, Some(&vector(components))).unwrap();
+            index.upsert(slot, text, Some(&vector(components))).unwrap();
         }
         let asked = vector([1.0, 0.0, 0.0, 0.0]);
         let query = RouteQuery::parse("who has the pager of ann").unwrap();
@@ -506,11 +506,11 @@ mod tests {
     fn layers_are_ranked_together() {
         let settings = RouteSettings::default();
         let (mut own, mut global) = (SlotIndex::new(None), SlotIndex::new(None));
-        own.put(3, "stale backups", None).unwrap();
+        own.upsert(3, "stale backups", None).unwrap();
         global
-            .put(1, "list stale backups of a vault", None)
+            .upsert(1, "list stale backups of a vault", None)
             .unwrap();
-        global.put(7, "nothing of the kind", None).unwrap();
+        global.upsert(7, "nothing of the kind", None).unwrap();
         let (a, b) = (bits(&[3]), bits(&[1, 7]));
         let layers = [(&own, &a), (&global, &b)];
         let layers = layers.map(|(index, visible)| SlotLayer { index, visible });

@@ -50,7 +50,7 @@ pub(crate) struct Spellings {
 
 impl Spellings {
     /// Of these words, each once, in lower case.
-    pub(crate) fn of(words: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn from_words(words: impl IntoIterator<Item = String>) -> Self {
         let mut words: Vec<(usize, String)> = words
             .into_iter()
             .map(|word| (word.chars().count(), word))
@@ -270,7 +270,7 @@ mod tests {
     use crate::text::RouteText;
 
     fn spellings(words: &[&str]) -> Spellings {
-        Spellings::of(words.iter().map(|word| (*word).to_owned()))
+        Spellings::from_words(words.iter().map(|word| (*word).to_owned()))
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
 
     /// A correction would tell of words that the caller may not see.
     #[test]
-    fn what_a_caller_does_not_see_corrects_nothing() {
+    fn invisible_entries_correct_nothing() {
         let typed = "beckests";
         assert_eq!(corrected(typed, Allowed::Everything)[0].1, "beckets");
         assert_eq!(corrected(typed, Allowed::Where(&|_, id| id == "a")), []);

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn b000_3_what_is_below_the_floor_is_told_of_best_first() {
+    fn b000_3_candidates_below_the_floor_are_listed_best_first() {
         let hits = [("a", 0.5), ("b", 0.2), ("c", 0.1)];
         let hits = hits.map(|(id, score)| hit(id, Scope::Global, score, score));
         let verdict = decide(hits.to_vec(), &EDGES, None);

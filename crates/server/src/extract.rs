@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use charter_contract::bounds::LIGHT_BODY;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::IdError;
-use charter_contract::json::{Profile, TooMuch, extent};
+use charter_contract::json::{JsonLimitExceeded, Profile, extent};
 use charter_contract::package::PackageScope;
 use charter_contract::validate::{Contract, parse, parse_typed};
 use charter_engine::{Caller, EngineError, IdempotencyKey, Share, Shares};
@@ -204,7 +204,7 @@ impl ReadBody {
         head: &Parts,
         state: &AppState,
         profile: Profile,
-    ) -> Result<Option<TooMuch>, ApiError> {
+    ) -> Result<Option<JsonLimitExceeded>, ApiError> {
         let extent = match extent(&self.bytes, profile) {
             Ok(extent) => extent,
             Err(much) => return Ok(Some(much)),
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_body_is_told_from_one_that_broke_off() {
+    fn a_slow_body_and_a_broken_body_have_different_errors() {
         let slow = unread(axum::Error::new(TooSlow::Paused));
         let broken = unread(axum::Error::new(std::io::Error::other("broken")));
         let told = [slow, broken].map(|error| (error.code, error.to_string()));

@@ -213,7 +213,7 @@ impl ServerHandler for Mcp {
             return Err(ErrorData::invalid_params(message, None));
         };
         let span = span_of(&context);
-        let call = self.call(context).await?.given(&request)?;
+        let call = self.call(context).await?.with_round_state(&request)?;
         if let Err(error) = entry.admit(&call.caller) {
             return Ok(call.failed(&error).into());
         }
@@ -221,7 +221,7 @@ impl ServerHandler for Mcp {
             Ok(share) => share,
             Err(error) => return Ok(call.failed(&error).into()),
         };
-        call.carry_out(entry, request.arguments.unwrap_or_default())
+        call.run(entry, request.arguments.unwrap_or_default())
             .instrument(span)
             .await
     }

@@ -153,7 +153,7 @@ mod tests {
 
     /// Generated clients leave an optional body out.
     #[test]
-    fn a_body_that_has_to_say_something_is_required() {
+    fn a_body_with_required_members_is_required() {
         let document = document();
         let required = |path: &str| &document["paths"][path]["post"]["requestBody"]["required"];
         for path in [

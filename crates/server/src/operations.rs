@@ -24,7 +24,7 @@ use crate::query::QueryNames;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// Nothing: there is no caller.
-    Nobody,
+    Public,
     /// A caller, whatever its scopes: it asks about itself, or what it asks for names an operation of its own.
     Caller,
     /// All of these scopes.
@@ -33,7 +33,7 @@ pub(crate) enum Need {
     Edit,
 }
 
-use Need::{Edit, Nobody, Scopes};
+use Need::{Edit, Public, Scopes};
 
 /// What answers what was asked, begun and brought about.
 const LOOKS: Need = Scopes(&[RequestsRead, RunsRead, MissionsRead]);
@@ -44,11 +44,11 @@ const STOPS: Need = Scopes(&[RequestsWrite, RunsWrite, MissionsWrite]);
 /// Every operation: of REST by its id in the OpenAPI document, of the other protocols by protocol and name.
 const TABLE: &[(&str, Need)] = &[
     // Without a caller.
-    ("agent_card", Nobody),
-    ("card_keys", Nobody),
-    ("list_schemas", Nobody),
-    ("openapi", Nobody),
-    ("show_schema", Nobody),
+    ("agent_card", Public),
+    ("card_keys", Public),
+    ("list_schemas", Public),
+    ("openapi", Public),
+    ("show_schema", Public),
     // Of every caller, whatever its scopes.
     ("show_caller", Need::Caller),
     // Requests, sessions and tags.
@@ -249,7 +249,7 @@ pub(crate) fn admit(operation: &str, caller: &Caller) -> Result<(), EngineError>
 fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), EngineError> {
     let denied = |message: String| EngineError::new(ErrorCode::PermissionDenied, message);
     let scopes: &[AccessScope] = match need {
-        Some(Nobody | Need::Caller) => &[],
+        Some(Public | Need::Caller) => &[],
         Some(Scopes(scopes)) => scopes,
         Some(Edit) => &[CatalogueWrite],
         None => {
@@ -291,7 +291,7 @@ impl Operations {
             for (method, operation) in methods(item) {
                 let operation = Described {
                     id: operation.operation_id.clone().unwrap_or_default(),
-                    query: QueryNames::of(operation),
+                    query: QueryNames::from_operation(operation),
                 };
                 found.insert((method, path.clone()), operation);
             }
@@ -461,7 +461,7 @@ mod tests {
     fn each_operation_needs_each_of_its_scopes() {
         for (operation, need) in TABLE {
             let scopes: &[AccessScope] = match need {
-                Nobody | Need::Caller => &[],
+                Public | Need::Caller => &[],
                 Scopes(scopes) => scopes,
                 Edit => &[CatalogueWrite],
             };
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_names_is_denied() {
+    fn an_operation_without_a_rule_is_denied() {
         let caller = Caller::local().unwrap();
         let refused = admit("made_up", &caller).unwrap_err();
         assert_eq!(refused.code, ErrorCode::PermissionDenied);

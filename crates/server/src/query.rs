@@ -36,7 +36,7 @@ const A2A: &str = "a2a";
 
 impl QueryNames {
     /// The names that the description of an operation lists.
-    pub(crate) fn of(operation: &Operation) -> Self {
+    pub(crate) fn from_operation(operation: &Operation) -> Self {
         let mut tags = operation.tags.iter().flatten();
         if tags.any(|tag| tag == A2A) {
             return Self::Any;

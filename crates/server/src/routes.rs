@@ -104,7 +104,7 @@ fn work() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(requests::ask))
         .routes(routes!(requests::show))
-        .routes(routes!(tags::put))
+        .routes(routes!(tags::put_tags))
         .routes(routes!(tags::get))
         .routes(routes!(sessions::open))
         .routes(routes!(sessions::show))
@@ -200,7 +200,7 @@ fn skills() -> OpenApiRouter<AppState> {
         .routes(routes!(agent_skills::import))
         .routes(routes!(agent_skills::lint))
         .routes(routes!(
-            agent_skills::put,
+            agent_skills::put_agent_skill,
             agent_skills::show,
             agent_skills::delete
         ))

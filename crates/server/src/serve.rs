@@ -33,7 +33,7 @@ use connections::{Connections, OpenConnection};
 use pace::PacedStream;
 
 /// How often connections are looked at that may be too slow.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long no connection is accepted after that failed, which is where the process has no descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ pub async fn serve(
 ) {
     let connections = Arc::new(Connections::new(limits.connections, limits.head));
     let (stopping, serving) = (CancellationToken::new(), TaskTracker::new());
-    let mut looking = interval(LOOK_EVERY);
+    let mut looking = interval(POLL_INTERVAL);
     looking.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut stop = pin!(stop);
     loop {

@@ -21,7 +21,7 @@ use crate::json;
 use crate::state::AppState;
 
 /// How often a stream's credential is looked at again.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A place among the streams that may be open at once.
 pub(crate) struct StreamSlot {
@@ -122,7 +122,7 @@ impl<S: Stream<Item = (Event, Option<Share>)>> Stream for HeldEvent<S> {
 /// Resolves when the credential has ended. The place is given up with it.
 pub(crate) async fn ended(state: AppState, credential: HeaderMap, _place: StreamSlot) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         if has_ended(&state, &credential).await {
             return;
         }

@@ -256,7 +256,7 @@ mod tests {
 
     /// A client that is refused early is still sending: it would see a broken connection.
     #[tokio::test]
-    async fn the_rest_of_a_body_is_read_when_nobody_wants_it() {
+    async fn the_unread_rest_of_a_body_is_drained() {
         let (came, mut all_came) = tokio::sync::mpsc::channel(1);
         let parts = futures_util::stream::unfold(0, move |part| {
             let came = came.clone();

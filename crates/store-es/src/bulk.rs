@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::client::{Answer, Ask, Node, shortened};
+use crate::client::{Node, NodeAnswer, NodeRequest, shortened};
 use crate::mapping::VECTOR;
 
 /// Entries and bytes of one request.
@@ -55,7 +55,7 @@ struct Line {
 }
 
 impl Line {
-    fn of(change: &IndexChange, revision: SkillsRevision) -> Self {
+    fn from_change(change: &IndexChange, revision: SkillsRevision) -> Self {
         let (scope, id) = change.key();
         let head = json!({
             "_id": entry_id(scope, id), "version": revision.0, "version_type": "external_gte",
@@ -118,7 +118,7 @@ pub(crate) async fn write(
         let mut lines = Vec::new();
         let mut bytes = 0;
         while let Some((change, after)) = rest.split_first() {
-            let line = Line::of(change, revision);
+            let line = Line::from_change(change, revision);
             if !lines.is_empty() && bytes + line.text.len() > MAX_BYTES {
                 break;
             }
@@ -149,11 +149,11 @@ pub(crate) async fn write(
 async fn refresh(node: &Node, alias: &str) -> Result<(), SkillIndexError> {
     let path = format!("{alias}/_refresh");
     match node
-        .answer::<Value>(Ask::new(DOING, Method::POST, &path).slow())
+        .answer::<Value>(NodeRequest::new(DOING, Method::POST, &path).slow())
         .await?
     {
-        Answer::Found(_) => Ok(()),
-        Answer::Missing(_) => Err(missing(node, alias)),
+        NodeAnswer::Found(_) => Ok(()),
+        NodeAnswer::Missing(_) => Err(missing(node, alias)),
     }
 }
 
@@ -204,7 +204,9 @@ async fn attempt_all(
     // The alias goes with its index: nothing may come into being by a write.
     let path = format!("{alias}/_bulk?require_alias=true");
     let body: String = lines.iter().map(|line| line.text.as_str()).collect();
-    let ask = Ask::new(DOING, Method::POST, &path).lines(body).slow();
+    let ask = NodeRequest::new(DOING, Method::POST, &path)
+        .lines(body)
+        .slow();
     let answer = node.ask(ask).await?;
     let items = answer["items"].as_array().map(Vec::as_slice);
     let items = items.unwrap_or_default();

@@ -19,10 +19,10 @@ const MAX_ANSWER_BYTES: usize = 16 << 20;
 const ANSWER: Profile = Profile::STORED.of_bytes(MAX_ANSWER_BYTES);
 
 /// What is told of a refusal, in characters.
-const TOLD_CHARACTERS: usize = 400;
+const MAX_REASON_CHARS: usize = 400;
 
 /// How much longer loading and making an index may take.
-const PATIENCE: u32 = 10;
+const SLOW_TIMEOUT_FACTOR: u32 = 10;
 
 /// How the body is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(crate) enum Pace {
 
 /// A request.
 #[derive(Debug)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct NodeRequest<'a> {
     /// What is being done, for errors.
     pub(crate) doing: &'static str,
     pub(crate) method: Method,
@@ -53,7 +53,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) pace: Pace,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> NodeRequest<'a> {
     pub(crate) fn new(doing: &'static str, method: Method, path: &'a str) -> Self {
         Self {
             doing,
@@ -126,11 +126,11 @@ impl Node {
     }
 
     /// The answer as JSON, if it is one of success.
-    pub(crate) async fn ask(&self, ask: Ask<'_>) -> Result<Value, SkillIndexError> {
+    pub(crate) async fn ask(&self, ask: NodeRequest<'_>) -> Result<Value, SkillIndexError> {
         let doing = ask.doing;
         match self.answer(ask).await? {
-            Answer::Found(value) => Ok(value),
-            Answer::Missing(reason) => Err(SkillIndexError::Refused {
+            NodeAnswer::Found(value) => Ok(value),
+            NodeAnswer::Missing(reason) => Err(SkillIndexError::Refused {
                 place: self.place(),
                 doing,
                 status: 404,
@@ -142,14 +142,14 @@ impl Node {
     /// The answer in the form that is expected; what is not there is told apart.
     pub(crate) async fn answer<T: DeserializeOwned>(
         &self,
-        ask: Ask<'_>,
-    ) -> Result<Answer<T>, SkillIndexError> {
+        ask: NodeRequest<'_>,
+    ) -> Result<NodeAnswer<T>, SkillIndexError> {
         let doing = ask.doing;
         let url = self.base.join(ask.path.trim_start_matches('/'));
         let url = url.map_err(|error| self.form(doing, error.to_string()))?;
         let timeout = match ask.pace {
             Pace::Quick => self.timeout,
-            Pace::Slow => self.timeout * PATIENCE,
+            Pace::Slow => self.timeout * SLOW_TIMEOUT_FACTOR,
         };
         let mut request = self.client.request(ask.method, url).timeout(timeout);
         if let Some(authorization) = &self.authorization {
@@ -168,14 +168,14 @@ impl Node {
         let body = self.read(doing, response).await?;
         match status {
             200..=299 => decode(&body, ANSWER)
-                .map(Answer::Found)
+                .map(NodeAnswer::Found)
                 .map_err(|error| self.form(doing, error.to_string())),
-            404 => Ok(Answer::Missing(told(&body))),
+            404 => Ok(NodeAnswer::Missing(reason_text(&body))),
             _ => Err(SkillIndexError::Refused {
                 place: self.place(),
                 doing,
                 status,
-                reason: told(&body),
+                reason: reason_text(&body),
             }),
         }
     }
@@ -219,7 +219,7 @@ impl Node {
 
 /// What a node said.
 #[derive(Debug)]
-pub(crate) enum Answer<T> {
+pub(crate) enum NodeAnswer<T> {
     /// This.
     Found(T),
     /// There is no such thing, in its words.
@@ -242,7 +242,7 @@ fn header(credentials: &Credentials) -> Result<HeaderValue, SetupError> {
 }
 
 /// The reason that an error document gives, or its beginning.
-fn told(body: &[u8]) -> String {
+fn reason_text(body: &[u8]) -> String {
     let document: Option<Value> = decode(body, ANSWER).ok();
     let reason = document.as_ref().and_then(|document| {
         let error = &document["error"];
@@ -256,6 +256,6 @@ fn told(body: &[u8]) -> String {
 pub(crate) fn shortened(text: &str) -> String {
     text.chars()
         .filter(|character| !character.is_control())
-        .take(TOLD_CHARACTERS)
+        .take(MAX_REASON_CHARS)
         .collect()
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::bulk::{self, POSITION};
-use crate::client::{Answer, Ask, Node};
+use crate::client::{Node, NodeAnswer, NodeRequest};
 use crate::mapping::{difference, new_index};
 use crate::options::{self, EsOptions, SetupError};
 use crate::product::Product;
@@ -47,8 +47,11 @@ impl EsSkillIndex {
     }
 
     async fn who(&self) -> Result<(Product, String), SkillIndexError> {
-        let said = self.node.ask(Ask::new(ASKING, Method::GET, "")).await?;
-        Product::of(&said).ok_or_else(|| {
+        let said = self
+            .node
+            .ask(NodeRequest::new(ASKING, Method::GET, ""))
+            .await?;
+        Product::from_info(&said).ok_or_else(|| {
             let detail = "neither Elasticsearch nor OpenSearch says so".to_owned();
             self.node.form(ASKING, detail)
         })
@@ -64,10 +67,10 @@ impl EsSkillIndex {
 
     /// The indexes behind a name or pattern, each with what `of` says of it.
     async fn indexes(&self, path: &str) -> Result<Vec<(String, Value)>, SkillIndexError> {
-        let ask = Ask::new(LOOKING, Method::GET, path);
+        let ask = NodeRequest::new(LOOKING, Method::GET, path);
         match self.node.answer::<Map<String, Value>>(ask).await? {
-            Answer::Found(found) => Ok(found.into_iter().collect()),
-            Answer::Missing(_) => Ok(Vec::new()),
+            NodeAnswer::Found(found) => Ok(found.into_iter().collect()),
+            NodeAnswer::Missing(_) => Ok(Vec::new()),
         }
     }
 
@@ -81,10 +84,10 @@ impl EsSkillIndex {
 
     async fn position(&self, index: &str) -> Result<IndexPosition, SkillIndexError> {
         let path = format!("{index}/_doc/{POSITION}");
-        let ask = Ask::new(LOOKING, Method::GET, &path);
+        let ask = NodeRequest::new(LOOKING, Method::GET, &path);
         match self.node.answer::<Value>(ask).await? {
-            Answer::Missing(_) => Ok(IndexPosition::default()),
-            Answer::Found(found) => {
+            NodeAnswer::Missing(_) => Ok(IndexPosition::default()),
+            NodeAnswer::Found(found) => {
                 let position = &found["_source"][POSITION];
                 let number = |name: &str| {
                     let detail = || format!("its position has no {name}");
@@ -100,10 +103,10 @@ impl EsSkillIndex {
     }
 
     async fn delete(&self, index: &str) -> Result<(), SkillIndexError> {
-        let ask = Ask::new(TAKING, Method::DELETE, index).slow();
+        let ask = NodeRequest::new(TAKING, Method::DELETE, index).slow();
         match self.node.answer::<Value>(ask).await? {
             // Whoever was faster wanted the same.
-            Answer::Found(_) | Answer::Missing(_) => Ok(()),
+            NodeAnswer::Found(_) | NodeAnswer::Missing(_) => Ok(()),
         }
     }
 }
@@ -164,7 +167,9 @@ impl SkillIndex for EsSkillIndex {
         let name = options::index(&format!("{}-{tag}", self.alias))
             .map_err(|error| self.node.form(MAKING, error.to_string()))?;
         let body = new_index(product, model, &format!("{name}{WRITES}"));
-        let ask = Ask::new(MAKING, Method::PUT, &name).json(&body).slow();
+        let ask = NodeRequest::new(MAKING, Method::PUT, &name)
+            .json(&body)
+            .slow();
         self.node.ask(ask).await?;
         Ok(IndexName(name))
     }
@@ -180,7 +185,7 @@ impl SkillIndex for EsSkillIndex {
             }
             actions.push(json!({"remove_index": {"index": name}}));
         }
-        let ask = Ask::new(TAKING, Method::POST, "_aliases").slow();
+        let ask = NodeRequest::new(TAKING, Method::POST, "_aliases").slow();
         self.node
             .ask(ask.json(&json!({"actions": actions})))
             .await?;
@@ -193,10 +198,10 @@ impl SkillIndex for EsSkillIndex {
             return Ok(Vec::new());
         };
         let path = format!("{}/_search?filter_path={}", self.alias, search::READ);
-        let ask = Ask::new(search::DOING, Method::POST, &path).json(&body);
+        let ask = NodeRequest::new(search::DOING, Method::POST, &path).json(&body);
         match self.node.answer(ask).await? {
-            Answer::Found(answer) => search::hits(&self.node, answer, question.most),
-            Answer::Missing(_) => Err(SkillIndexError::Missing {
+            NodeAnswer::Found(answer) => search::hits(&self.node, answer, question.most),
+            NodeAnswer::Missing(_) => Err(SkillIndexError::Missing {
                 place: self.node.place(),
                 index: self.alias.clone(),
             }),

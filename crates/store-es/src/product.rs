@@ -24,7 +24,7 @@ pub(crate) enum Product {
 
 impl Product {
     /// From what a node says of itself.
-    pub(crate) fn of(document: &Value) -> Option<(Self, String)> {
+    pub(crate) fn from_info(document: &Value) -> Option<(Self, String)> {
         let number = document["version"]["number"].as_str()?;
         let product = match document["version"]["distribution"].as_str() {
             Some("opensearch") => Self::OpenSearch,
@@ -116,22 +116,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_answers_is_told_by_what_it_says_of_itself() {
+    fn product_is_detected_from_the_info_response() {
         let open =
             json!({"version": {"distribution": "opensearch", "number": "3.6.0"}, "tagline": "t"});
         let elastic = json!({"version": {"number": "9.3.4", "build_flavor": "default"}});
         let other = json!({"version": {"distribution": "another", "number": "1"}});
         let named = |product, name: &str| Some((product, name.to_owned()));
         assert_eq!(
-            Product::of(&open),
+            Product::from_info(&open),
             named(Product::OpenSearch, "OpenSearch 3.6.0")
         );
         assert_eq!(
-            Product::of(&elastic),
+            Product::from_info(&elastic),
             named(Product::Elasticsearch, "Elasticsearch 9.3.4")
         );
-        assert_eq!(Product::of(&other), None);
-        assert_eq!(Product::of(&json!({})), None);
+        assert_eq!(Product::from_info(&other), None);
+        assert_eq!(Product::from_info(&json!({})), None);
     }
 
     #[test]

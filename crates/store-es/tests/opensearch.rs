@@ -159,7 +159,7 @@ async fn an_index_is_found_again_with_its_position() {
 
 /// What comes late or twice changes nothing, neither an entry, nor one that was removed, nor the position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_comes_late_or_twice_changes_nothing() {
+async fn late_and_repeated_writes_are_ignored() {
     let opened = opened(4).await;
     let (index, name) = (&opened.index, &opened.name);
     let write = async |changes: &[IndexChange], revision: u64| {
@@ -187,7 +187,7 @@ async fn what_comes_late_or_twice_changes_nothing() {
 
 /// Of two writers, the one whose position is the earlier one finds what it wrote as well.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_written_is_found_where_the_position_is_an_earlier_one() {
+async fn entries_beyond_the_stored_position_are_found() {
     let opened = opened(4).await;
     let (index, name) = (&opened.index, &opened.name);
     let vector = [1.0, 0.0, 0.0, 0.0];
@@ -284,7 +284,7 @@ async fn one_made_anew_takes_the_place_in_one_step() {
 
 /// A node that is away is told from one that refuses; nothing hangs, and nothing of the credentials is said.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_node_that_is_away_is_told_of_in_time() {
+async fn an_unreachable_node_is_reported_within_the_timeout() {
     let opened = opened(4).await;
     let gate = Gate::to(SearchServer::shared().address());
     let index = EsSkillIndex::new(&EsOptions {

@@ -57,7 +57,7 @@ use statement::{execute, params};
 const SWEEP_BATCH: usize = 1_000;
 
 /// Connections beside those of the options: one renews, one claims.
-const IN_TIME: usize = 2;
+const EXTRA_CONNECTIONS: usize = 2;
 
 /// A pool of connections to one database. Implements every trait of `charter-store`.
 pub struct PostgresStore {
@@ -96,7 +96,7 @@ impl PostgresStore {
         let pgvector = schema::migrate(&options.unbounded(&config), &tls, &place).await?;
         let announcer = Announcer::start(options.bounded(&config), tls.clone());
         let connections = options.connections.max(1);
-        let in_time = pool(options, &config, &tls, &place, IN_TIME)?;
+        let in_time = pool(options, &config, &tls, &place, EXTRA_CONNECTIONS)?;
         let pool = self::pool(options, &config, &tls, &place, connections)?;
         let standby = match &options.standby {
             Some(standby) => {

@@ -35,7 +35,7 @@ pub enum NextPhase {
     /// It goes on: a worker may claim it.
     Runs,
     /// It waits for something outside.
-    Waits(Wait),
+    Waits(RunWait),
     /// It has ended.
     Ends,
 }
@@ -54,7 +54,7 @@ impl NextPhase {
 
 /// What a run waits for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wait {
+pub struct RunWait {
     /// When it has something to do even if nothing happens before.
     pub until: Option<Timestamp>,
     /// Its approvals that nobody has decided on, as far as the caller knows. If somebody has, the run
@@ -305,7 +305,7 @@ pub trait Journal {
         tenant: &TenantId,
         run: &RunId,
         fence: Fence,
-        wait: Wait,
+        wait: RunWait,
     ) -> Result<(), StoreError>;
 
     /// The run, unless it is absent or another tenant's.

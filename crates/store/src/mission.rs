@@ -100,10 +100,10 @@ impl ArtifactRecord {
         // What was read has a version.
         let version = version_of(&payload).unwrap_or_default();
         let tenant = &mission.tenant_id;
-        Ok(Self::of(read.as_ref(), tenant, &version, payload))
+        Ok(Self::new(read.as_ref(), tenant, &version, payload))
     }
 
-    fn of(artifact: &Artifact, tenant: &TenantId, version: &str, payload: String) -> Self {
+    fn new(artifact: &Artifact, tenant: &TenantId, version: &str, payload: String) -> Self {
         let root = artifact.root();
         Self {
             tenant_id: tenant.clone(),
@@ -124,7 +124,7 @@ impl From<&AdmittedArtifact> for ArtifactRecord {
     fn from(admitted: &AdmittedArtifact) -> Self {
         let version = MissionSchemaVersion::default();
         let payload = admitted.payload().to_owned();
-        Self::of(
+        Self::new(
             admitted.artifact(),
             admitted.tenant_id(),
             version.as_str(),

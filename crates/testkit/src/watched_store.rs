@@ -30,7 +30,7 @@ use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::journal::{
     Append, Claim, ClaimedRun, Journal, JournalEvent, NewEvent, NewLeasedRun, RunFilter, RunRecord,
-    Wait,
+    RunWait,
 };
 use charter_store::key::{KeyHash, KeyPresence, KeyRecord, Keys, Revocation};
 use charter_store::lease::{Fence, Lease, Leases};
@@ -180,7 +180,7 @@ impl Journal for WatchedStore {
         tenant: &TenantId,
         run: &RunId,
         fence: Fence,
-        wait: Wait,
+        wait: RunWait,
     ) -> Result<(), StoreError> {
         let write = Write::Other("park");
         self.watcher.at(Side::Before, write);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use charter_contract::ids::TenantId;
-use charter_domain::person::Person;
+use charter_domain::person::CredentialUser;
 use charter_engine::Approvers;
 
 use crate::config::{Config, OidcConfig};
@@ -12,9 +12,9 @@ use crate::config::{Config, OidcConfig};
 #[derive(Debug, Default)]
 pub(crate) struct People {
     /// All users.
-    pub(crate) all: Vec<Person>,
+    pub(crate) all: Vec<CredentialUser>,
     /// The users who decide on approvals.
-    pub(crate) approvers: Vec<Person>,
+    pub(crate) approvers: Vec<CredentialUser>,
     /// Whether an identity provider admits approvers.
     pub(crate) provided: bool,
 }
@@ -25,7 +25,7 @@ impl People {
         let mut tenants: BTreeMap<TenantId, Self> = BTreeMap::new();
         for key in &config.auth.keys {
             let people = tenants.entry(key.tenant.clone()).or_default();
-            let person = Person::known(key.user.clone());
+            let person = CredentialUser::known(key.user.clone());
             if key.granted.rights().decides() {
                 people.approvers.push(person.clone());
             }

@@ -52,7 +52,7 @@ impl OpenStore {
             };
             let store = SqliteStore::open(&config.data_dir, &options).map_err(reported)?;
             if is_new {
-                say_new(&whole(&config.data_dir).display().to_string());
+                note_new_store(&whole(&config.data_dir).display().to_string());
             }
             return Ok(Self::Sqlite(Arc::new(store)));
         };
@@ -74,7 +74,7 @@ impl OpenStore {
         }
         let store = PostgresStore::connect(&options).await.map_err(reported)?;
         if examined.schema_version == 0 {
-            say_new(&format!("the database {}", examined.place));
+            note_new_store(&format!("the database {}", examined.place));
         }
         Ok(Self::Postgres {
             store: Arc::new(store),
@@ -132,8 +132,8 @@ impl OpenStore {
 }
 
 /// Says that a store was made.
-fn say_new(place: &str) {
-    messages::say(&format!("made a new store in {place}"));
+fn note_new_store(place: &str) {
+    messages::note(&format!("made a new store in {place}"));
 }
 
 /// A path with the working directory that it is relative to.

@@ -54,7 +54,7 @@ pub(super) struct Advice {
 }
 
 impl Advice {
-    pub(super) fn of(command: &Command) -> Self {
+    pub(super) fn for_command(command: &Command) -> Self {
         let mut advice = Self::default();
         if let Command::Skills(command) = command {
             advice.agent_skills = true;
@@ -174,13 +174,13 @@ mod tests {
             ..ReportedFailure::new(code, "it failed")
         };
         let general = failure.hint.clone();
-        let advised = Advice::of(&cli.command).give(failure.into());
+        let advised = Advice::for_command(&cli.command).give(failure.into());
         let advised = advised.downcast_ref::<ReportedFailure>().unwrap();
         advised.hint.clone().filter(|_| advised.hint != general)
     }
 
     #[test]
-    fn what_is_not_found_leads_to_the_command_that_lists_it() {
+    fn not_found_hints_at_the_list_command() {
         for (line, what, listing) in [
             ("charter runs show x", "run", "charter runs list"),
             ("charter resolve tool x", "tool", "charter list tool"),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_takes_is_said_in_its_own_terms() {
+    fn hints_use_the_commands_own_flags() {
         let none = || json!({});
         for (line, code, expected) in [
             (

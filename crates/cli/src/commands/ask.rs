@@ -51,8 +51,8 @@ async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
     let bar = terminal::spinner("routing");
     let answer = client
         .ask(&request(command)?, |event| match sentence(event) {
-            Some(sentence) => bar.suspend(|| messages::say(sentence)),
-            None => bar.set_message(said(event)),
+            Some(sentence) => bar.suspend(|| messages::note(sentence)),
+            None => bar.set_message(progress_text(event)),
         })
         .await;
     bar.finish_and_clear();
@@ -101,7 +101,7 @@ fn sentence(event: &Value) -> Option<&str> {
 }
 
 /// A progress event in a few words.
-fn said(event: &Value) -> String {
+fn progress_text(event: &Value) -> String {
     let text = |field: &str| {
         event
             .get(field)

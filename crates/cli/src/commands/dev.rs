@@ -111,7 +111,7 @@ async fn watch(dir: &Path, config: &Config, format: Format) -> anyhow::Result<u8
                 return Err(error);
             }
             // An author leaves things half done; what cannot be read now can be read later.
-            failure::tell(&error);
+            failure::print_failure(&error);
         }
         tokio::select! {
             () = &mut stop => return Ok(EXIT_OK),
@@ -147,12 +147,12 @@ async fn load(dir: &Path, client: &Client, format: Format) -> anyhow::Result<boo
     match format {
         // A line for each load, for programs that follow.
         Format::Json => output::line(&report.to_string())?,
-        Format::Table | Format::Yaml => output::print(format, &report, told)?,
+        Format::Table | Format::Yaml => output::print(format, &report, report_text)?,
     }
     Ok(sound)
 }
 
-fn told(report: &Value) -> String {
+fn report_text(report: &Value) -> String {
     let version = report["version"].as_str().unwrap_or_default();
     let named = match report["package"].as_str() {
         Some(name) => format!("{name} {version}"),
@@ -168,19 +168,19 @@ fn told(report: &Value) -> String {
     let mut lines = vec![format!(
         "{}{named}: {state}{}",
         output::problems(&problems),
-        package::tests_told(&report["tests"])
+        package::test_results_text(&report["tests"])
     )];
     lines.extend(
         report["tests"]
             .as_array()
             .into_iter()
             .flatten()
-            .map(test_told),
+            .map(test_result_text),
     );
     lines.join("\n")
 }
 
-fn test_told(test: &Value) -> String {
+fn test_result_text(test: &Value) -> String {
     let mark = if test["passed"] == true {
         "ok  "
     } else {

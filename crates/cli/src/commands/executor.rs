@@ -31,7 +31,7 @@ use crate::messages;
 const WAIT_MS: u64 = 20_000;
 
 /// Longest time for an answer to a question that the server keeps open.
-const PATIENCE: Duration = Duration::from_millis(WAIT_MS + 10_000);
+const LEASE_TIMEOUT: Duration = Duration::from_millis(WAIT_MS + 10_000);
 
 /// Pauses after a server that does not answer: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
@@ -74,9 +74,9 @@ pub(crate) async fn run(command: &Executor, config: &Config) -> anyhow::Result<u
         },
     });
     let server = config.server.as_deref().unwrap_or_default();
-    messages::say(&format!(
+    messages::note(&format!(
         "charter executor `{name}` takes calls from {server}{}",
-        work.handlers.told()
+        work.handlers.count_text()
     ));
     let calls = TaskTracker::new();
     let ended = tokio::select! {
@@ -108,7 +108,7 @@ async fn take_calls(
                 pause = PAUSES.0;
                 let work = Arc::clone(work);
                 calls.spawn(async move {
-                    call::carry_out(&work, call).await;
+                    call::execute_call(&work, call).await;
                     drop(place);
                 });
             }
@@ -137,7 +137,7 @@ async fn next(work: &Work, name: &Label) -> anyhow::Result<Option<ExecutorCall>>
     let handlers: Vec<_> = work.handlers.tools().collect();
     let body = json!({"executor": name, "wait_ms": WAIT_MS, "handlers": handlers});
     let asked = work.client.post("/v1/executor/leases", Some(&body));
-    let answer = tokio::time::timeout(PATIENCE, asked)
+    let answer = tokio::time::timeout(LEASE_TIMEOUT, asked)
         .await
         .context("waiting for a call")??;
     match answer {

@@ -96,7 +96,7 @@ pub(crate) async fn run(command: &Graph, config: &Config, format: Format) -> any
         ),
     })?;
     if format == Format::Table && found["truncated"] == true {
-        messages::say("there is more; ask for less, or with a smaller depth");
+        messages::note("there is more; ask for less, or with a smaller depth");
     }
     Ok(EXIT_OK)
 }

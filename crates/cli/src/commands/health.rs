@@ -11,7 +11,7 @@ use crate::failure::{EXIT_NEGATIVE, EXIT_OK};
 use crate::output::{self, Format};
 
 /// How long a server has for its answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
     let server = match &config.server {
@@ -26,18 +26,18 @@ pub(crate) async fn run(config: &Config, format: Format) -> anyhow::Result<u8> {
         Err(error) => format!("no answer: {error:#}"),
     };
     let report = json!({"server": server, "ready": is_ready, "state": state});
-    output::print(format, &report, told)?;
+    output::print(format, &report, report_text)?;
     Ok(if is_ready { EXIT_OK } else { EXIT_NEGATIVE })
 }
 
-fn told(report: &Value) -> String {
+fn report_text(report: &Value) -> String {
     let text = |field: &str| report[field].as_str().unwrap_or_default();
     format!("{}: {}", text("server"), text("state"))
 }
 
 /// Whether a server answers callers; an error where it does not answer at all.
 async fn readiness(config: &Config, server: &str) -> anyhow::Result<bool> {
-    let mut http = reqwest::Client::builder().timeout(PATIENCE);
+    let mut http = reqwest::Client::builder().timeout(PROBE_TIMEOUT);
     if config.server.is_none() {
         // A proxy does not reach this machine's own addresses.
         http = http.no_proxy();

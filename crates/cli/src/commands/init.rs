@@ -71,7 +71,7 @@ pub(crate) fn run(command: &Init, format: Format) -> anyhow::Result<u8> {
     }
     schema::write_for_editors(&dir.join(SCHEMAS))?;
     let report = json!({"package": name, "directory": dir, "files": written, "schemas": SCHEMAS});
-    output::print(format, &report, |_| told(&dir, &written))?;
+    output::print(format, &report, |_| summary_text(&dir, &written))?;
     Ok(EXIT_OK)
 }
 
@@ -85,7 +85,7 @@ fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::io::Write::write_all(&mut file, text.as_bytes()).with_context(writing)
 }
 
-fn told(dir: &Path, files: &[&str]) -> String {
+fn summary_text(dir: &Path, files: &[&str]) -> String {
     let dir = dir.display();
     let mut lines: Vec<String> = files.iter().map(|file| format!("{dir}/{file}")).collect();
     lines.push(format!(

@@ -14,7 +14,7 @@ use crate::output::{self, Format};
 use crate::terminal;
 
 /// Time between looks at how far indexing is.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Ask the reference library, see what it holds, and index it again.
 #[derive(Debug, Subcommand)]
@@ -57,7 +57,7 @@ pub(crate) enum Lens {
 
 pub(crate) async fn run(command: &Lens, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
-    let found = carry_out(command, &client).await;
+    let found = execute(command, &client).await;
     client.close().await?;
     let found = found?;
     let failed = match command {
@@ -77,7 +77,7 @@ pub(crate) async fn run(command: &Lens, config: &Config, format: Format) -> anyh
     Ok(if failed { EXIT_NEGATIVE } else { EXIT_OK })
 }
 
-async fn carry_out(command: &Lens, client: &Client) -> anyhow::Result<Value> {
+async fn execute(command: &Lens, client: &Client) -> anyhow::Result<Value> {
     match command {
         Lens::List { domain } => {
             let asked = query(&[("domain", domain.as_deref())]);
@@ -130,7 +130,7 @@ async fn reindex(id: &str, client: &Client) -> anyhow::Result<Value> {
                 format!("{id}: {}", stage["stage"].as_str().unwrap_or_default())
             }
         });
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         lens = client.get(&path(id)).await;
     }
     bar.finish_and_clear();

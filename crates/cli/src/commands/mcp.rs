@@ -31,7 +31,7 @@ use host::EngineHost;
 use relay::{ClientConnection, RelayEnd, SendFailure};
 
 /// How long this process waits for a process that holds the data directory and does not answer, because it starts or ends.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TAKEOVER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -119,7 +119,7 @@ async fn await_holder(
 
 /// Finds the holder of the data directory. Without one, this process becomes the holder.
 async fn find_holder(config: &Config) -> anyhow::Result<DataHolder> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TAKEOVER_TIMEOUT;
     let services = Services::read(config, McpConsumer::Server)?;
     let locked = loop {
         let locked = match OpenStore::open(config).await {

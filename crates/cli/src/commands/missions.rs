@@ -92,12 +92,12 @@ pub(crate) async fn run(command: &Mission, config: &Config, format: Format) -> a
         return verify(command, format);
     }
     let client = Client::connect(config).await?;
-    let done = carry_out(command, &client, format).await;
+    let done = execute(command, &client, format).await;
     client.close().await?;
     done
 }
 
-async fn carry_out(command: &Mission, client: &Client, format: Format) -> anyhow::Result<u8> {
+async fn execute(command: &Mission, client: &Client, format: Format) -> anyhow::Result<u8> {
     match command {
         Mission::Start(command) => start::run(command, client, format).await,
         Mission::Watch(command) => watch::run(command, client, format).await,

@@ -92,12 +92,12 @@ impl Scope {
 
 pub(crate) async fn run(command: &Package, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
-    let done = carry_out(command, &client, format).await;
+    let done = execute(command, &client, format).await;
     client.close().await?;
     done
 }
 
-async fn carry_out(command: &Package, client: &Client, format: Format) -> anyhow::Result<u8> {
+async fn execute(command: &Package, client: &Client, format: Format) -> anyhow::Result<u8> {
     match command {
         Package::Validate { dir } => validate(dir, client, format).await,
         Package::Diff { dir } => diff(dir, client, format).await,
@@ -153,7 +153,7 @@ async fn validate(dir: &Path, client: &Client, format: Format) -> anyhow::Result
 }
 
 /// How many of a package's routing tests lead where they should; empty where it has none.
-pub(super) fn tests_told(tests: &Value) -> String {
+pub(super) fn test_results_text(tests: &Value) -> String {
     let tests = tests.as_array().map(Vec::as_slice).unwrap_or_default();
     let passed = tests.iter().filter(|test| test["passed"] == true).count();
     match tests.len() {
@@ -297,7 +297,7 @@ fn report_table(report: &Value) -> String {
         report["package"].as_str().unwrap_or("package"),
         report["version"].as_str().unwrap_or_default(),
         report["documents"],
-        tests_told(&report["tests"])
+        test_results_text(&report["tests"])
     );
     format!("{}{what}", output::problems(&problems))
 }

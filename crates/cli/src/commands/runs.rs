@@ -17,9 +17,9 @@ use crate::output::{self, Format};
 pub(super) use start::document;
 
 /// Time between two looks at a run that goes on.
-const LOOK_EVERY: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 /// Where a run stands while nobody has to do anything.
-const BUSY: [&str; 3] = ["working", "stopping", "rolling_back"];
+const ACTIVE_STATUSES: [&str; 3] = ["working", "stopping", "rolling_back"];
 
 /// Start runs of plans, show runs and their journals, and steer them.
 #[derive(Debug, Subcommand)]
@@ -186,20 +186,20 @@ pub(super) async fn followed(client: &Client, run: &str) -> anyhow::Result<Value
     loop {
         let shown = client.get(&format!("/v1/runs/{}", encoded(run))).await?;
         let status = shown["status"].as_str().unwrap_or_default();
-        if !BUSY.contains(&status) {
+        if !ACTIVE_STATUSES.contains(&status) {
             let notes = shown["notes"].as_array().into_iter().flatten();
             for note in notes.filter_map(Value::as_str) {
-                messages::say(&format!("note: {note}"));
+                messages::note(&format!("note: {note}"));
             }
             let unproven = shown["unproven"].as_array().into_iter().flatten();
             for tool in unproven.filter_map(Value::as_str) {
-                messages::say(&format!(
+                messages::note(&format!(
                     "note: no page shows the result of {tool}, so it left no evidence"
                 ));
             }
             return Ok(shown);
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -54,8 +54,8 @@ pub(super) async fn serve(
     if recovered > 0 {
         tracing::info!(requests = recovered, "taking up interrupted requests");
     }
-    running.engine.keep_house();
-    messages::say(&format!(
+    running.engine.run_maintenance();
+    messages::note(&format!(
         "charter is listening on http://{address} ({})",
         running.store.place(config)
     ));

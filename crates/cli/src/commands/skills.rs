@@ -110,12 +110,12 @@ impl SkillKindFilter {
 
 pub(crate) async fn run(command: &Skills, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
-    let done = carry_out(command, &client, format).await;
+    let done = execute(command, &client, format).await;
     client.close().await?;
     done
 }
 
-async fn carry_out(command: &Skills, client: &Client, format: Format) -> anyhow::Result<u8> {
+async fn execute(command: &Skills, client: &Client, format: Format) -> anyhow::Result<u8> {
     match command {
         Skills::Import {
             dir,

@@ -93,14 +93,14 @@ async fn erase(command: Erase, config: &Config, format: Format) -> anyhow::Resul
     // Beside the servers, which have their data directories to themselves.
     if let Some(options) = boot::postgres(config) {
         let store = PostgresStore::connect(&options).await.with_context(doing)?;
-        let done = carry_out(&store, &tenant, confirm.is_some(), at).await;
+        let done = erase_in_store(&store, &tenant, confirm.is_some(), at).await;
         store.close();
-        return tell(&done.with_context(doing)?, format);
+        return print_report(&done.with_context(doing)?, format);
     }
     let store = OpenStore::open(config).await?;
-    let done = carry_out(&*store.shared(), &tenant, confirm.is_some(), at).await;
+    let done = erase_in_store(&*store.shared(), &tenant, confirm.is_some(), at).await;
     store.close().await?;
-    tell(&done.with_context(doing)?, format)
+    print_report(&done.with_context(doing)?, format)
 }
 
 /// What was erased, or would be.
@@ -109,7 +109,7 @@ enum ErasureReport {
     Did(Erased),
 }
 
-async fn carry_out<S: Tenants + ?Sized>(
+async fn erase_in_store<S: Tenants + ?Sized>(
     store: &S,
     tenant: &TenantId,
     confirmed: bool,
@@ -121,7 +121,7 @@ async fn carry_out<S: Tenants + ?Sized>(
     })
 }
 
-fn tell(done: &ErasureReport, format: Format) -> anyhow::Result<u8> {
+fn print_report(done: &ErasureReport, format: Format) -> anyhow::Result<u8> {
     let (report, went_well) = match done {
         ErasureReport::Would(rows) => {
             let report = json!({

@@ -81,8 +81,8 @@ impl GrantedConfig {
             tier: self.tier,
             catalogue: self
                 .catalogue
-                .unwrap_or_else(|| CatalogueRole::of(self.role)),
-            agent_skills: agent_skills.unwrap_or_else(|| SkillGrants::of(self.role)),
+                .unwrap_or_else(|| CatalogueRole::default_for(self.role)),
+            agent_skills: agent_skills.unwrap_or_else(|| SkillGrants::default_for(self.role)),
             scopes: self.scopes.clone(),
             profile: self.profile.clone(),
         }

@@ -63,7 +63,7 @@ fn addresses(api: &Api) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn a_wrong_method_is_told_the_methods_that_the_address_takes() {
+fn a_wrong_method_lists_the_allowed_methods() {
     let server = Tenants::one();
     let addresses = addresses(&server.api);
     assert!(addresses.len() > 100, "{}", addresses.len());

@@ -258,7 +258,7 @@ fn b000_5_without_a_candidate_the_answer_says_why_and_what_is_near() {
 
 /// A candidate belongs to one tenant, and holds nobody up who removes what it needs.
 #[test]
-fn b000_4_a_candidate_is_one_tenants_and_holds_nobody_up() {
+fn b000_4_a_candidate_belongs_to_one_tenant_and_blocks_no_other() {
     let (_home, server, _service) = kitchen();
     let root = server.key("root");
     let playbook = "playbook_id: reliability.x\nname: X\ndomain: reliability\nis_candidate: true\ntrigger_conditions: [x]\n\

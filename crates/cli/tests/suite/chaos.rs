@@ -437,7 +437,7 @@ fn prepared(client: &Client, address: &str) -> String {
 /// Every acknowledged run ends, no effect happens twice, journals are whole, the register is linearizable.
 #[test]
 #[ignore = "started by `make test` after all others: it needs the machine for itself"]
-fn what_was_acknowledged_survives_kills_pauses_and_cuts() {
+fn acknowledged_writes_survive_kills_pauses_and_partitions() {
     let seconds = std::env::var("CHARTER_TEST_CHAOS_S").ok();
     let seconds: u64 = seconds.map_or(20, |text| text.parse().unwrap());
     let _alone = alone();

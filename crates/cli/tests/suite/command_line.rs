@@ -147,7 +147,7 @@ fn with_output_json_every_failure_is_an_agent_error_on_standard_error() {
 
 /// A failure of the API keeps its ids and details, and has the hint that helps at the command line.
 #[test]
-fn what_the_api_refuses_is_told_in_the_commands_own_terms() {
+fn api_errors_are_reported_in_the_commands_terms() {
     let home = Home::new();
     let refused = |arguments: &[&str]| home.run(&[arguments, &["--output", "json"]].concat());
     for (arguments, code, hint) in [

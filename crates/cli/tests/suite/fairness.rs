@@ -61,7 +61,7 @@ fn slow_bodies_of_one_key_keep_no_other_key_out() {
 
 /// Without a credential that counts nothing of a body is waited for.
 #[test]
-fn slow_bodies_without_a_key_keep_nobody_out() {
+fn slow_anonymous_bodies_do_not_block_others() {
     let server = Tenants::with_keys(&KEYS);
     let stranger = server.key("ann").with_key("nobody's");
     let slow = || stranger.begin("POST /v1/runs", "content-length: 1000\r\n", "{");

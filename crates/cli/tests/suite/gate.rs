@@ -300,7 +300,7 @@ fn a_policys_refusal_is_explained_with_its_rule() {
 
 /// B003-4: the caller's level, and whose step may use a tool that writes.
 #[test]
-fn b003_4_a_permission_level_is_explained_to_whoever_asks() {
+fn b003_4_a_permission_level_is_explained_to_the_caller() {
     let server = Tenants::with_keys(&KEYS);
     let package = backups().edit(
         TOOL_FILE,

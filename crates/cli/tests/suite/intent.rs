@@ -106,7 +106,7 @@ fn b000_20_an_automated_playbook_chosen_from_words_waits_to_be_confirmed() {
 
 /// Small talk is answered with what can be asked; no agent is searched and nothing is made.
 #[test]
-fn b000_20_what_asks_for_nothing_is_told_what_can_be_asked() {
+fn b000_20_text_without_a_request_lists_what_can_be_asked() {
     let server = Tenants::one();
     server.api.register(&backups());
     let answer = server.api.ask(&request("thanks a lot!")).expect(200);

@@ -218,7 +218,7 @@ fn every_operation_needs_a_key_unless_it_is_named_here() {
 /// Another tenant's ids are as good as none: the same answer as for ids that nobody has, nothing of the tenant in
 /// any answer, and nothing of it changed.
 #[test]
-fn no_operation_tells_or_changes_anything_of_another_tenant() {
+fn no_operation_reads_or_changes_another_tenants_data() {
     let estate = Estate::new();
     let document = Document::read();
     let before = listing(&document, &estate);

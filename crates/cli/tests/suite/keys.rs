@@ -123,7 +123,7 @@ fn walk(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
 
 /// What is no key, what nobody made, and what has ended lets nobody in, and says why.
 #[test]
-fn what_is_no_live_key_lets_nobody_in() {
+fn an_invalid_key_is_refused() {
     let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let made = make(&ann, json!({"name": "short", "expires_in_s": 1}));
@@ -152,7 +152,7 @@ fn what_is_no_live_key_lets_nobody_in() {
 
 /// The word counts for the next request, also in a server that is asked over the same connection.
 #[test]
-fn a_revoked_key_lets_nobody_in_from_then_on() {
+fn a_revoked_key_is_refused_from_then_on() {
     let server = Tenants::with_keys(&KEYS);
     let ann = server.key("ann");
     let made = make(&ann, json!({"name": "gone"}));
@@ -342,7 +342,7 @@ fn waiting_run_of_message(by: &Api) -> Value {
 /// asked for, nor a call that was asked for with another key of theirs. Keys of the configuration, and keys created
 /// where the data is, have no maker.
 #[test]
-fn nobody_approves_under_a_name_that_they_made() {
+fn a_user_cannot_approve_with_a_key_they_created() {
     let home = Home::with_keys(&KEYS).with("CHARTER_MODEL__SOURCE", "none");
     let own = [
         "key", "--tenant", "acme", "create", "own", "--user", "max", "--role", "operator",

@@ -188,7 +188,7 @@ fn check_what_leads_to_the_provider(rig: &Rig, other: &Api) {
 
 /// Whatever is wrong with it is said, and nobody is let in.
 #[test]
-fn a_token_that_is_not_believed_lets_nobody_in() {
+fn an_invalid_token_is_refused() {
     let rig = Rig::new();
     for (changed, why) in [
         (json!({"exp": now() - 1}), "expired"),

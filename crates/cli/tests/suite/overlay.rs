@@ -198,7 +198,7 @@ fn b000_1_requests_runs_evidence_sessions_and_tags_stay_with_their_tenant() {
 
 /// What is global is told to every tenant when it changes; a tenant's own layer is its own affair.
 #[test]
-fn changes_of_the_catalogue_are_told_to_whom_they_concern() {
+fn catalogue_events_reach_the_tenants_they_concern() {
     let (_home, server) = serve();
     let [root, acme, umbra] = KEYS.map(|(key, ..)| server.key(key));
     root.register(&global_backups());

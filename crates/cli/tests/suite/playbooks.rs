@@ -351,7 +351,7 @@ fn b000_18_a_waiting_run_survives_a_restart_and_can_be_aborted() {
 /// Ruling 33: where four eyes are required and the tenant has no second person who could approve, a run warns from
 /// its start. A key that the asker made is no second person.
 #[test]
-fn a_tenant_without_a_second_person_is_told() {
+fn a_tenant_without_a_second_approver_is_warned() {
     let server = Tenants::one();
     let service = Service::start();
     let root = &server.api;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::time::Timestamp;
-use charter_store::journal::{Append, Claim, Journal, NewEvent, NextPhase, Wait};
+use charter_store::journal::{Append, Claim, Journal, NewEvent, NextPhase, RunWait};
 use charter_store::lease::Leases;
 use charter_store_sql::postgres::{PostgresOptions, PostgresStore};
 use charter_testkit::postgres_server::{Database, PostgresServer};
@@ -413,7 +413,7 @@ async fn claimed_when_due(database: &Database, run: &RunId, due: Timestamp) {
         loop {
             let lease = store.acquire(run.as_str(), "parking", in_ms(0), in_ms(1_000));
             if let Some(lease) = lease.await.unwrap() {
-                let wait = Wait {
+                let wait = RunWait {
                     until: Some(due),
                     approvals: vec![],
                 };

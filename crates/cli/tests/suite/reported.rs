@@ -142,7 +142,7 @@ fn b000_18_what_was_not_begun_cannot_be_reported() {
 
 /// A run that ended with a write in doubt says so when somebody wants to roll it back.
 #[test]
-fn b000_18_a_run_in_doubt_is_not_said_to_have_written_nothing() {
+fn b000_18_a_run_in_doubt_does_not_claim_that_nothing_was_written() {
     let (_home, server, _service, run) = killed();
     let bob = server.key("bob");
     decide(&bob, &run["approvals"][0], "reject").expect(200);

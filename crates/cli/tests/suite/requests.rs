@@ -163,7 +163,7 @@ fn b000_3_a_broad_verdict_runs_several_skills() {
 
 /// Events: progress first, one answer last.
 #[test]
-fn a_streamed_request_tells_its_progress_then_the_answer() {
+fn a_streamed_request_sends_progress_then_the_answer() {
     let server = Tenants::one();
     server.api.register(&backups());
     let asked = request(QUESTION);

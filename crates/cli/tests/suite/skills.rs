@@ -390,7 +390,7 @@ fn b001_6_a_denied_skill_is_not_suggested() {
 
 /// Who may change the graph: a link to a skill would grant it.
 #[test]
-fn b001_6_only_whoever_reaches_all_may_change_the_graph() {
+fn b001_6_only_callers_with_all_skills_may_change_the_graph() {
     let home = home_with(&[
         ("admin", "acme", "admin", None),
         ("writer", "acme", "operator", None),

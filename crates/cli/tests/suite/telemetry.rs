@@ -317,7 +317,7 @@ fn what_is_counted_for_the_collector_is_what_metrics_shows() {
 
 /// Texts, parameters, results, messages of failures and secrets stay here, whatever goes wrong.
 #[test]
-fn nothing_that_was_said_and_no_secret_is_sent() {
+fn telemetry_contains_no_content_and_no_secret() {
     let receiver = Receiver::start();
     let estate = Estate::telling(&receiver.url(), "");
     estate.ask_skill(None).expect(200);
@@ -410,7 +410,7 @@ fn a_ratio_of_nothing_keeps_the_traces_of_clients_alone() {
 
 /// By the operator's word tools and models are told which trace a call belongs to.
 #[test]
-fn tools_and_models_are_told_of_traces_by_the_operators_word() {
+fn traces_reach_tools_and_models_when_configured() {
     let receiver = Receiver::start();
     let estate = Estate::telling(&receiver.url(), "propagate = true");
     estate.ask_skill(None).expect(200);

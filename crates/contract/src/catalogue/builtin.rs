@@ -80,7 +80,7 @@ impl Builtin {
 
     /// The one whose tool has this id.
     #[must_use]
-    pub fn of(tool: &ToolId) -> Option<Self> {
+    pub fn from_tool_id(tool: &ToolId) -> Option<Self> {
         tool.as_str().strip_prefix(PREFIX)?.parse().ok()
     }
 }
@@ -92,12 +92,15 @@ mod tests {
     #[test]
     fn every_name_is_found_again_by_its_tool() {
         for builtin in Builtin::ALL {
-            assert_eq!(Builtin::of(&builtin.tool_id()), Some(*builtin));
+            assert_eq!(Builtin::from_tool_id(&builtin.tool_id()), Some(*builtin));
         }
         assert_eq!(
-            Builtin::of(&ToolId::parse("charter.fs.chmod").unwrap()),
+            Builtin::from_tool_id(&ToolId::parse("charter.fs.chmod").unwrap()),
             None
         );
-        assert_eq!(Builtin::of(&ToolId::parse("other.fs.read").unwrap()), None);
+        assert_eq!(
+            Builtin::from_tool_id(&ToolId::parse("other.fs.read").unwrap()),
+            None
+        );
     }
 }

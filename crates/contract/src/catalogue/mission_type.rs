@@ -29,7 +29,7 @@ object_only!(
     ResourceFamily,
     OutlinedTask,
     WriteBack,
-    Reading
+    TargetRead
 );
 
 /// What objectives of an outline may refer to.
@@ -163,7 +163,7 @@ pub struct WriteBack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_schema: Option<ForeignSchema>,
     /// What carries it out.
-    pub by: CarriedOut,
+    pub by: WriteBackAction,
     /// The parameters of the tool or playbook, or the webhook's body: `${target_entity_id}` and
     /// `${payload.name}` stand for the proposal's values.
     #[serde(default)]
@@ -171,7 +171,7 @@ pub struct WriteBack {
     /// How the target is looked at, so that a change in the meantime is a conflict (B002-13). Without
     /// it, changes of the target are not noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<Reading>,
+    pub target: Option<TargetRead>,
     /// Whether a person must approve it.
     #[serde(default = "yes")]
     pub requires_approval: bool,
@@ -184,7 +184,7 @@ fn yes() -> bool {
 /// What carries a proposal out: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CarriedOut {
+pub enum WriteBackAction {
     /// A registered tool that writes.
     Tool(ToolId),
     /// A registered playbook.
@@ -196,7 +196,7 @@ pub enum CarriedOut {
 /// A call that reads the target of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, remote = "Self")]
-pub struct Reading {
+pub struct TargetRead {
     /// A tool that only reads.
     pub tool: ToolId,
     /// Its parameters: `${target_entity_id}` and `${payload.name}` stand for the proposal's values.

@@ -40,7 +40,7 @@ impl Stage {
 
     /// The one whose tool has this id.
     #[must_use]
-    pub fn of(tool: &ToolId) -> Option<Self> {
+    pub fn from_tool_id(tool: &ToolId) -> Option<Self> {
         tool.as_str().strip_prefix(PREFIX)?.parse().ok()
     }
 
@@ -76,9 +76,9 @@ mod tests {
     #[test]
     fn every_stage_is_found_again_by_its_tool() {
         for stage in Stage::ALL {
-            assert_eq!(Stage::of(&stage.tool_id()), Some(*stage));
+            assert_eq!(Stage::from_tool_id(&stage.tool_id()), Some(*stage));
         }
         let other = ToolId::parse("charter.fs.read").unwrap();
-        assert_eq!(Stage::of(&other), None);
+        assert_eq!(Stage::from_tool_id(&other), None);
     }
 }

@@ -131,7 +131,7 @@ fn a_page_is_read_by_the_first_encoding_that_is_stated() {
 
 #[test]
 #[allow(clippy::too_many_lines, reason = "one table of cases")]
-fn what_is_not_certain_about_a_page_is_noted() {
+fn uncertain_encodings_are_noted() {
     use Form::{Html, Text};
     let unknown =
         |label: &str| format!("the declared charset {label:?} is not known and was ignored");

@@ -27,7 +27,7 @@ pub(super) struct Total {
 
 impl Total {
     /// Works out what a schema takes.
-    pub(super) fn of(structure: &Structure<'_>) -> Result<Self, SchemaFault> {
+    pub(super) fn measure(structure: &Structure<'_>) -> Result<Self, SchemaFault> {
         let count = structure.subschemas.len();
         let mut graph = Graph {
             subschemas: &structure.subschemas,
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn total(schema: &Value) -> Result<Total, SchemaFault> {
-        Total::of(&Structure::of(schema)?)
+        Total::measure(&Structure::parse(schema)?)
     }
 
     fn limit(schema: &Value) -> &'static str {

@@ -29,19 +29,19 @@ pub(super) struct Outline {
 
 impl Outline {
     /// Reads a schema.
-    pub(super) fn of(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
-        let size = Size::of(schema)?;
+    pub(super) fn parse(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
+        let size = Size::measure(schema)?;
         deeply(|| Self::of_bounded(schema, size))
     }
 
     fn of_bounded(schema: &Map<String, Value>, size: Size) -> Result<Self, SchemaFault> {
         let given = Value::Object(schema.clone());
-        let structure = Structure::of(&given)?;
-        let total = Total::of(&structure)?;
-        let patterns = Patterns::of(&structure.patterns)?;
+        let structure = Structure::parse(&given)?;
+        let total = Total::measure(&structure)?;
+        let patterns = Patterns::measure(&structure.patterns)?;
         let mut prepared = given.clone();
         for subschema in &structure.subschemas {
-            Change::of(subschema, &structure).apply(&mut prepared, structure.id);
+            Change::between(subschema, &structure).apply(&mut prepared, structure.id);
         }
         Ok(Self {
             prepared,
@@ -81,7 +81,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    fn of(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
+    fn measure(schema: &Map<String, Value>) -> Result<Self, SchemaFault> {
         let mut size = Self { values: 1, text: 0 };
         for (name, value) in schema {
             size.text += name.len();
@@ -119,7 +119,7 @@ struct Change {
 }
 
 impl Change {
-    fn of(subschema: &Subschema, structure: &Structure<'_>) -> Self {
+    fn between(subschema: &Subschema, structure: &Structure<'_>) -> Self {
         let reference = subschema.reference;
         let reference = reference.map(|at| fragment(&structure.subschemas[at].pointer));
         Self {
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn outline(schema: &Value) -> Result<Outline, SchemaFault> {
-        Outline::of(schema.as_object().unwrap())
+        Outline::parse(schema.as_object().unwrap())
     }
 
     #[test]

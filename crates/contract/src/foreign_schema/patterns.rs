@@ -35,7 +35,7 @@ pub(super) struct Patterns {
 
 impl Patterns {
     /// Measures patterns. One that is no regular expression takes nothing: the validator refuses it.
-    pub(super) fn of(patterns: &BTreeSet<&str>) -> Result<Self, SchemaFault> {
+    pub(super) fn measure(patterns: &BTreeSet<&str>) -> Result<Self, SchemaFault> {
         PATTERNS.check(patterns.len(), "")?;
         PATTERN_TEXT.check(patterns.iter().map(|pattern| pattern.len()).sum(), "")?;
         let mut all = Self {
@@ -46,7 +46,7 @@ impl Patterns {
         let mut room = MAX_AUTOMATA;
         for pattern in patterns {
             all.longest = all.longest.max(pattern.len());
-            let Ok(states) = States::of(pattern) else {
+            let Ok(states) = States::compile(pattern) else {
                 continue;
             };
             all.memory += states.memory();
@@ -65,7 +65,7 @@ impl Patterns {
 
 /// Memory of a pattern when it is compiled; of what is no regular expression, what finding that out weighs.
 pub(super) fn memory(pattern: &str) -> usize {
-    match States::of(pattern) {
+    match States::compile(pattern) {
         Ok(states) => states.memory(),
         Err(Stateless::TooLarge) => PATTERN_SIZE,
         Err(Stateless::NoPattern) => pattern.len() * pattern.len() / TRANSLATED,
@@ -85,7 +85,7 @@ struct States {
 }
 
 impl States {
-    fn of(pattern: &str) -> Result<Self, Stateless> {
+    fn compile(pattern: &str) -> Result<Self, Stateless> {
         // Translating takes the square of the length.
         if pattern.len() > SCHEMA_PATTERN_TEXT {
             return Err(Stateless::TooLarge);
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn measured(patterns: &[&str]) -> Result<Patterns, SchemaFault> {
-        Patterns::of(&patterns.iter().copied().collect())
+        Patterns::measure(&patterns.iter().copied().collect())
     }
 
     #[test]

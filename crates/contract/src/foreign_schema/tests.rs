@@ -252,7 +252,7 @@ impl<'i> Keyword<'i> for Visit {
 /// The validator without a budget, as this crate set it up; it counts the subschemas that it got through.
 fn plain(json: &Value, visits: &Arc<AtomicU64>) -> Validator {
     let mut counting = json.clone();
-    for subschema in &Structure::of(json).unwrap().subschemas {
+    for subschema in &Structure::parse(json).unwrap().subschemas {
         if let Some(Value::Object(fields)) = counting.pointer_mut(&subschema.pointer) {
             fields.insert("visit".to_owned(), true.into());
         }

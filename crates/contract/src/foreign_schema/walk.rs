@@ -65,7 +65,7 @@ pub(super) struct Structure<'s> {
 
 impl<'s> Structure<'s> {
     /// Reads a schema whose size is bounded.
-    pub(super) fn of(root: &'s Value) -> Result<Self, SchemaFault> {
+    pub(super) fn parse(root: &'s Value) -> Result<Self, SchemaFault> {
         let mut walk = Walk::new(root);
         walk.add(root, String::new(), 0)?;
         while let Some((from, reference)) = walk.references.pop_front() {
@@ -354,7 +354,7 @@ mod tests {
 
     /// The pointer of each subschema that refers to another, and where to.
     fn references(schema: &Value) -> Vec<(String, String)> {
-        let structure = Structure::of(schema).unwrap();
+        let structure = Structure::parse(schema).unwrap();
         let found = structure.subschemas.iter().filter_map(|subschema| {
             let target = structure.subschemas[subschema.reference?].pointer.clone();
             Some((subschema.pointer.clone(), target))
@@ -418,13 +418,13 @@ mod tests {
                 "is outside of the schema: copy it to `$defs`",
             ),
         ] {
-            let fault = Structure::of(&at(reference)).unwrap_err();
+            let fault = Structure::parse(&at(reference)).unwrap_err();
             let expected = format!("`/items` refers to `{reference}`, which {why}");
             assert_eq!(fault.to_string(), expected);
         }
         for keyword in DYNAMIC {
             let schema = json!({"items": {keyword: "#x"}});
-            let fault = Structure::of(&schema).unwrap_err();
+            let fault = Structure::parse(&schema).unwrap_err();
             assert_eq!(fault.pointer(), "/items", "{keyword}");
         }
     }
@@ -433,7 +433,7 @@ mod tests {
     fn a_field_that_is_called_like_a_keyword_is_none() {
         let schema = json!({"properties": {"$ref": {"type": "string"}, "$id": {"type": "string"},
             "allOf": {"items": {}}}, "enum": [{"$ref": "#/x"}]});
-        let structure = Structure::of(&schema).unwrap();
+        let structure = Structure::parse(&schema).unwrap();
         assert!(references(&schema).is_empty());
         let pointers: Vec<&str> = structure
             .subschemas

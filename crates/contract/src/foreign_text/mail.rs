@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_the_frame_of_a_mail_is_kept() {
+    fn texts_that_look_like_mail_headers_are_kept() {
         for text in [
             "hello",
             "thanks",

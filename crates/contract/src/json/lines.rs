@@ -1,6 +1,6 @@
 //! Splits a stream of messages, one per line, and measures each. Must not know the fields of a message.
 
-use super::{Meter, Profile, TooMuch, numbers};
+use super::{JsonLimitExceeded, Meter, Profile, numbers};
 
 /// A measured line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Line {
     /// The line with its line break; empty if the line exceeds its profile.
     pub bytes: Vec<u8>,
     /// Why the line is refused. A line that is refused for a number can be read by [`super::decode_beside_numbers`].
-    pub refused: Option<TooMuch>,
+    pub refused: Option<JsonLimitExceeded>,
 }
 
 /// Buffers and measures lines. A line that exceeds the profile is discarded up to its end.
@@ -112,8 +112,8 @@ mod tests {
                 )
             })
             .collect();
-        let too_long = |bytes| TooMuch::Bytes { bytes, limit: 20 };
-        let number = TooMuch::Number {
+        let too_long = |bytes| JsonLimitExceeded::Bytes { bytes, limit: 20 };
+        let number = JsonLimitExceeded::Number {
             number: "1e400".into(),
             pointer: "/0".into(),
         };

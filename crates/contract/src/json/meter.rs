@@ -3,7 +3,7 @@
 use memchr::memchr2;
 
 use super::weight::{TEXT, of_fields, of_items};
-use super::{Extent, Profile, TooMuch};
+use super::{Extent, JsonLimitExceeded, Profile};
 use crate::bounds;
 
 /// Every integer with this many digits fits 64 bits.
@@ -64,10 +64,10 @@ impl Meter {
     ///
     /// # Errors
     /// [`TooMuch`] once all pieces together are more than the profile allows.
-    pub fn feed(&mut self, piece: &[u8]) -> Result<(), TooMuch> {
+    pub fn feed(&mut self, piece: &[u8]) -> Result<(), JsonLimitExceeded> {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > self.profile.bytes {
-            return Err(TooMuch::Bytes {
+            return Err(JsonLimitExceeded::Bytes {
                 bytes: self.bytes,
                 limit: self.profile.bytes,
             });
@@ -120,7 +120,7 @@ impl Meter {
     }
 
     /// Takes in one byte that is not within a text.
-    fn token(&mut self, byte: u8) -> Result<(), TooMuch> {
+    fn token(&mut self, byte: u8) -> Result<(), JsonLimitExceeded> {
         self.number(byte);
         if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
             return Ok(());
@@ -161,11 +161,11 @@ impl Meter {
         self.long_numbers |= self.digits > PLAIN_DIGITS;
     }
 
-    fn enter(&mut self, container: Container) -> Result<(), TooMuch> {
+    fn enter(&mut self, container: Container) -> Result<(), JsonLimitExceeded> {
         let limit = self.profile.levels;
         let slot = self.open.get_mut(self.depth);
         let Some(slot) = slot.filter(|_| self.depth < limit) else {
-            return Err(TooMuch::Levels { limit });
+            return Err(JsonLimitExceeded::Levels { limit });
         };
         *slot = container;
         self.depth += 1;

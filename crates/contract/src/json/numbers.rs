@@ -1,7 +1,7 @@
 //! Finds numbers that reading would change. serde_json reads an integer with more than 64 bits as a double, which rounds
 //! identifiers, amounts and block numbers. A document with such a number is refused, with a pointer to the number.
 
-use super::{Profile, TooMuch, decode_text};
+use super::{JsonLimitExceeded, Profile, decode_text};
 use crate::violation::pointer_segment;
 
 /// Maximum length of a number in an error.
@@ -11,7 +11,7 @@ const SHOWN: usize = 40;
 ///
 /// # Errors
 /// [`TooMuch::Number`] for the first integer with more than 64 bits, and the first number beyond the range of a double.
-pub(super) fn check(text: &[u8]) -> Result<(), TooMuch> {
+pub(super) fn check(text: &[u8]) -> Result<(), JsonLimitExceeded> {
     let mut at = 0;
     while let Some(byte) = text.get(at) {
         match byte {
@@ -19,7 +19,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), TooMuch> {
             b'-' | b'0'..=b'9' => {
                 let number = number_at(text, at);
                 if !is_kept(number) {
-                    return Err(TooMuch::Number {
+                    return Err(JsonLimitExceeded::Number {
                         number: shown(number),
                         pointer: pointer_to(text, at),
                     });
@@ -142,7 +142,9 @@ mod tests {
 
     fn refused(text: &str) -> Option<(String, String)> {
         match decode::<Value>(text.as_bytes(), Profile::MESSAGE) {
-            Err(JsonFault::TooMuch(TooMuch::Number { number, pointer })) => Some((number, pointer)),
+            Err(JsonFault::TooMuch(JsonLimitExceeded::Number { number, pointer })) => {
+                Some((number, pointer))
+            }
             Ok(_) | Err(_) => None,
         }
     }
@@ -203,7 +205,7 @@ mod tests {
 
     /// Strings, and numbers with a fraction or an exponent, are read as before.
     #[test]
-    fn what_only_looks_like_a_long_integer_is_read() {
+    fn texts_that_look_like_long_integers_are_read() {
         for (text, value) in [
             (r#""123456789012345678901""#, json!("123456789012345678901")),
             (
@@ -237,7 +239,7 @@ mod tests {
             let pointer = format!("/a/{before}/n");
             match decode::<Value>(text.as_bytes(), Profile::MESSAGE) {
                 Ok(read) => prop_assert_eq!(read.pointer(&pointer).unwrap().to_string(), number),
-                Err(JsonFault::TooMuch(TooMuch::Number { pointer: at, .. })) => {
+                Err(JsonFault::TooMuch(JsonLimitExceeded::Number { pointer: at, .. })) => {
                     prop_assert_eq!(at, pointer);
                     prop_assert!(number.parse::<i128>().unwrap() > i128::from(u64::MAX)
                         || number.parse::<i128>().unwrap() < i128::from(i64::MIN));

@@ -104,7 +104,7 @@ fn a_profile_allows_as_many_levels_as_it_says_and_no_more() {
         for nested in [lists, objects] {
             let fits: Value = decode_text(&nested(limit), profile).unwrap();
             assert_eq!(extent_of(&fits, profile).unwrap().levels, limit);
-            let much = TooMuch::Levels { limit };
+            let much = JsonLimitExceeded::Levels { limit };
             let deeper = nested(limit + 1);
             assert_eq!(extent(deeper.as_bytes(), profile), Err(much.clone()));
             // A text that never closes is found out as well.
@@ -153,7 +153,7 @@ fn many_small_values_are_refused_before_they_are_read() {
         let text = format!("[{}", format!("{value},").repeat(count));
         assert_eq!(
             extent(text.as_bytes(), Profile::OUTPUT),
-            Err(TooMuch::Memory { limit }),
+            Err(JsonLimitExceeded::Memory { limit }),
             "{value}"
         );
         // Most of it was not even looked at.
@@ -169,7 +169,7 @@ fn many_small_values_are_refused_before_they_are_read() {
 
 #[test]
 fn a_document_is_bounded_in_bytes_before_anything_else() {
-    let much = TooMuch::Bytes {
+    let much = JsonLimitExceeded::Bytes {
         bytes: bounds::NOTICE_BYTES + 1,
         limit: bounds::NOTICE_BYTES,
     };
@@ -210,7 +210,7 @@ fn a_byte_order_mark_is_no_part_of_a_document() {
 }
 
 #[test]
-fn what_is_no_text_is_named_with_its_place() {
+fn invalid_text_is_reported_with_its_offset() {
     let failed = |bytes: &[u8]| {
         let fault = decode::<Value>(bytes, Profile::MESSAGE).unwrap_err();
         fault.to_string()
@@ -231,7 +231,7 @@ fn what_is_no_text_is_named_with_its_place() {
 
 /// Older versions wrote outputs of 127 levels into events, where nothing could read them.
 #[test]
-fn what_older_versions_stored_is_read_and_never_written_again() {
+fn older_stored_forms_are_read_and_never_written() {
     for levels in [100, 101, 127, 128, 200, 256] {
         let text = lists(levels);
         let read: Value = decode_stored(&text).unwrap();

@@ -126,7 +126,7 @@ impl Checker {
 
     /// Each fault holds its place in the value and in the schema.
     fn faults_within_memory(&self, value: &Value) -> usize {
-        let reach = deeply(|| Reach::of(value));
+        let reach = deeply(|| Reach::measure(value));
         let each = FAULT_BYTES
             + self.costs.fault
             + reach.path
@@ -143,16 +143,16 @@ struct Reach {
 }
 
 impl Reach {
-    fn of(value: &Value) -> Self {
+    fn measure(value: &Value) -> Self {
         match value {
             Value::Array(items) => {
-                let below = items.iter().map(|item| Self::of(item).below(8));
+                let below = items.iter().map(|item| Self::measure(item).below(8));
                 below.fold(Self::default(), Self::or)
             }
             Value::Object(fields) => {
                 let below = fields
                     .iter()
-                    .map(|(name, value)| Self::of(value).below(name.len() + 1));
+                    .map(|(name, value)| Self::measure(value).below(name.len() + 1));
                 below.fold(Self::default(), Self::or)
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Self::default(),

@@ -134,7 +134,7 @@ mod tests {
 
     /// What is sent is one document.
     #[test]
-    fn what_packages_have_no_files_of_is_not_listed() {
+    fn kinds_without_package_files_are_not_listed() {
         let entry = SchemaName::AgentRequest.entry();
         assert_eq!(entry.of_file(), entry.generate());
         assert_eq!(of_packages().len(), OF_PACKAGES.len());

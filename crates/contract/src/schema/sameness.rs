@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_schema_calls_the_same_is_the_same() {
+    fn equality_follows_json_schema() {
         for (values, expected) in [
             (json!([1, 1.0]), false),
             (json!([0, -0.0]), false),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_differ_only_in_where_they_begin_and_end_are_told_apart_at_once() {
+    fn rotated_lists_are_compared_in_linear_time() {
         // The same thirteen leaves in lists that split at other places.
         let lists: Vec<Value> = (0_u32..4_096)
             .map(|cuts| {

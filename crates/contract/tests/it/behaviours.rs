@@ -335,7 +335,7 @@ fn ruling_25_a_catalogue_tool_becomes_a_valid_definition() {
 }
 
 #[test]
-fn ruling_26_what_parameters_cannot_say_is_refused_by_name() {
+fn ruling_26_unsupported_schema_keywords_are_refused_by_name() {
     let refused = |schema: Value| parameters_from_schema(&schema).unwrap_err();
     assert_eq!(refused(json!([])), ParameterSchemaError::NotAnObject);
     assert_eq!(

@@ -7,7 +7,7 @@ use std::error::Error;
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::ids::{Label, RunId, StepId, ToolId, UserId};
 use charter_domain::graph::{
-    Action, AfterFailure, Arguments, Edge, EdgeCondition, GraphParts, Retry, Step, StepGraph,
+    AfterFailure, Arguments, Edge, EdgeCondition, GraphParts, Retry, Step, StepAction, StepGraph,
 };
 use charter_domain::run::{RunEvent, RunPrerequisites, RunStart};
 use serde_json::{Map, Value};
@@ -67,7 +67,7 @@ pub(crate) fn all() -> Made<Vec<RunEvent>> {
                 only_if(useful(read("unknown")?), "parameters.absent == 1"),
                 step(
                     "conclusion",
-                    Action::Conclude {
+                    StepAction::Conclude {
                         output: Value::Bool(true),
                     },
                 )?,
@@ -146,12 +146,12 @@ fn with_fallback() -> Made<GraphParts> {
 }
 
 /// A step whose failure ends the run.
-fn step(name: &str, action: Action) -> Made<Step> {
+fn step(name: &str, action: StepAction) -> Made<Step> {
     Ok(Step::new(StepId::parse(name)?, action, AfterFailure::Abort))
 }
 
 fn calling(name: &str, writes: bool) -> Made<Step> {
-    let call = Action::Call {
+    let call = StepAction::Call {
         tool: ToolId::parse(TOOL)?,
         arguments: Arguments::exact(Map::new()),
         script: None,

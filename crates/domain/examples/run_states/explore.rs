@@ -7,10 +7,10 @@ use std::error::Error;
 use charter_contract::ids::{ApprovalId, Label, StepId, ToolId, UserId};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
-use charter_domain::gate::{Decision, RuleKind, RuleResult};
+use charter_domain::gate::{GateDecision, RuleKind, RuleResult};
 use charter_domain::run::{
     Command, ErrorKind, ResultSource, Run, RunEvent, RunOrder, StepFailure, StepStart, StepState,
-    Tokens,
+    TokensUsed,
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -216,16 +216,16 @@ fn beginnings(run: &Run, step: &StepId, state: &StepState) -> Explored<Vec<Comma
         _ => RuleKind::Safety,
     };
     let answers = [
-        Decision::Allow {
+        GateDecision::Allow {
             permitted_by: Vec::new(),
             warnings: Vec::new(),
         },
-        Decision::NeedsApproval {
+        GateDecision::NeedsApproval {
             rules: rule(asks),
             permitted_by: Vec::new(),
             warnings: Vec::new(),
         },
-        Decision::Deny {
+        GateDecision::Deny {
             rules: rule(RuleKind::Guardrail),
         },
     ];
@@ -290,7 +290,7 @@ fn ends(step: &StepId) -> Explored<Vec<Command>> {
             step: step.clone(),
             failure: failure(kind),
             at: now()?,
-            tokens: Tokens::default(),
+            tokens: TokensUsed::default(),
         });
     }
     Ok(ends)

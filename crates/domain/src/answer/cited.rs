@@ -47,7 +47,7 @@ impl CitedSource {
         Self {
             alias,
             cited,
-            facts: Facts::of(shown),
+            facts: Facts::from_value(shown),
         }
     }
 

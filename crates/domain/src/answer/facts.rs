@@ -22,14 +22,14 @@ pub struct Vocabulary(BTreeSet<String>);
 
 impl Vocabulary {
     /// The words of these texts.
-    pub fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+    pub fn from_texts<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         Self(texts.into_iter().flat_map(words).collect())
     }
 }
 
 impl Facts {
     /// What a value says: its texts, keys and numbers.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn from_value(value: &Value) -> Self {
         let mut facts = Self::default();
         facts.take(value);
         facts
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn an_id_occurs_as_a_whole_or_not_at_all() {
-        let facts = Facts::of(&json!({
+        let facts = Facts::from_value(&json!({
             "GroupId": "sg-12", "old": "sg-1-old", "arn": "arn:aws:ec2:eu-west-1:group/sg-7",
             "at": "2026-05-13T09:14:22Z", "host": "api.x.example", "cidr": "10.0.0.0/8",
         }));
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_by_their_value() {
-        let facts = Facts::of(&json!({"count": 1200, "price": "EUR 3.50", "port": "443/tcp"}));
+        let facts =
+            Facts::from_value(&json!({"count": 1200, "price": "EUR 3.50", "port": "443/tcp"}));
         for there in ["1200", "3.5", "443"] {
             assert!(facts.has_number(there), "{there}");
         }
@@ -161,12 +162,12 @@ mod tests {
 
     #[test]
     fn words_of_keys_count_in_singular_and_plural() {
-        let facts = Facts::of(&json!({"GroupName": "payroll"}));
+        let facts = Facts::from_value(&json!({"GroupName": "payroll"}));
         for there in ["group", "groups", "name", "groupname", "payroll"] {
             assert!(facts.has_word(there), "{there}");
         }
         assert!(!facts.has_word("pay"));
-        let vocabulary = Vocabulary::of(["Detects open security groups."]);
+        let vocabulary = Vocabulary::from_texts(["Detects open security groups."]);
         assert!(is_known("group", &vocabulary, false));
         assert!(!is_known("restrict", &vocabulary, false));
         assert!(is_known("restrict", &vocabulary, true));

@@ -52,7 +52,7 @@ fn citable() -> CitableSources {
         ),
     ];
     let vocabulary =
-        Vocabulary::of(["Detects gates that are open to the internet, by the TCP port."]);
+        Vocabulary::from_texts(["Detects gates that are open to the internet, by the TCP port."]);
     let wanted = BTreeSet::from(["impact".to_owned()]);
     CitableSources::new(
         sources,
@@ -73,7 +73,7 @@ fn check(text: &str, cites: &[&str]) -> Result<CitedSentence, Unfit> {
 }
 
 #[test]
-fn a_sentence_stands_on_what_it_cites() {
+fn a_sentence_is_supported_by_its_citations() {
     for (text, cites) in [
         ("Gate g-7 is open to 0.0.0.0/0.", vec!["f1"]),
         ("Two gates are open.", vec!["f1", "f2"]),
@@ -102,7 +102,7 @@ fn a_sentence_names_its_evidence_and_findings_by_their_ids() {
 }
 
 #[test]
-fn what_does_not_rest_on_its_citations_is_dropped() {
+fn unsupported_sentences_are_dropped() {
     let unsupported = |what: &str| Unfit::Unsupported(what.to_owned());
     let unresolved = |what: &str| Unfit::Unresolved(what.to_owned());
     for (text, cites, why) in [
@@ -349,7 +349,7 @@ proptest! {
         prop_assert!(citable().sentence(&drafted(&text, &[])).is_err());
         let known = ["e1", "f1", "f2", "t1"].contains(&name.as_str());
         prop_assert!(known || citable().sentence(&drafted(&text, &[&name])).is_err());
-        let _ = Facts::of(&json!({text.as_str(): [text.as_str()]}));
+        let _ = Facts::from_value(&json!({text.as_str(): [text.as_str()]}));
     }
 
     /// However a draft is cut into pieces, the same sentences are seen, in their order.

@@ -47,7 +47,7 @@ fn says(approval: &Approval, approve: bool, by: &str) -> ApprovalVerdict {
     };
     ApprovalVerdict {
         answer,
-        by: Person::known(user(by)),
+        by: CredentialUser::known(user(by)),
         digest: approval.digest.clone(),
         reason: None,
     }
@@ -129,7 +129,7 @@ fn ruling_28_an_approval_is_bound_to_the_exact_call() {
 }
 
 #[test]
-fn ruling_28_nobody_approves_what_they_asked_for_where_four_eyes_are_wanted() {
+fn ruling_28_askers_cannot_approve_under_four_eyes() {
     let four = pending(true);
     let own = four.decide(says(&four, true, "asker"), at(1));
     assert_eq!(own, Err(DecisionRefusal::OwnRequest(user("asker"))));
@@ -145,7 +145,7 @@ fn ruling_28_nobody_approves_what_they_asked_for_where_four_eyes_are_wanted() {
 /// The users who started the run, gave values or confirmed it do not approve it, and neither do the makers of
 /// their keys, nor users whose keys an asker made.
 #[test]
-fn ruling_33_nobody_approves_what_they_may_have_asked_for() {
+fn ruling_33_possible_askers_cannot_approve() {
     let names =
         |names: &[&str]| -> BTreeSet<UserId> { names.iter().map(|name| user(name)).collect() };
     let asked = |four_eyes| Approval {
@@ -161,7 +161,7 @@ fn ruling_33_nobody_approves_what_they_may_have_asked_for() {
         ("third", names(&["other"]), true),
         ("other", names(&[]), true),
     ] {
-        let person = Person {
+        let person = CredentialUser {
             user: user(by),
             makers: makers.clone(),
         };
@@ -196,8 +196,8 @@ fn an_approval_that_names_no_askers_reads_as_before() {
     let stored = json!(pending(true));
     assert_eq!(stored.get("asked_by"), None);
     let read: Approval = serde_json::from_value(stored).unwrap();
-    assert!(!read.may_agree(&Person::known(user("asker"))));
-    assert!(read.may_agree(&Person::known(user("other"))));
+    assert!(!read.may_agree(&CredentialUser::known(user("asker"))));
+    assert!(read.may_agree(&CredentialUser::known(user("other"))));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_digest_differs_with_every_part_of_the_call() {
 /// What was approved can be checked with any SHA-256: over the JSON with its keys in order.
 #[test]
 fn ruling_28_a_digest_is_the_sha_256_of_the_canonical_json() {
-    let digest = Digest::of(&json!({"b": 1, "a": [true, null]}));
+    let digest = Digest::from_json(&json!({"b": 1, "a": [true, null]}));
     // printf '{"a":[true,null],"b":1}' | sha256sum
     let text = "sha256:51705a2c9eb3e7e410a58f696a770c3ac3885a0cf43eb7fc88f5e47c11d4d30d";
     assert_eq!(digest.as_str(), text);

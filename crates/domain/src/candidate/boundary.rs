@@ -14,7 +14,7 @@ use charter_contract::ids::{AgentId, DomainId, Label, StepId, ToolId};
 use charter_contract::text::Text;
 use serde_json::{Map, Value};
 
-use crate::catalogue::{Entry, View};
+use crate::catalogue::{CatalogueEntry, View};
 
 /// Most hints of playbooks that a boundary holds.
 const MOST_HINTS: usize = 40;
@@ -25,7 +25,7 @@ pub struct Boundary {
     agent: AgentId,
     domain: DomainId,
     context_types: Vec<Label>,
-    tools: BTreeMap<ToolId, Arc<Entry<Tool>>>,
+    tools: BTreeMap<ToolId, Arc<CatalogueEntry<Tool>>>,
     /// The context types of the agent's skills that call a tool.
     contexts: BTreeMap<ToolId, BTreeSet<Label>>,
     reversals: Vec<Reversal>,
@@ -51,7 +51,7 @@ pub(super) struct Reversal {
 impl Boundary {
     /// The boundary of an agent in a catalogue, as far as somebody of this role may use it.
     #[must_use]
-    pub fn of(agent: &AgentManifest, view: &View, role: Role) -> Self {
+    pub fn for_agent(agent: &AgentManifest, view: &View, role: Role) -> Self {
         let contexts = contexts(agent, view);
         let inside = |tool: &Tool| {
             let own = tool.domain == agent.domain || contexts.contains_key(&tool.tool_id);
@@ -59,7 +59,7 @@ impl Boundary {
                 && !tool.is_internal()
                 && role.may_call(tool.permission_level)
         };
-        let tools: BTreeMap<ToolId, Arc<Entry<Tool>>> = view
+        let tools: BTreeMap<ToolId, Arc<CatalogueEntry<Tool>>> = view
             .tools()
             .filter(|found| inside(found.document()))
             .map(|found| (found.document().tool_id.clone(), found.entry))

@@ -92,7 +92,7 @@ pub(super) fn skill(brief: &Brief, plan: &Plan<'_>, told: CandidateText) -> Resu
         status: Status::Active,
         display_name: told.name,
         description: told.description,
-        purpose: said(brief)?,
+        purpose: request_text(brief)?,
         capabilities: Vec::new(),
         capability_id: None,
         context: SkillContext {
@@ -156,7 +156,7 @@ pub(super) fn playbook(
         grounding_agent: Some(brief.boundary.agent().clone()),
         tenant_id: None,
         status: Status::Active,
-        trigger_conditions: vec![said(brief)?],
+        trigger_conditions: vec![request_text(brief)?],
         examples: told.requests,
         context: PlaybookContext {
             supported_context_types: contexts(brief, plan),
@@ -230,7 +230,7 @@ fn writes(tool: &Tool) -> bool {
     tool.tool_class == ToolClass::Write
 }
 
-fn said(brief: &Brief) -> Result<Text, IdError> {
+fn request_text(brief: &Brief) -> Result<Text, IdError> {
     Text::parse(&brief.words.shown())
 }
 

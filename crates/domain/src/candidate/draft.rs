@@ -101,7 +101,7 @@ pub fn drafted(brief: &Brief, draft: &CandidateDraft) -> Result<Document, Vec<St
         return Err(wrong);
     }
     let said = |error: charter_contract::ids::IdError| vec![error.to_string()];
-    let told = told(brief, draft)?;
+    let told = candidate_text(brief, draft)?;
     match brief.wanted {
         CandidateKind::Read => skill(brief, &plan, told).map(Document::Skill),
         CandidateKind::Change => playbook(brief, &plan, told).map(Document::Playbook),
@@ -200,7 +200,7 @@ fn refers(plan: &Plan<'_>, name: &Label) -> bool {
 }
 
 /// Its own words, with nothing in them that any language here gives a meaning to.
-fn told(brief: &Brief, draft: &CandidateDraft) -> Result<CandidateText, Vec<String>> {
+fn candidate_text(brief: &Brief, draft: &CandidateDraft) -> Result<CandidateText, Vec<String>> {
     let text = |what: &str, given: &str| {
         let plain = shortened(&plain(given));
         Text::parse(&plain).map_err(|error| vec![format!("{what}: {error}")])

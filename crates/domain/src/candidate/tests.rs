@@ -129,12 +129,12 @@ fn view(more: Vec<Document>) -> View {
 
 fn boundary_in(view: &View) -> Boundary {
     let agent = view.agent("domain.vaults.keeper").unwrap();
-    Boundary::of(agent.document(), view, Role::Operator)
+    Boundary::for_agent(agent.document(), view, Role::Operator)
 }
 
 fn brief_in(view: &View, wanted: CandidateKind, text: &str, near: &[&str]) -> Brief {
     Brief {
-        words: Words::of(text).unwrap(),
+        words: Words::from_text(text).unwrap(),
         wanted,
         boundary: boundary_in(view),
         near: near.iter().map(|id| ToolId::parse(id).unwrap()).collect(),
@@ -325,7 +325,7 @@ fn parameters_that_differ_keep_apart() {
 }
 
 #[test]
-fn b000_5_without_a_fitting_tool_the_reason_is_said() {
+fn b000_5_without_a_fitting_tool_the_reason_is_given() {
     let ids = |names: &[&str]| names.iter().map(|id| ToolId::parse(id).unwrap()).collect();
     assert_eq!(
         compose(&brief(CandidateKind::Read, &[])),
@@ -371,14 +371,15 @@ fn a_request_brings_nothing_that_is_evaluated() {
             );
         }
     }
-    assert_eq!(Words::of("${}{{}}\u{0}"), None);
-    let long = Words::of(&"é".repeat(70_000)).unwrap();
+    assert_eq!(Words::from_text("${}{{}}\u{0}"), None);
+    let long = Words::from_text(&"é".repeat(70_000)).unwrap();
     assert_eq!(long.shown().chars().count(), MAX_WORDS + 1);
 }
 
 #[test]
 fn the_same_request_has_the_same_key() {
-    let key = |text: &str, wanted| CandidateKey::of(&Words::of(text).unwrap(), wanted);
+    let key =
+        |text: &str, wanted| CandidateKey::from_words(&Words::from_text(text).unwrap(), wanted);
     assert_eq!(
         key("Lock  the vault", CandidateKind::Read),
         key(" lock the {vault}\n", CandidateKind::Read)

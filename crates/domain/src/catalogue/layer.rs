@@ -21,7 +21,7 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::PackageName;
 
 use super::lookup::Lookup;
-use super::{Entry, Origin};
+use super::{CatalogueEntry, Origin};
 
 /// Evaluates an expression on the shelf of a kind.
 macro_rules! on_shelf {
@@ -49,7 +49,7 @@ macro_rules! on_shelf {
     }};
 }
 
-pub(super) type Shelf<T> = BTreeMap<String, Arc<Entry<T>>>;
+pub(super) type Shelf<T> = BTreeMap<String, Arc<CatalogueEntry<T>>>;
 
 /// All documents in force in one scope, by kind and id.
 #[derive(Debug, Default, Clone)]
@@ -91,7 +91,7 @@ impl Layer {
         let id = document.id().to_string();
         macro_rules! shelve {
             ($shelf:ident, $document:expr) => {{
-                let entry = Entry {
+                let entry = CatalogueEntry {
                     document: $document,
                     origin,
                     content_hash,
@@ -118,7 +118,7 @@ impl Layer {
 
     /// What is asked for on every request.
     pub(super) fn lookup(&self) -> &Lookup {
-        self.lookup.get_or_init(|| Arc::new(Lookup::of(self)))
+        self.lookup.get_or_init(|| Arc::new(Lookup::build(self)))
     }
 
     /// Number of documents of all kinds.

@@ -10,7 +10,7 @@ use charter_contract::catalogue::guardrail::{Glob, Guardrail, GuardrailScope};
 use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::vocabulary::Status;
 
-use super::{Entry, Layer};
+use super::{CatalogueEntry, Layer};
 use crate::glob;
 use crate::guardrail::Conditions;
 
@@ -28,11 +28,11 @@ pub(super) struct Lookup {
 }
 
 /// Edges with their own ids, by the id of the node at one end.
-type EdgesByEnd = HashMap<String, Vec<(String, Arc<Entry<GraphEdge>>)>>;
+type EdgesByEnd = HashMap<String, Vec<(String, Arc<CatalogueEntry<GraphEdge>>)>>;
 
 /// Active documents by the stems of their globs, in order of their ids.
 #[derive(Debug)]
-struct ByStem<T>(HashMap<String, Vec<Arc<Entry<T>>>>);
+struct ByStem<T>(HashMap<String, Vec<Arc<CatalogueEntry<T>>>>);
 
 impl<T> Default for ByStem<T> {
     fn default() -> Self {
@@ -42,7 +42,7 @@ impl<T> Default for ByStem<T> {
 
 impl<T> ByStem<T> {
     /// Adds a document after those with smaller ids.
-    fn add(&mut self, globs: &[Glob], entry: &Arc<Entry<T>>) {
+    fn add(&mut self, globs: &[Glob], entry: &Arc<CatalogueEntry<T>>) {
         for glob in globs {
             let stem = glob::stem(glob.as_ref()).to_owned();
             let near = self.0.entry(stem).or_default();
@@ -53,9 +53,9 @@ impl<T> ByStem<T> {
     }
 
     /// Every document with a glob that may cover `target`, each once, by id.
-    fn near(&self, target: &str, id: fn(&T) -> &str) -> Vec<&Arc<Entry<T>>> {
+    fn near(&self, target: &str, id: fn(&T) -> &str) -> Vec<&Arc<CatalogueEntry<T>>> {
         let stems = glob::stems_over(target).filter_map(|stem| self.0.get(stem));
-        let mut near: Vec<&Arc<Entry<T>>> = stems.flatten().collect();
+        let mut near: Vec<&Arc<CatalogueEntry<T>>> = stems.flatten().collect();
         // One with several globs may stand under several stems.
         near.sort_by(|a, b| id(&a.document).cmp(id(&b.document)));
         near.dedup_by(|a, b| Arc::ptr_eq(a, b));
@@ -64,14 +64,14 @@ impl<T> ByStem<T> {
 }
 
 impl Lookup {
-    pub(super) fn of(layer: &Layer) -> Self {
+    pub(super) fn build(layer: &Layer) -> Self {
         let mut lookup = Self::default();
         for (id, entry) in &layer.guardrails {
             let guardrail = &entry.document;
             if guardrail.status != Status::Active {
                 continue;
             }
-            let conditions = Arc::new(Conditions::of(guardrail));
+            let conditions = Arc::new(Conditions::from_guardrail(guardrail));
             lookup.conditions.insert(id.clone(), conditions);
             let by_stem = lookup.guardrails.entry(guardrail.scope).or_default();
             by_stem.add(&guardrail.applies_to, entry);
@@ -111,7 +111,7 @@ impl Lookup {
         &self,
         scope: GuardrailScope,
         target: &str,
-    ) -> impl Iterator<Item = (&Arc<Entry<Guardrail>>, &Arc<Conditions>)> {
+    ) -> impl Iterator<Item = (&Arc<CatalogueEntry<Guardrail>>, &Arc<Conditions>)> {
         let by_stem = self.guardrails.get(&scope).into_iter();
         let near =
             by_stem.flat_map(move |by_stem| by_stem.near(target, |g| g.guardrail_id.as_str()));
@@ -122,7 +122,7 @@ impl Lookup {
     }
 
     /// Every active policy with a glob that may cover the tool, each once.
-    pub(super) fn policies_near(&self, tool: &str) -> Vec<&Arc<Entry<Policy>>> {
+    pub(super) fn policies_near(&self, tool: &str) -> Vec<&Arc<CatalogueEntry<Policy>>> {
         self.policies.near(tool, |policy| policy.policy_id.as_str())
     }
 
@@ -133,12 +133,12 @@ impl Lookup {
     }
 
     /// The edges that leave a node, with their ids.
-    pub(super) fn edges_from(&self, node: &str) -> &[(String, Arc<Entry<GraphEdge>>)] {
+    pub(super) fn edges_from(&self, node: &str) -> &[(String, Arc<CatalogueEntry<GraphEdge>>)] {
         self.edges_from.get(node).map_or(&[], Vec::as_slice)
     }
 
     /// The edges that reach a node, with their ids.
-    pub(super) fn edges_to(&self, node: &str) -> &[(String, Arc<Entry<GraphEdge>>)] {
+    pub(super) fn edges_to(&self, node: &str) -> &[(String, Arc<CatalogueEntry<GraphEdge>>)] {
         self.edges_to.get(node).map_or(&[], Vec::as_slice)
     }
 

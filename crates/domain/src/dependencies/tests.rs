@@ -59,11 +59,11 @@ fn rail(id: &str) -> (DocumentKind, Value) {
 fn around(
     view: &View,
     root: (DocumentKind, &str),
-    sides: &[Side],
+    sides: &[DependencySide],
     depth: u8,
 ) -> (Vec<String>, Vec<String>) {
-    let tenant = Dependents::of(&view.tenant);
-    let global = Dependents::of(&view.global);
+    let tenant = Dependents::from_layer(&view.tenant);
+    let global = Dependents::from_layer(&view.global);
     let graph = DependencyGraph {
         view,
         tenant: &tenant,
@@ -113,7 +113,12 @@ fn shared() -> Vec<(DocumentKind, Value)> {
 #[test]
 fn a_walk_goes_to_what_is_needed_and_to_what_needs_it() {
     let view = view(&[], &shared());
-    let (nodes, edges) = around(&view, (DocumentKind::Skill, "s.a"), &Side::ALL, 10);
+    let (nodes, edges) = around(
+        &view,
+        (DocumentKind::Skill, "s.a"),
+        &DependencySide::ALL,
+        10,
+    );
     assert_eq!(
         nodes,
         [
@@ -144,7 +149,7 @@ fn a_walk_goes_as_far_as_it_may() {
         around(
             &view,
             (DocumentKind::Tool, "t.one"),
-            &[Side::NeededBy],
+            &[DependencySide::NeededBy],
             depth,
         )
         .0
@@ -154,7 +159,13 @@ fn a_walk_goes_as_far_as_it_may() {
         needed(2),
         ["skill s.a NeededBy 1", "agent domain.x NeededBy 2"]
     );
-    let needs = around(&view, (DocumentKind::Agent, "domain.x"), &[Side::Needs], 1).0;
+    let needs = around(
+        &view,
+        (DocumentKind::Agent, "domain.x"),
+        &[DependencySide::Needs],
+        1,
+    )
+    .0;
     assert_eq!(needs, ["skill s.a Needs 1", "domain cost Needs 1"]);
 }
 
@@ -163,14 +174,28 @@ fn a_walk_goes_as_far_as_it_may() {
 fn b000_1_what_is_shadowed_has_no_part_in_it() {
     let own = [skill("s.a", &["t.two", "t.gone"]), rail("r")];
     let view = view(&own, &shared());
-    let by = |id| around(&view, (DocumentKind::Tool, id), &[Side::NeededBy], 1).0;
+    let by = |id| {
+        around(
+            &view,
+            (DocumentKind::Tool, id),
+            &[DependencySide::NeededBy],
+            1,
+        )
+        .0
+    };
     assert_eq!(by("t.one"), [""; 0]);
     assert_eq!(
         by("t.two"),
         ["skill s.a NeededBy 1", "skill s.b NeededBy 1"]
     );
     // What is missing is told of as well.
-    let needs = around(&view, (DocumentKind::Skill, "s.a"), &[Side::Needs], 1).0;
+    let needs = around(
+        &view,
+        (DocumentKind::Skill, "s.a"),
+        &[DependencySide::Needs],
+        1,
+    )
+    .0;
     assert_eq!(
         needs,
         [
@@ -179,10 +204,20 @@ fn b000_1_what_is_shadowed_has_no_part_in_it() {
             "domain cost Needs 1"
         ]
     );
-    let (_, edges) = around(&view, (DocumentKind::Domain, "cost"), &[Side::NeededBy], 1);
+    let (_, edges) = around(
+        &view,
+        (DocumentKind::Domain, "cost"),
+        &[DependencySide::NeededBy],
+        1,
+    );
     let rails = edges.iter().filter(|edge| edge.starts_with("guardrail r "));
     assert_eq!(rails.count(), 1);
-    let (_, edges) = around(&view, (DocumentKind::Guardrail, "r"), &[Side::Needs], 1);
+    let (_, edges) = around(
+        &view,
+        (DocumentKind::Guardrail, "r"),
+        &[DependencySide::Needs],
+        1,
+    );
     assert_eq!(edges, ["guardrail r -> domain cost /domain"]);
 }
 
@@ -192,7 +227,7 @@ fn a_walk_returns_so_much_and_says_that_there_is_more() {
     documents.extend((0..MAX_NODES).map(|at| skill(&format!("s.more{at:04}"), &["t.one"])));
     let view = view(&[], &documents);
     let none = Dependents::default();
-    let global = Dependents::of(&view.global);
+    let global = Dependents::from_layer(&view.global);
     let graph = DependencyGraph {
         view: &view,
         tenant: &none,
@@ -203,7 +238,7 @@ fn a_walk_returns_so_much_and_says_that_there_is_more() {
             kind: DocumentKind::Tool,
             id: id.to_owned(),
         };
-        graph.around(&root, &[Side::NeededBy], Depth::ONE)
+        graph.around(&root, &[DependencySide::NeededBy], Depth::ONE)
     };
     let many = found("t.one");
     assert_eq!((many.nodes.len(), many.truncated), (MAX_NODES, true));

@@ -1,6 +1,6 @@
 //! What a leaf says, and how a record is sealed into texts that a leaf can commit to.
 //!
-//! A leaf's data is the JSON of an [`Entry`]. Of a record it holds two digests, one of the record
+//! A leaf's data is the JSON of an [`LogEntry`]. Of a record it holds two digests, one of the record
 //! without its payload and one of the payload, so the leaf proves the record also after the payload
 //! was removed. The payload is hashed behind random bytes, its salt: without it, whoever may not
 //! see a short payload could guess it and compare. Salt and payload are removed together.
@@ -23,7 +23,7 @@ pub const SALT_BYTES: usize = 32;
 /// What happened, as its leaf says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Entry {
+pub enum LogEntry {
     /// A record was stored.
     Record {
         /// Its id.
@@ -51,7 +51,7 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl LogEntry {
     /// The leaf's data.
     ///
     /// # Errors
@@ -108,8 +108,8 @@ impl SealedRecord {
 
     /// What the leaf of the record says.
     #[must_use]
-    pub fn entry(&self, evidence_id: EvidenceId) -> Entry {
-        Entry::Record {
+    pub fn entry(&self, evidence_id: EvidenceId) -> LogEntry {
+        LogEntry::Record {
             evidence_id,
             record_sha256: record_digest(&self.record),
             payload_sha256: payload_digest(&self.salt, &self.payload),
@@ -120,11 +120,11 @@ impl SealedRecord {
 /// The digest of a record's text.
 #[must_use]
 pub fn record_digest(record: &str) -> Hash {
-    Hash::of(&[record.as_bytes()])
+    Hash::sha256(&[record.as_bytes()])
 }
 
 /// The digest of a payload's text behind its salt.
 #[must_use]
 pub fn payload_digest(salt: &[u8; SALT_BYTES], payload: &str) -> Hash {
-    Hash::of(&[salt, payload.as_bytes()])
+    Hash::sha256(&[salt, payload.as_bytes()])
 }

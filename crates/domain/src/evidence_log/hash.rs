@@ -30,24 +30,24 @@ impl Hash {
     /// The hash of a tree without leaves: that of no bytes.
     #[must_use]
     pub fn empty() -> Self {
-        Self::of(&[])
+        Self::sha256(&[])
     }
 
     /// The hash of a leaf with this data.
     #[must_use]
     pub fn leaf(data: &[u8]) -> Self {
-        Self::of(&[&[LEAF], data])
+        Self::sha256(&[&[LEAF], data])
     }
 
     /// The hash of an inner node.
     #[must_use]
     pub fn node(left: Self, right: Self) -> Self {
-        Self::of(&[&[NODE], &left.0, &right.0])
+        Self::sha256(&[&[NODE], &left.0, &right.0])
     }
 
     /// The plain SHA-256 of parts, one after the other.
     #[must_use]
-    pub fn of(parts: &[&[u8]]) -> Self {
+    pub fn sha256(parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
             hasher.update(part);

@@ -132,7 +132,7 @@ pub struct VerifierKey {
 
 impl VerifierKey {
     fn new(name: KeyName, key: VerifyingKey) -> Self {
-        let hash = Hash::of(&[name.0.as_bytes(), b"\n", &[ED25519], key.as_bytes()]);
+        let hash = Hash::sha256(&[name.0.as_bytes(), b"\n", &[ED25519], key.as_bytes()]);
         let mut id = [0; 4];
         id.copy_from_slice(&hash.0[..4]);
         Self { name, id, key }

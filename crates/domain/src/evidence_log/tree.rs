@@ -32,7 +32,7 @@ pub struct MissingNode(pub NodeId);
 impl Cover {
     /// Of the leaves from `start` to before `end`. `start` is a multiple of the largest power of two
     /// that is not above the number of leaves, as it is wherever RFC 6962 splits.
-    fn of(mut start: u64, end: u64) -> Self {
+    fn from_range(mut start: u64, end: u64) -> Self {
         let mut nodes = Vec::new();
         while start < end {
             let level = (end - start).ilog2().min(start.trailing_zeros());
@@ -69,7 +69,7 @@ impl Cover {
 /// The head of a log with that many leaves.
 #[must_use]
 pub fn head(size: u64) -> Cover {
-    Cover::of(0, size)
+    Cover::from_range(0, size)
 }
 
 /// The hashes that appending a leaf adds, lowest first. `index` is the leaf's own, which is the
@@ -112,10 +112,10 @@ pub fn inclusion(index: u64, size: u64) -> Option<Vec<Cover>> {
     while end - start > 1 {
         let middle = start + split(end - start);
         if index < middle {
-            path.push(Cover::of(middle, end));
+            path.push(Cover::from_range(middle, end));
             end = middle;
         } else {
-            path.push(Cover::of(start, middle));
+            path.push(Cover::from_range(start, middle));
             start = middle;
         }
     }
@@ -140,16 +140,16 @@ pub fn consistency(old: u64, new: u64) -> Option<Vec<Cover>> {
     while end > old {
         let middle = start + split(end - start);
         if old <= middle {
-            proof.push(Cover::of(middle, end));
+            proof.push(Cover::from_range(middle, end));
             end = middle;
         } else {
-            proof.push(Cover::of(start, middle));
+            proof.push(Cover::from_range(start, middle));
             start = middle;
         }
     }
     // The verifier knows that subtree already when it is the whole old log.
     if start > 0 {
-        proof.push(Cover::of(start, end));
+        proof.push(Cover::from_range(start, end));
     }
     proof.reverse();
     Some(proof)

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::bundle::{Coverage, ExportedLeaf, FORMAT, Header};
 use super::checkpoint::Checkpoint;
-use super::entry::{Entry, payload_digest, record_digest};
+use super::entry::{LogEntry, payload_digest, record_digest};
 use super::hash::Hash;
 use super::note::VerifierKey;
 use super::proof::includes;
@@ -24,7 +24,7 @@ mod frontier;
 mod verdict;
 
 use frontier::Frontier;
-pub use verdict::{Fault, Verdict};
+pub use verdict::{ExportFault, Verdict};
 
 /// Faults that are kept; more are counted.
 const MAX_FAULTS: usize = 1_000;
@@ -62,13 +62,13 @@ impl Verifier {
     /// nobody can tell that a line was removed.
     ///
     /// # Errors
-    /// [`Fault`] when the header or a checkpoint is not sound; nothing below it can be checked then.
+    /// [`ExportFault`] when the header or a checkpoint is not sound; nothing below it can be checked then.
     pub fn open(
         header: &str,
         pinned: Option<&VerifierKey>,
         since: Option<&str>,
         accepted: Coverage,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ExportFault> {
         let written = header;
         let header: Header = decode_stored(header)
             .map_err(|error| of_header(&format!("this is no header of an export: {error}")))?;
@@ -103,7 +103,7 @@ impl Verifier {
         }
         let since = since.map(|note| Checkpoint::open(note, &key)).transpose();
         let since = since.map_err(|error| of_header(&format!("the older checkpoint: {error}")))?;
-        let verdict = Verdict::of(&header, &checkpoint);
+        let verdict = Verdict::new(&header, &checkpoint);
         let mut verifier = Self {
             header,
             checkpoint,
@@ -139,7 +139,7 @@ impl Verifier {
                 return self.fault(Some(number), None, format!("this is no leaf: {error}"));
             }
         };
-        let entry = match Entry::from_leaf(&line.leaf) {
+        let entry = match LogEntry::from_leaf(&line.leaf) {
             Ok(entry) => entry,
             Err(error) => {
                 let problem = format!("leaf {} says nothing that is known: {error}", line.index);
@@ -228,10 +228,10 @@ impl Verifier {
         self.fault(line, None, problem);
     }
 
-    fn entry(&mut self, number: u64, line: &ExportedLeaf, entry: &Entry) {
+    fn entry(&mut self, number: u64, line: &ExportedLeaf, entry: &LogEntry) {
         let id = entry.evidence_id();
         match entry {
-            Entry::Record {
+            LogEntry::Record {
                 record_sha256,
                 payload_sha256,
                 ..
@@ -243,14 +243,14 @@ impl Verifier {
                 let payload = self.payload(number, line, id, *payload_sha256);
                 self.records.insert(id.clone(), payload);
             }
-            Entry::Attachment { attached_to, .. } => {
+            LogEntry::Attachment { attached_to, .. } => {
                 if attached_to.target().is_none() {
                     let problem = "an attachment names exactly one thing".to_owned();
                     self.fault(Some(number), Some(id), problem);
                 }
                 self.only_leaf(number, line, id);
             }
-            Entry::PayloadRemoved { .. } => {
+            LogEntry::PayloadRemoved { .. } => {
                 self.only_leaf(number, line, id);
                 if let Some(payload) = self.records.get_mut(id) {
                     *payload = Payload::Removed;
@@ -365,7 +365,7 @@ impl Verifier {
             self.verdict.more_faults += 1;
             return;
         }
-        self.verdict.faults.push(Fault {
+        self.verdict.faults.push(ExportFault {
             line,
             evidence_id: id.cloned(),
             problem,
@@ -379,8 +379,8 @@ fn is_as_exported(written: &str, line: &impl Serialize) -> bool {
     exported.is_some_and(|exported| written.strip_suffix('\n') == Some(exported.as_str()))
 }
 
-fn of_header(problem: &str) -> Fault {
-    Fault {
+fn of_header(problem: &str) -> ExportFault {
+    ExportFault {
         line: Some(1),
         evidence_id: None,
         problem: problem.to_owned(),

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::{Depth, Direction, ExpertGraph, MAX_FOUND, PathQuery, Target};
 use crate::catalogue::View;
-use crate::guardrail::{self, Subject};
+use crate::guardrail::{self, GuardrailSubject};
 
 /// What is known of a framework.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -64,13 +64,13 @@ pub struct ResourceCoverage {
     /// The resource type.
     pub resource_type: GraphNodeId,
     /// Skills and playbooks that call a tool for it.
-    pub covered_by: Vec<Action>,
+    pub covered_by: Vec<CoveringAction>,
 }
 
 /// A skill or playbook with the tools that join it to a resource type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[schemars(rename = "CoveringAction")]
-pub struct Action {
+pub struct CoveringAction {
     /// `skill` or `playbook`.
     pub kind: DocumentKind,
     /// Its id.
@@ -155,7 +155,7 @@ impl ExpertGraph<'_> {
         actions: &Actions,
         resource_type: &GraphNodeId,
         domain: Option<&DomainId>,
-    ) -> Vec<Action> {
+    ) -> Vec<CoveringAction> {
         let Some(found) = self.node(resource_type) else {
             return Vec::new();
         };
@@ -167,7 +167,7 @@ impl ExpertGraph<'_> {
         let key = (provider.clone(), service.clone(), domain.clone());
         let found = actions.get(&key).into_iter().flatten();
         found
-            .map(|((kind, id), tools)| Action {
+            .map(|((kind, id), tools)| CoveringAction {
                 kind: *kind,
                 id: id.clone(),
                 tools: tools.clone(),
@@ -246,7 +246,7 @@ fn guardrails(view: &View, resource_types: &[ResourceCoverage]) -> BTreeSet<Guar
         let playbook = view.playbook(id).filter(|_| kind == DocumentKind::Playbook);
         let domain = skill.as_ref().map(|found| &found.document().domain);
         let domain = domain.or(playbook.as_ref().map(|found| &found.document().domain));
-        let subject = Subject {
+        let subject = GuardrailSubject {
             skill: Some(id),
             agent: owner
                 .as_ref()

@@ -85,7 +85,7 @@ impl ExpertGraph<'_> {
             }
             level = next;
         }
-        Bounded::of(found, limit)
+        Bounded::truncated(found, limit)
     }
 
     /// Everything within reach, and how far each node of it is from a target.

@@ -52,7 +52,7 @@ impl ExpertGraph<'_> {
             let key = |risk: &OpenRisk| (risk.severity.is_none(), risk.severity);
             (key(a), &a.id).cmp(&(key(b), &b.id))
         });
-        Bounded::of(open, MAX_FOUND)
+        Bounded::truncated(open, MAX_FOUND)
     }
 
     fn has_remedy(&self, risk: &GraphNodeId) -> bool {

@@ -101,7 +101,7 @@ fn near(found: &Bounded<Neighbour>) -> Vec<(usize, &str)> {
 #[test]
 fn b000_17_paths_lead_from_a_control_to_its_resource_types() {
     let view = view(&soc2(), &[]);
-    let graph = ExpertGraph::of(&view);
+    let graph = ExpertGraph::from_view(&view);
     let paths = graph.paths(&to_resources("cc6.1"));
     let wanted = [
         "cc6.1 > encryption > logs > aws.key",
@@ -136,7 +136,7 @@ fn b000_17_paths_lead_from_a_control_to_its_resource_types() {
 #[test]
 fn b000_17_a_walk_ends_at_its_depth() {
     let view = view(&soc2(), &[]);
-    let graph = ExpertGraph::of(&view);
+    let graph = ExpertGraph::from_view(&view);
     for (depth, found) in [(1, 0), (2, 0), (3, 2), (10, 2)] {
         let wanted = PathQuery {
             depth: Depth::try_from(depth).unwrap(),
@@ -174,7 +174,7 @@ fn b000_17_a_cycle_ends_every_walk() {
         edge("c", "is_a", "a"),
     ];
     let view = view(&ring, &[]);
-    let graph = ExpertGraph::of(&view);
+    let graph = ExpertGraph::from_view(&view);
     let around = graph.neighbours(&id("a"), &[Direction::Out], &[], Depth::MOST);
     assert_eq!(near(&around), [(1, "b"), (2, "c")]);
     let wanted = PathQuery {
@@ -199,11 +199,11 @@ fn b000_17_dangling_wrongly_typed_and_inactive_parts_are_passed_over() {
         hidden
     };
     let view_without_logs = view(&global, &[hidden]);
-    let graph = ExpertGraph::of(&view_without_logs);
+    let graph = ExpertGraph::from_view(&view_without_logs);
     let left = ["cc6.1 > ingress > snapshot > aws.group"];
     assert_eq!(lines(&graph.paths(&to_resources("cc6.1"))), left);
     let retyped = view(&global, &[node("logs", "Risk")]);
-    let graph = ExpertGraph::of(&retyped);
+    let graph = ExpertGraph::from_view(&retyped);
     assert_eq!(lines(&graph.paths(&to_resources("cc6.1"))), left);
     let withdrawn = {
         let mut withdrawn = edge("encryption", "evidenced_by", "logs");
@@ -211,14 +211,14 @@ fn b000_17_dangling_wrongly_typed_and_inactive_parts_are_passed_over() {
         withdrawn
     };
     let view_without_edge = view(&global, &[withdrawn]);
-    let graph = ExpertGraph::of(&view_without_edge);
+    let graph = ExpertGraph::from_view(&view_without_edge);
     assert_eq!(lines(&graph.paths(&to_resources("cc6.1"))), left);
 }
 
 #[test]
 fn b000_17_an_edge_in_both_layers_is_one_edge() {
     let view = view(&soc2(), &soc2());
-    let graph = ExpertGraph::of(&view);
+    let graph = ExpertGraph::from_view(&view);
     assert_eq!(graph.paths(&to_resources("cc6.1")).found.len(), 2);
     let near = graph.neighbours(&id("cc6.6"), &[Direction::Out], &[], Depth::ONE);
     let layers: Vec<WinningLayer> = near.found.iter().map(|near| near.layer).collect();
@@ -238,7 +238,7 @@ fn b000_1_another_tenants_graph_is_not_there() {
     };
     for (name, seen) in [("acme", 3), ("umbra", 2)] {
         let view = snapshot.view(&tenant(name));
-        let graph = ExpertGraph::of(&view);
+        let graph = ExpertGraph::from_view(&view);
         let near = graph.neighbours(&id("cc6.1"), &[Direction::Out], &[], Depth::ONE);
         assert_eq!(near.found.len(), seen, "{name}");
         assert_eq!(graph.node(&id("own")).is_some(), name == "acme");
@@ -268,7 +268,7 @@ fn b000_17_a_risk_is_open_when_nothing_addresses_it_or_its_category() {
         edge("data", "remediated_by", "block"),
     ];
     let view = view(&documents, &[]);
-    let graph = ExpertGraph::of(&view);
+    let graph = ExpertGraph::from_view(&view);
     let open = |domain: Option<&str>| -> Vec<(String, Vec<String>)> {
         let domain = domain.map(|domain| charter_contract::ids::DomainId::parse(domain).unwrap());
         let open = graph.unremediated(domain.as_ref()).found.into_iter();
@@ -326,7 +326,7 @@ proptest! {
         let mut documents: Vec<Value> = (0..7).map(|n| node(&name(n), "Risk")).collect();
         documents.extend(edges.iter().map(|(a, b)| edge(&name(*a), "is_a", &name(*b))));
         let view = view(&documents, &[]);
-        let graph = ExpertGraph::of(&view);
+        let graph = ExpertGraph::from_view(&view);
         for (to, targets) in [
             (Target::Node(id(&name(target))), vec![target]),
             (Target::Type(NodeType::Risk), (0..7).collect()),

@@ -146,7 +146,7 @@ enum Number {
 }
 
 impl Number {
-    fn of(value: &dyn Val) -> Option<Self> {
+    fn from_value(value: &dyn Val) -> Option<Self> {
         if let Some(whole) = value.downcast_ref::<CelInt>() {
             return Some(Self::Int(*whole.inner()));
         }
@@ -173,7 +173,7 @@ fn apply<'b, 'v>(
     let [left, right] = args else {
         return Err(ExecutionError::invalid_argument_count(2, args.len()));
     };
-    let numbers = Number::of(left.as_ref()).zip(Number::of(right.as_ref()));
+    let numbers = Number::from_value(left.as_ref()).zip(Number::from_value(right.as_ref()));
     match (operator, numbers) {
         (_, Some((Number::Int(left), Number::Uint(right)))) => {
             whole(operator, i128::from(left), i128::from(right))

@@ -123,7 +123,7 @@ impl<'v> Fact<'v> {
 
     pub(super) fn size(&self) -> Size {
         match self {
-            Self::Value(value) => Size::of(value),
+            Self::Value(value) => Size::measure(value),
             Self::Parameters(fields, _) => Size::of_fields(fields),
             Self::Text(text) => Size::of_text(text),
             Self::Flag(_) => Size::SCALAR,
@@ -299,18 +299,20 @@ impl Size {
         }
     }
 
-    fn of(value: &Value) -> Self {
+    fn measure(value: &Value) -> Self {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => Self::SCALAR,
             Value::String(text) => Self::of_text(text),
-            Value::Array(items) => Self::of_items(items.iter().map(|item| Self::of(item).whole)),
+            Value::Array(items) => {
+                Self::of_items(items.iter().map(|item| Self::measure(item).whole))
+            }
             Value::Object(fields) => Self::of_fields(fields),
         }
     }
 
     fn of_fields(fields: &Map<String, Value>) -> Self {
         let fields = fields.iter();
-        Self::of_named(fields.map(|(name, value)| (name.as_str(), Self::of(value))))
+        Self::of_named(fields.map(|(name, value)| (name.as_str(), Self::measure(value))))
     }
 
     /// A loop over an object goes over the names.

@@ -34,7 +34,7 @@ impl Patterns {
     ///
     /// # Errors
     /// [`ExpressionError::Pattern`].
-    pub(super) fn of(expression: &IdedExpr) -> Result<Self, ExpressionError> {
+    pub(super) fn compile(expression: &IdedExpr) -> Result<Self, ExpressionError> {
         let mut patterns = BTreeMap::new();
         collect(expression, &mut patterns)?;
         Ok(Self(patterns))

@@ -4,18 +4,18 @@
 use charter_contract::bounds::GUARDRAILS_PER_CALL;
 
 use super::considered::ruled;
-use super::{ConsideredRule, Decision, RuleEffect, RuleKind, RuleResult, Tally};
+use super::{ConsideredRule, GateDecision, RuleEffect, RuleKind, RuleResult, Tally};
 use crate::expression::{Budget, Facts};
 use crate::guardrail::{self, ApplicableGuardrail, EffectClass, RequestTags};
 
-/// Decides whether an answer about a domain may be given: [`Decision::Allow`] or [`Decision::Deny`], with the rules that
+/// Decides whether an answer about a domain may be given: [`GateDecision::Allow`] or [`GateDecision::Deny`], with the rules that
 /// made it. An answer has no step that could wait for a person, so a guardrail that asks for one warns.
 #[must_use]
 pub fn decide_answer(
     guardrails: &[ApplicableGuardrail],
     tags: &RequestTags,
     domain: &str,
-) -> Decision {
+) -> GateDecision {
     let count = guardrails.len();
     if count > GUARDRAILS_PER_CALL {
         let message = format!(
@@ -23,7 +23,7 @@ pub fn decide_answer(
              (GUARDRAILS_PER_CALL): narrow their `applies_to`, or put them together."
         );
         let rules = vec![RuleResult::new(RuleKind::Guardrail, domain, message)];
-        return Decision::Deny { rules };
+        return GateDecision::Deny { rules };
     }
     let facts: Facts<'_> = tags.facts(domain).into_iter().collect();
     let budget = &mut Budget::default();

@@ -11,7 +11,7 @@ use charter_contract::catalogue::tool::{Tool, ToolClass};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Decision, GateInput, RuleKind, RuleResult, described, facts};
+use super::{GateDecision, GateInput, RuleKind, RuleResult, described, facts};
 use crate::expression::Budget;
 use crate::guardrail::{self, ApplicableGuardrail, EffectClass, GuardrailMatch};
 use crate::rate_limit::{BucketLevel, RateLimitExceeded};
@@ -115,8 +115,8 @@ impl ConsideredRule<'_> {
 
     /// The decision, where this rule refuses what every other allows.
     #[must_use]
-    pub fn refusal(&self) -> Option<Decision> {
-        (self.says == RuleEffect::Refuses).then(|| Decision::Deny {
+    pub fn refusal(&self) -> Option<GateDecision> {
+        (self.says == RuleEffect::Refuses).then(|| GateDecision::Deny {
             rules: vec![self.rule()],
         })
     }

@@ -14,7 +14,7 @@ use charter_contract::ids::{Label, PackageName};
 use charter_contract::scope::Scope;
 
 use super::*;
-use crate::catalogue::{Entry, Origin, ResolvedDocument, WinningLayer};
+use crate::catalogue::{CatalogueEntry, Origin, ResolvedDocument, WinningLayer};
 use crate::guardrail::Conditions;
 use crate::rate_limit::RateLimitExceeded;
 
@@ -49,9 +49,9 @@ fn guardrail_with(enforcement: &str, more: &Value) -> ApplicableGuardrail {
     };
     let document: Guardrail = serde_json::from_value(document).unwrap();
     ApplicableGuardrail {
-        conditions: Arc::new(Conditions::of(&document)),
+        conditions: Arc::new(Conditions::from_guardrail(&document)),
         found: ResolvedDocument {
-            entry: Arc::new(Entry {
+            entry: Arc::new(CatalogueEntry {
                 document,
                 origin: Arc::new(origin),
                 content_hash: String::new(),
@@ -72,7 +72,7 @@ fn tags(flow: Option<Flow>) -> RequestTags {
 }
 
 /// A write step that everything allows; each case changes one thing.
-fn asked(change: impl FnOnce(&mut GateInput<'_>)) -> Decision {
+fn asked(change: impl FnOnce(&mut GateInput<'_>)) -> GateDecision {
     asked_of(&tool("write", &json!({})), &[], change)
 }
 
@@ -80,7 +80,7 @@ fn asked_of(
     tool: &Tool,
     guardrails: &[ApplicableGuardrail],
     change: impl FnOnce(&mut GateInput<'_>),
-) -> Decision {
+) -> GateDecision {
     asked_with(tool, &Map::new(), guardrails, change)
 }
 
@@ -89,7 +89,7 @@ fn asked_with(
     parameters: &Map<String, Value>,
     guardrails: &[ApplicableGuardrail],
     change: impl FnOnce(&mut GateInput<'_>),
-) -> Decision {
+) -> GateDecision {
     let tags = tags(Some(Flow::Write));
     let mut question = GateInput {
         tool,
@@ -101,20 +101,20 @@ fn asked_with(
         guardrails,
         tags: &tags,
         domain: None,
-        safety: Safety::default(),
+        safety: StepSafety::default(),
         interrupted: false,
     };
     change(&mut question);
     decide(&question)
 }
 
-fn kinds(decision: &Decision) -> (&'static str, Vec<RuleKind>) {
+fn kinds(decision: &GateDecision) -> (&'static str, Vec<RuleKind>) {
     let kinds = decision.rules().iter().map(|rule| rule.kind).collect();
     (decision.word(), kinds)
 }
 
 #[test]
-fn what_nothing_speaks_against_is_allowed() {
+fn a_call_without_objections_is_allowed() {
     assert_eq!(kinds(&asked(|_| {})), ("allow", vec![]));
 }
 
@@ -162,7 +162,7 @@ fn b000_12_the_strictest_guardrail_decides() {
     let two = [warn.clone(), ask];
     let found = asked_of(&writes, &two, |_| {});
     assert_eq!(kinds(&found), ("needs_approval", vec![RuleKind::Guardrail]));
-    let Decision::Allow { warnings, .. } = asked_of(&writes, &[warn], |_| {}) else {
+    let GateDecision::Allow { warnings, .. } = asked_of(&writes, &[warn], |_| {}) else {
         panic!("a warning does not stop");
     };
     assert_eq!(warnings[0].id, "g.soft_warn");
@@ -315,7 +315,7 @@ fn b002_13_a_missions_proposal_waits_for_a_person() {
 
 /// Ruling 27: `automated` is approved in advance, and guardrails still hold.
 #[test]
-fn ruling_27_an_automated_playbook_asks_nobody_but_obeys_guardrails() {
+fn ruling_27_an_automated_playbook_needs_no_approval_but_obeys_guardrails() {
     let automated = |question: &mut GateInput<'_>| {
         question.safety.playbook = Some(("p", SafetyClass::Automated));
     };
@@ -329,7 +329,7 @@ fn ruling_27_an_automated_playbook_asks_nobody_but_obeys_guardrails() {
 }
 
 #[test]
-fn what_only_reads_needs_nobody_in_a_supervised_playbook() {
+fn reads_need_no_approval_in_a_supervised_playbook() {
     let reads = tool("readonly", &json!({}));
     let found = asked_of(&reads, &[], |question| {
         question.safety.playbook = Some(("p", SafetyClass::Destructive));
@@ -339,7 +339,7 @@ fn what_only_reads_needs_nobody_in_a_supervised_playbook() {
 }
 
 #[test]
-fn b000_18_nobody_is_asked_for_a_dry_run() {
+fn b000_18_a_dry_run_needs_no_approval() {
     let careful = tool("write", &json!({"requires_approval": true}));
     let found = asked_of(&careful, &[], |question| {
         question.safety.playbook = Some(("p", SafetyClass::Destructive));
@@ -353,7 +353,7 @@ fn b000_18_nobody_is_asked_for_a_dry_run() {
 #[test]
 fn a_call_in_doubt_asks_a_person_whatever_its_tool_promises() {
     let tool_id = ToolId::parse("t.x").unwrap();
-    let doubted = |decision: Decision| decision.in_doubt(&tool_id, "it said nothing");
+    let doubted = |decision: GateDecision| decision.in_doubt(&tool_id, "it said nothing");
     let careful = tool("write", &json!({"requires_approval": true}));
     let asks = asked_of(&careful, &[], |question| question.interrupted = true);
     for (decision, rules) in [
@@ -412,7 +412,7 @@ fn a_call_with_more_guardrails_than_are_asked_is_refused() {
     let mut many = vec![guardrail("soft_warn"); GUARDRAILS_PER_CALL];
     assert_eq!(asked_of(&tool, &many, |_| {}).word(), "warn");
     many.push(guardrail("soft_warn"));
-    let Decision::Deny { rules } = asked_of(&tool, &many, |_| {}) else {
+    let GateDecision::Deny { rules } = asked_of(&tool, &many, |_| {}) else {
         panic!("it is not refused");
     };
     let message = "501 guardrails bear on this call, and the limit is 500 (GUARDRAILS_PER_CALL): \

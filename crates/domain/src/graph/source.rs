@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SkipSource")]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
-pub enum Source {
+pub enum PlanSource {
     /// An `ExecutionPlan` (seed 003).
     ExecutionPlan(PlanId),
     /// A `PipelineDefinition` (named in seed 003).
@@ -22,7 +22,7 @@ pub enum Source {
     Analysis(RequestId),
 }
 
-impl Source {
+impl PlanSource {
     /// What policies call it.
     #[must_use]
     pub const fn kind(&self) -> RunKind {

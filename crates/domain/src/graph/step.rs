@@ -1,6 +1,6 @@
 //! One step of a graph: what it does, when it may start, and what its failure does.
 
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::{ScriptId, StepId, TaskId, ToolId};
 use charter_contract::json::{memory_of, memory_of_fields};
 use charter_contract::placeholder::is_plain;
@@ -14,7 +14,7 @@ use crate::reference::{Bindings, ReferenceError, resolve};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "StepAction")]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Action {
+pub enum StepAction {
     /// Calls a tool: the only action that has an effect.
     Call {
         /// The tool.
@@ -42,7 +42,7 @@ pub enum Action {
     },
 }
 
-impl Action {
+impl StepAction {
     /// Bytes of memory that its values take, by estimate.
     pub(crate) fn memory(&self) -> usize {
         match self {
@@ -100,7 +100,7 @@ impl Arguments {
     pub fn resolve(
         &self,
         bindings: Bindings<'_>,
-        filling: &mut Filling,
+        filling: &mut FillBudget,
     ) -> Result<Map<String, Value>, ReferenceError> {
         let written = match self {
             Self::Exact(values) => return Ok(values.clone()),
@@ -247,7 +247,7 @@ pub struct Step {
     /// Its id.
     pub id: StepId,
     /// What it does.
-    pub action: Action,
+    pub action: StepAction,
     /// When it may start.
     #[serde(default)]
     pub entry: Entry,
@@ -284,7 +284,7 @@ pub struct Step {
 impl Step {
     /// A step that waits for nothing, with no limits of its own.
     #[must_use]
-    pub fn new(id: StepId, action: Action, after_failure: AfterFailure) -> Self {
+    pub fn new(id: StepId, action: StepAction, after_failure: AfterFailure) -> Self {
         Self {
             id,
             action,
@@ -305,14 +305,14 @@ impl Step {
     #[must_use]
     pub fn tool(&self) -> Option<&ToolId> {
         match &self.action {
-            Action::Call { tool, .. } => Some(tool),
-            Action::Choose { .. } | Action::Conclude { .. } => None,
+            StepAction::Call { tool, .. } => Some(tool),
+            StepAction::Choose { .. } | StepAction::Conclude { .. } => None,
         }
     }
 
     /// Whether it changes something outside.
     #[must_use]
     pub fn writes(&self) -> bool {
-        matches!(self.action, Action::Call { writes: true, .. })
+        matches!(self.action, StepAction::Call { writes: true, .. })
     }
 }

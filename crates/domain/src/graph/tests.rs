@@ -14,7 +14,7 @@ fn step(name: &str, sources: &[&str]) -> Step {
     };
     Step {
         id: id(name),
-        action: Action::Call {
+        action: StepAction::Call {
             tool: ToolId::parse("t.x").unwrap(),
             arguments: Arguments::exact(Map::new()),
             script: None,

@@ -33,8 +33,8 @@ fn resolve_all(tenant: Vec<Document>, global: Vec<Document>) -> Vec<ApplicableGu
     resolve(&view, subject(None))
 }
 
-fn subject(persona: Option<&str>) -> Subject<'_> {
-    Subject {
+fn subject(persona: Option<&str>) -> GuardrailSubject<'_> {
+    GuardrailSubject {
         skill: Some("s.detect"),
         agent: Some("agent.a"),
         domain: Some("s"),

@@ -4,7 +4,7 @@
 //! Looks at one clause. What the acts of a text come to together is decided elsewhere.
 
 use super::clause::Clause;
-use super::order::{self, Order, OrderForm};
+use super::order::{self, OrderClause, OrderForm};
 use super::token::{Token, TokenKind};
 use super::words::{
     AUXILIARIES, CONDITIONS, DETERMINERS, OPENERS, PREPOSITIONS, PRONOUNS, QUESTION_WORDS,
@@ -17,9 +17,9 @@ pub(super) enum Act {
     /// It asks.
     Question,
     /// It orders, or forbids.
-    Order(Order),
+    Order(OrderClause),
     /// It tells that somebody else ordered something.
-    Reported(Option<Order>),
+    Reported(Option<OrderClause>),
     /// It takes an order up that was told of or quoted: "please do".
     Endorsement,
     /// It states.
@@ -224,7 +224,7 @@ fn is_condition(words: &[Token], asks: bool) -> bool {
     in_time && !second_is_auxiliary && (!asks || !first.is("when"))
 }
 
-fn after_please(words: &[Token]) -> Option<Order> {
+fn after_please(words: &[Token]) -> Option<OrderClause> {
     let mut places = words
         .iter()
         .enumerate()

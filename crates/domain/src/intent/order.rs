@@ -32,7 +32,7 @@ pub(super) enum OrderForm {
 
 /// An order as its clause has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct OrderClause {
     /// The verb in its base form.
     pub(super) verb: String,
     pub(super) class: VerbClass,
@@ -45,9 +45,9 @@ pub(super) struct Order {
     pub(super) bare: bool,
 }
 
-impl Order {
+impl OrderClause {
     fn new(verb: &str, class: VerbClass, words: &[Token]) -> Self {
-        Order {
+        OrderClause {
             verb: verb.to_owned(),
             class,
             form: OrderForm::Imperative,
@@ -69,7 +69,7 @@ impl Order {
 }
 
 /// The order of a clause that begins with its verb.
-pub(super) fn imperative(words: &[Token], asks: bool) -> Option<Order> {
+pub(super) fn imperative(words: &[Token], asks: bool) -> Option<OrderClause> {
     let first = words
         .first()
         .filter(|first| first.kind == TokenKind::Word)?;
@@ -84,7 +84,7 @@ pub(super) fn imperative(words: &[Token], asks: bool) -> Option<Order> {
         Some(VerbClass::Explain) if next.is_some_and(|next| next.is_any(&["of", "for", "by"])) => {
             None
         }
-        Some(class) => Some(Order::new(verb, class, words)),
+        Some(class) => Some(OrderClause::new(verb, class, words)),
         None => {
             if let Some(mended) = misspelt_change(verb) {
                 return change(words, mended, asks);
@@ -97,7 +97,7 @@ pub(super) fn imperative(words: &[Token], asks: bool) -> Option<Order> {
                 ])
             });
             (definite && is_verb_like(first)).then(|| {
-                let order = Order::new(verb, VerbClass::Change, words);
+                let order = OrderClause::new(verb, VerbClass::Change, words);
                 order.doubtful(OrderForm::Imperative)
             })
         }
@@ -147,8 +147,8 @@ fn is_verb_like(word: &Token) -> bool {
 }
 
 /// An imperative with a verb of change; `None` where its word is rather a noun or an adjective.
-fn change(words: &[Token], verb: &str, asks: bool) -> Option<Order> {
-    let order = Order::new(verb, VerbClass::Change, words);
+fn change(words: &[Token], verb: &str, asks: bool) -> Option<OrderClause> {
+    let order = OrderClause::new(verb, VerbClass::Change, words);
     if !HOMOGRAPHS.contains(&verb) {
         return Some(order);
     }
@@ -190,7 +190,7 @@ const REPORTS: [&str; 22] = [
 ];
 
 /// Verbs whose meaning is that of their object: "give me a list", "take a look", "get rid of it".
-fn light(words: &[Token]) -> Option<Order> {
+fn light(words: &[Token]) -> Option<OrderClause> {
     let verb = words.first()?.word.as_str();
     let rest = &words[1..];
     let near = |list: &[&str]| rest.iter().take(5).any(|token| token.is_any(list));
@@ -199,7 +199,7 @@ fn light(words: &[Token]) -> Option<Order> {
         token.is_money() || token.is_any(&["euro", "euros", "dollars", "money", "refund", "cash"])
     });
     let granted = near(&["access", "permission", "permissions", "rights", "admin"]);
-    let new = |class| Some(Order::new(verb, class, words));
+    let new = |class| Some(OrderClause::new(verb, class, words));
     match verb {
         "give" | "send" | "hand" | "bring" | "get" | "fetch" | "pass" | "forward" | "email"
         | "message" | "tell" | "show" | "let"
@@ -216,15 +216,15 @@ fn light(words: &[Token]) -> Option<Order> {
         "tell"
             if rest.len() > 2 && near(&["that"]) && !next(&["which", "whether", "if", "how"]) =>
         {
-            let order = Order::new(verb, VerbClass::Change, words);
+            let order = OrderClause::new(verb, VerbClass::Change, words);
             Some(order.doubtful(OrderForm::Imperative))
         }
         "tell" => new(VerbClass::Read),
         "get" if begins(rest, &["rid", "of"]) => new(VerbClass::Change),
         "get" | "have" => match participle(rest) {
-            Some(changed) => {
-                Some(Order::new(changed, VerbClass::Change, words).doubtful(OrderForm::Imperative))
-            }
+            Some(changed) => Some(
+                OrderClause::new(changed, VerbClass::Change, words).doubtful(OrderForm::Imperative),
+            ),
             None => new(VerbClass::Read),
         },
         "take" | "run" | "do" | "make" | "create" | "generate" | "prepare" | "draft" | "write"
@@ -253,10 +253,10 @@ fn light(words: &[Token]) -> Option<Order> {
             } else {
                 VerbClass::Read
             };
-            Some(Order::new(object.unwrap_or("do"), class, words))
+            Some(OrderClause::new(object.unwrap_or("do"), class, words))
         }
         "make" | "ensure" if !next(&["me", "us"]) => {
-            Some(Order::new(verb, VerbClass::Change, words).doubtful(OrderForm::Imperative))
+            Some(OrderClause::new(verb, VerbClass::Change, words).doubtful(OrderForm::Imperative))
         }
         "make" | "build" | "prepare" => new(VerbClass::Compose),
         "add" if next(&["up"]) => new(VerbClass::Read),
@@ -283,7 +283,7 @@ fn participle(words: &[Token]) -> Option<&'static str> {
 }
 
 /// What a clause forbids: "do not delete", "never delete", "no need to delete", "stop deleting".
-pub(super) fn forbidden(words: &[Token]) -> Option<Order> {
+pub(super) fn forbidden(words: &[Token]) -> Option<OrderClause> {
     const FORBIDDING: [&[&str]; 9] = [
         &["do", "not", "you", "dare", "to"],
         &["do", "not", "you", "dare"],
@@ -301,7 +301,7 @@ pub(super) fn forbidden(words: &[Token]) -> Option<Order> {
             .get(1)
             .is_some_and(|noun| changing_noun(&noun.word).is_some())
     {
-        let mut order = Order::new(&words[1].word, VerbClass::Change, words);
+        let mut order = OrderClause::new(&words[1].word, VerbClass::Change, words);
         order.negated = true;
         return Some(order);
     }
@@ -321,13 +321,13 @@ pub(super) fn forbidden(words: &[Token]) -> Option<Order> {
         .or_else(|| inflected_change(&verb.word).map(|_| VerbClass::Change))
         .unwrap_or(VerbClass::Change);
     let known = verb_class(&verb.word).is_some() || phrase.first() == Some(&"do");
-    let mut order = Order::new(&verb.word, class, &rest[skipped..]);
+    let mut order = OrderClause::new(&verb.word, class, &rest[skipped..]);
     order.negated = true;
     known.then_some(order)
 }
 
 /// The order in a question that begins with an auxiliary: "could you delete it", "can we refund A-7".
-pub(super) fn requested(words: &[Token]) -> Option<Order> {
+pub(super) fn requested(words: &[Token]) -> Option<OrderClause> {
     const ADVERBS: [&str; 12] = [
         "please", "kindly", "maybe", "perhaps", "just", "quickly", "possibly", "now", "also",
         "then", "help", "me",
@@ -336,7 +336,7 @@ pub(super) fn requested(words: &[Token]) -> Option<Order> {
     if modal.is("would") && begins(&words[1..], &["you", "mind"]) {
         let gerund = words.get(3)?;
         let verb = inflected_change(&gerund.word)?;
-        return Some(Order::new(verb, VerbClass::Change, &words[3..]).by(OrderForm::Request));
+        return Some(OrderClause::new(verb, VerbClass::Change, &words[3..]).by(OrderForm::Request));
     }
     let rest = &words[2..];
     let skipped = rest
@@ -359,7 +359,7 @@ pub(super) fn requested(words: &[Token]) -> Option<Order> {
             .any(|token| token.is_any(&["please", "kindly"]))
             || modal.is_any(&["could", "would", "will"]);
         let certain = order.certain && (specific || definite && polite);
-        let order = Order { certain, ..order };
+        let order = OrderClause { certain, ..order };
         return Some(order.by(OrderForm::Request));
     }
     if subject.is_any(&["someone", "somebody", "anyone", "anybody"])
@@ -384,7 +384,7 @@ pub(super) fn requested(words: &[Token]) -> Option<Order> {
 }
 
 /// The order in a question that begins with an interrogative: "why do not you delete it", "how about deleting it".
-pub(super) fn suggested(words: &[Token]) -> Option<Order> {
+pub(super) fn suggested(words: &[Token]) -> Option<OrderClause> {
     for phrase in [&["why", "do", "not", "you"], &["why", "do", "not", "we"]] {
         if begins(words, phrase) {
             let verb = words
@@ -407,7 +407,8 @@ pub(super) fn suggested(words: &[Token]) -> Option<Order> {
             let verb =
                 inflected_change(&words.get(2)?.word).filter(|_| words[2].word.ends_with("ing"))?;
             return Some(
-                Order::new(verb, VerbClass::Change, &words[2..]).doubtful(OrderForm::Suggestion),
+                OrderClause::new(verb, VerbClass::Change, &words[2..])
+                    .doubtful(OrderForm::Suggestion),
             );
         }
     }
@@ -415,7 +416,7 @@ pub(super) fn suggested(words: &[Token]) -> Option<Order> {
 }
 
 /// The order in a statement of need: "the rule has to be removed", "db-7 should be locked".
-pub(super) fn needed(words: &[Token]) -> Option<Order> {
+pub(super) fn needed(words: &[Token]) -> Option<OrderClause> {
     const NEEDS: [&[&str]; 9] = [
         &["must", "be"],
         &["should", "be"],
@@ -439,28 +440,32 @@ pub(super) fn needed(words: &[Token]) -> Option<Order> {
             let verb = rest
                 .get(phrase.len())
                 .and_then(|token| inflected_change(&token.word))?;
-            return Some(Order::new(verb, VerbClass::Change, words).doubtful(OrderForm::Need));
+            return Some(
+                OrderClause::new(verb, VerbClass::Change, words).doubtful(OrderForm::Need),
+            );
         }
     }
     None
 }
 
 /// "(I need) the account unlocked" asks for a change, "(I need) the list of accounts" for a report.
-pub(super) fn wished(words: &[Token]) -> Order {
+pub(super) fn wished(words: &[Token]) -> OrderClause {
     match participle(words) {
         Some(verb)
             if words
                 .last()
                 .is_some_and(|last| inflected_change(&last.word).is_some()) =>
         {
-            Order::new(verb, VerbClass::Change, words).doubtful(OrderForm::Need)
+            OrderClause::new(verb, VerbClass::Change, words).doubtful(OrderForm::Need)
         }
-        Some(_) | None => Order::new("need", VerbClass::Read, words).doubtful(OrderForm::Wish),
+        Some(_) | None => {
+            OrderClause::new("need", VerbClass::Read, words).doubtful(OrderForm::Wish)
+        }
     }
 }
 
 /// The order of a phrase without a verb: an amount of money that is to go back to somebody.
-pub(super) fn verbless(words: &[Token]) -> Option<Order> {
+pub(super) fn verbless(words: &[Token]) -> Option<OrderClause> {
     let amount = words.iter().any(Token::is_money)
         || words.windows(2).any(|pair| {
             pair[0].kind == TokenKind::Number
@@ -471,11 +476,11 @@ pub(super) fn verbless(words: &[Token]) -> Option<Order> {
         .any(|token| token.is_any(&["back", "to", "for"]));
     let back = words.iter().any(|token| token.is("back"));
     (amount && goes && back)
-        .then(|| Order::new("return", VerbClass::Change, words).doubtful(OrderForm::Verbless))
+        .then(|| OrderClause::new("return", VerbClass::Change, words).doubtful(OrderForm::Verbless))
 }
 
 /// The order that somebody else is told to have given: "(told me) to delete it", "(wants) it deleted".
-pub(super) fn embedded(words: &[Token]) -> Option<Order> {
+pub(super) fn embedded(words: &[Token]) -> Option<OrderClause> {
     if words.first().is_some_and(|first| {
         first.is_any(&[
             "him",
@@ -498,7 +503,7 @@ pub(super) fn embedded(words: &[Token]) -> Option<Order> {
         .filter(|order| order.class == VerbClass::Change);
     let order = infinitive.or_else(|| {
         let verb = participle(words)?;
-        Some(Order::new(verb, VerbClass::Change, words))
+        Some(OrderClause::new(verb, VerbClass::Change, words))
     })?;
     Some(order.doubtful(OrderForm::Reported))
 }

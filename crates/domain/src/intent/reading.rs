@@ -5,11 +5,11 @@
 
 use super::act::Act;
 use super::clause::{Clause, Joint};
-use super::order::{Order, OrderForm};
+use super::order::{OrderClause, OrderForm};
 use super::token::{Token, TokenKind};
 use super::topic::{self, Topic, holds};
 use super::words::{self, VerbClass};
-use super::{Certainty, Doubt, Intent, Reading, Remark, Start};
+use super::{Certainty, ChangeTiming, Doubt, Intent, IntentReading, Remark};
 use charter_contract::foreign_text::Foreign;
 
 /// What a condition beside a question adds for a rule: "if I do this, does that happen?"
@@ -27,7 +27,7 @@ pub(super) struct ParsedText<'t> {
 /// An order with what holds for its clause.
 struct Ordered<'t> {
     at: usize,
-    order: &'t Order,
+    order: &'t OrderClause,
 }
 
 impl<'t> ParsedText<'t> {
@@ -35,7 +35,7 @@ impl<'t> ParsedText<'t> {
         &self.all[self.clauses[at].tokens.clone()]
     }
 
-    pub(super) fn reading(&self) -> Reading {
+    pub(super) fn reading(&self) -> IntentReading {
         let orders = self.orders();
         let changes: Vec<&Ordered<'_>> = orders
             .iter()
@@ -102,7 +102,7 @@ impl<'t> ParsedText<'t> {
             );
         }
         if forbids {
-            return Reading::of_remark(Remark::Forbids, self.text);
+            return IntentReading::of_remark(Remark::Forbids, self.text);
         }
         self.without_an_act()
     }
@@ -179,7 +179,7 @@ impl<'t> ParsedText<'t> {
     }
 
     /// The reading of a text that orders a change.
-    fn change(&self, first: &Ordered<'_>, changes: &[&Ordered<'_>]) -> Reading {
+    fn change(&self, first: &Ordered<'_>, changes: &[&Ordered<'_>]) -> IntentReading {
         let surest = changes
             .iter()
             .find(|ordered| ordered.order.certain)
@@ -199,9 +199,9 @@ impl<'t> ParsedText<'t> {
             }
         };
         reading.start = match doubt {
-            Some(doubt) => Start::Offer(doubt),
-            None if self.is_trial() => Start::DryRun,
-            None => Start::Now,
+            Some(doubt) => ChangeTiming::Offer(doubt),
+            None if self.is_trial() => ChangeTiming::DryRun,
+            None => ChangeTiming::Now,
         };
         if matches!(self.acts.first(), Some(Act::Supposition)) {
             return self.plain(
@@ -217,9 +217,9 @@ impl<'t> ParsedText<'t> {
         reading
     }
 
-    fn offered(&self, order: &Order, doubt: Doubt, why: &str) -> Reading {
+    fn offered(&self, order: &OrderClause, doubt: Doubt, why: &str) -> IntentReading {
         let mut reading = self.plain(Intent::Change, Certainty::Likely, why);
-        reading.start = Start::Offer(doubt);
+        reading.start = ChangeTiming::Offer(doubt);
         reading.verbs = vec![order.verb.clone()];
         reading
     }
@@ -263,7 +263,7 @@ impl<'t> ParsedText<'t> {
     }
 
     /// What somebody else asked for, where the writer takes it up or asks for nothing beside it.
-    fn endorsed(&self) -> Option<&Order> {
+    fn endorsed(&self) -> Option<&OrderClause> {
         let reported = self.acts.iter().find_map(|act| match act {
             Act::Reported(order) => order.as_ref(),
             Act::Question
@@ -289,7 +289,7 @@ impl<'t> ParsedText<'t> {
             .any(|at| topic::topic(self.words(*at), self.clauses[*at].asks).0 == Topic::State)
     }
 
-    fn question(&self, questions: &[usize], reads: bool) -> Reading {
+    fn question(&self, questions: &[usize], reads: bool) -> IntentReading {
         let told = self
             .acts
             .iter()
@@ -312,7 +312,7 @@ impl<'t> ParsedText<'t> {
         reading
     }
 
-    fn asked(&self, questions: &[usize], reads: bool) -> Reading {
+    fn asked(&self, questions: &[usize], reads: bool) -> IntentReading {
         let scored: Vec<(Topic, i32)> = questions
             .iter()
             .map(|at| {
@@ -369,7 +369,7 @@ impl<'t> ParsedText<'t> {
     }
 
     /// "list …", "show me …": of the state of things, unless what is listed are rules.
-    fn ordered_reading(&self) -> Reading {
+    fn ordered_reading(&self) -> IntentReading {
         let (topic, sum) = topic::topic(self.all, false);
         match topic {
             Topic::Rule | Topic::Open if sum > 0 => self.plain(
@@ -386,7 +386,7 @@ impl<'t> ParsedText<'t> {
     }
 
     /// A text that neither asks nor orders: a noun phrase asks for what it names, a statement for nothing.
-    fn without_an_act(&self) -> Reading {
+    fn without_an_act(&self) -> IntentReading {
         let trial = self.is_trial();
         let stated = self
             .acts
@@ -402,7 +402,7 @@ impl<'t> ParsedText<'t> {
                 Certainty::Likely,
                 "it names a trial of a change",
             );
-            reading.start = Start::Offer(Doubt::Indirect);
+            reading.start = ChangeTiming::Offer(Doubt::Indirect);
             return reading;
         }
         if stated || supposed {
@@ -436,13 +436,13 @@ impl<'t> ParsedText<'t> {
         }
     }
 
-    fn plain(&self, intent: Intent, certainty: Certainty, why: &str) -> Reading {
-        Reading {
+    fn plain(&self, intent: Intent, certainty: Certainty, why: &str) -> IntentReading {
+        IntentReading {
             intent,
             certainty,
             remark: None,
             reasons: vec![why.to_owned()],
-            ..Reading::of_remark(Remark::Statement, self.text)
+            ..IntentReading::of_remark(Remark::Statement, self.text)
         }
     }
 }

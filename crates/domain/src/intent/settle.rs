@@ -4,7 +4,7 @@
 //! of them is looked at. Passages are looked at only where the form asks for a rule, or leaves it open, or no skill
 //! answers; agents only after a miss. What has not been looked at yet is asked for with [`Settled::Look`].
 
-use super::{Certainty, Doubt, Intent, Language, Reading, Remark, Start};
+use super::{Certainty, ChangeTiming, Doubt, Intent, IntentReading, Language, Remark};
 
 /// How well a document fits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -27,7 +27,7 @@ pub struct Evidence {
     /// Whether an agent comes near; `None` where none was looked at.
     pub agent: Option<bool>,
     /// What has this very sentence as an example.
-    pub example: Option<Registered>,
+    pub example: Option<ExampleKind>,
     /// The document that the sentence names by id or name.
     pub named: Option<NamedDocument>,
     /// The likeness of the nearest everyday topic, which has nothing to do with the catalogue.
@@ -42,14 +42,14 @@ pub struct Evidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedDocument {
     /// Skill or playbook.
-    pub kind: Registered,
+    pub kind: ExampleKind,
     /// Whether the name has a typing error.
     pub mistyped: bool,
 }
 
 /// The kind of the documents that have a sentence as an example: who wrote them has said what it asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registered {
+pub enum ExampleKind {
     /// Skills alone.
     Skill,
     /// Playbooks alone.
@@ -58,7 +58,7 @@ pub enum Registered {
 
 /// What is to be looked at before the intent is settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum NeededEvidence {
     /// The passages of lenses and the expert graph.
     Passages,
     /// Agents.
@@ -67,7 +67,7 @@ pub enum Look {
 
 /// What answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum AnswerSource {
     /// Skills are ranked (phase 2C).
     Skills,
     /// Playbooks are ranked (phase 2W).
@@ -86,13 +86,13 @@ pub enum Source {
 
 /// The intent, what answers, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct IntentDecision {
     /// The intent.
     pub intent: Intent,
     /// What answers.
-    pub source: Source,
+    pub source: AnswerSource,
     /// What may be started, where it is a change.
-    pub start: Start,
+    pub start: ChangeTiming,
     /// Why, for people.
     pub reason: String,
 }
@@ -101,9 +101,9 @@ pub struct Decision {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
     /// It is decided.
-    Decided(Decision),
+    Decided(IntentDecision),
     /// Something is to be looked at first.
-    Look(Look),
+    Look(NeededEvidence),
 }
 
 /// Share of the everyday topic's likeness that is taken off.
@@ -129,15 +129,24 @@ pub fn cited_from(everyday: f32) -> f32 {
 
 /// The intent of a text that was read, by what is known of the documents.
 #[must_use]
-pub fn settle(reading: &Reading, evidence: &Evidence) -> Settled {
+pub fn settle(reading: &IntentReading, evidence: &Evidence) -> Settled {
     let case = Case { reading, evidence };
     match evidence.example {
-        Some(Registered::Skill) => {
-            return case.decided(Intent::Read, Source::Skills, "it is an example of a skill");
+        Some(ExampleKind::Skill) => {
+            return case.decided(
+                Intent::Read,
+                AnswerSource::Skills,
+                "it is an example of a skill",
+            );
         }
-        Some(Registered::Playbook) => {
+        Some(ExampleKind::Playbook) => {
             let found = "it is an example of a playbook";
-            return case.decided_as(Intent::Change, Source::Playbooks, Start::Now, found);
+            return case.decided_as(
+                Intent::Change,
+                AnswerSource::Playbooks,
+                ChangeTiming::Now,
+                found,
+            );
         }
         None => {}
     }
@@ -160,22 +169,28 @@ pub fn settle(reading: &Reading, evidence: &Evidence) -> Settled {
 }
 
 struct Case<'c> {
-    reading: &'c Reading,
+    reading: &'c IntentReading,
     evidence: &'c Evidence,
 }
 
 impl Case<'_> {
-    fn decided(&self, intent: Intent, source: Source, found: &str) -> Settled {
+    fn decided(&self, intent: Intent, source: AnswerSource, found: &str) -> Settled {
         self.decided_as(intent, source, self.reading.start, found)
     }
 
-    fn decided_as(&self, intent: Intent, source: Source, start: Start, found: &str) -> Settled {
+    fn decided_as(
+        &self,
+        intent: Intent,
+        source: AnswerSource,
+        start: ChangeTiming,
+        found: &str,
+    ) -> Settled {
         let form = self.reading.reasons.join("; ");
         let reason = match found {
             "" => form,
             found => format!("{form}; {found}"),
         };
-        Settled::Decided(Decision {
+        Settled::Decided(IntentDecision {
             intent,
             source,
             start,
@@ -185,9 +200,9 @@ impl Case<'_> {
 
     fn nothing(&self, found: &str) -> Settled {
         let reason = found.to_owned();
-        Settled::Decided(Decision {
+        Settled::Decided(IntentDecision {
             intent: Intent::None,
-            source: Source::Nothing,
+            source: AnswerSource::Nothing,
             start: self.reading.start,
             reason,
         })
@@ -209,25 +224,29 @@ impl Case<'_> {
     fn named(&self, named: NamedDocument) -> Settled {
         let NamedDocument { kind, mistyped } = named;
         match (kind, self.reading.intent) {
-            (Registered::Skill, Intent::Knowledge) => {
-                self.decided(Intent::Knowledge, Source::SkillText, "it names a skill")
-            }
-            (Registered::Skill, Intent::Read | Intent::Change | Intent::None) => {
-                self.decided(Intent::Read, Source::Skills, "it names a skill")
-            }
-            (Registered::Playbook, Intent::Knowledge) => self.decided(
+            (ExampleKind::Skill, Intent::Knowledge) => self.decided(
                 Intent::Knowledge,
-                Source::PlaybookText,
+                AnswerSource::SkillText,
+                "it names a skill",
+            ),
+            (ExampleKind::Skill, Intent::Read | Intent::Change | Intent::None) => {
+                self.decided(Intent::Read, AnswerSource::Skills, "it names a skill")
+            }
+            (ExampleKind::Playbook, Intent::Knowledge) => self.decided(
+                Intent::Knowledge,
+                AnswerSource::PlaybookText,
                 "it names a playbook",
             ),
-            (Registered::Playbook, Intent::Change) if !mistyped => {
-                self.decided(Intent::Change, Source::Playbooks, "it names a playbook")
-            }
-            (Registered::Playbook, Intent::Read | Intent::Change | Intent::None) => self
+            (ExampleKind::Playbook, Intent::Change) if !mistyped => self.decided(
+                Intent::Change,
+                AnswerSource::Playbooks,
+                "it names a playbook",
+            ),
+            (ExampleKind::Playbook, Intent::Read | Intent::Change | Intent::None) => self
                 .decided_as(
                     Intent::Change,
-                    Source::Playbooks,
-                    Start::Offer(Doubt::Name),
+                    AnswerSource::Playbooks,
+                    ChangeTiming::Offer(Doubt::Name),
                     "it names a playbook",
                 ),
         }
@@ -253,26 +272,30 @@ impl Case<'_> {
             (Certainty::Certain | Certainty::Likely, _) => false,
         };
         if open && self.is_clear(self.evidence.skill) {
-            return self.decided(Intent::Read, Source::Skills, "a skill clearly answers it");
+            return self.decided(
+                Intent::Read,
+                AnswerSource::Skills,
+                "a skill clearly answers it",
+            );
         }
-        self.decided(Intent::None, Source::Nothing, "")
+        self.decided(Intent::None, AnswerSource::Nothing, "")
     }
 
     fn change(&self) -> Settled {
         if self.fits(self.evidence.playbook) {
-            return self.decided(Intent::Change, Source::Playbooks, "");
+            return self.decided(Intent::Change, AnswerSource::Playbooks, "");
         }
         if self.fits(self.evidence.skill) {
             // "stop times of the ferries": the verb was a noun.
             return match self.reading.start {
-                Start::Offer(Doubt::Verb) => self.decided(
+                ChangeTiming::Offer(Doubt::Verb) => self.decided(
                     Intent::Read,
-                    Source::Skills,
+                    AnswerSource::Skills,
                     "no playbook does it, and a skill tells of it",
                 ),
-                Start::Now | Start::DryRun | Start::Offer(_) => self.decided(
+                ChangeTiming::Now | ChangeTiming::DryRun | ChangeTiming::Offer(_) => self.decided(
                     Intent::Change,
-                    Source::Agents,
+                    AnswerSource::Agents,
                     "no registered playbook does it",
                 ),
             };
@@ -283,21 +306,25 @@ impl Case<'_> {
     /// A question that no document answers: one that an agent's boundary may, or nothing.
     fn missed(&self, intent: Intent) -> Settled {
         match self.evidence.agent {
-            None => Settled::Look(Look::Agents),
-            Some(true) => self.decided(intent, Source::Agents, "nothing registered answers it"),
+            None => Settled::Look(NeededEvidence::Agents),
+            Some(true) => self.decided(
+                intent,
+                AnswerSource::Agents,
+                "nothing registered answers it",
+            ),
             Some(false) => self.nothing("nothing that is registered has to do with it"),
         }
     }
 
     fn read(&self) -> Settled {
         if self.fits(self.evidence.skill) {
-            return self.decided(Intent::Read, Source::Skills, "");
+            return self.decided(Intent::Read, AnswerSource::Skills, "");
         }
         match self.evidence.passage {
-            None => Settled::Look(Look::Passages),
+            None => Settled::Look(NeededEvidence::Passages),
             Some(passage) if self.above_everyday(passage) >= PASSAGE_AFTER_MISS => self.decided(
                 Intent::Knowledge,
-                Source::Passages,
+                AnswerSource::Passages,
                 "no skill answers it, and a passage does",
             ),
             Some(_) => self.missed(Intent::Read),
@@ -307,12 +334,12 @@ impl Case<'_> {
     /// A question for a rule.
     fn rule(&self) -> Settled {
         match self.evidence.passage {
-            None => Settled::Look(Look::Passages),
+            None => Settled::Look(NeededEvidence::Passages),
             Some(passage) => self.known(passage, PASSAGE_OF_RULE).unwrap_or_else(|| {
                 if self.fits(self.evidence.skill) {
                     return self.decided(
                         Intent::Read,
-                        Source::Skills,
+                        AnswerSource::Skills,
                         "no passage answers it, and a skill does",
                     );
                 }
@@ -324,10 +351,10 @@ impl Case<'_> {
     /// A question for a rule that nothing answers. An agent grounds code, not knowledge.
     fn missed_rule(&self) -> Settled {
         match self.evidence.agent {
-            None => Settled::Look(Look::Agents),
+            None => Settled::Look(NeededEvidence::Agents),
             Some(true) => self.decided(
                 Intent::Knowledge,
-                Source::Nothing,
+                AnswerSource::Nothing,
                 "no passage and no document answers it",
             ),
             Some(false) => self.nothing("nothing that is registered has to do with it"),
@@ -338,7 +365,7 @@ impl Case<'_> {
     fn open(&self, leaning: Intent) -> Settled {
         let Evidence { skill, passage, .. } = *self.evidence;
         let Some(passage) = passage else {
-            return Settled::Look(Look::Passages);
+            return Settled::Look(NeededEvidence::Passages);
         };
         let lead = match leaning {
             Intent::Knowledge => -TEXT_LEAD,
@@ -355,7 +382,7 @@ impl Case<'_> {
             return known;
         }
         if self.fits(skill) {
-            return self.decided(Intent::Read, Source::Skills, "a skill answers it");
+            return self.decided(Intent::Read, AnswerSource::Skills, "a skill answers it");
         }
         match self.known(passage, from) {
             Some(known) => known,
@@ -371,16 +398,16 @@ impl Case<'_> {
         if self.reading.asks_how && self.is_clear(playbook) {
             return Some(self.decided(
                 Intent::Knowledge,
-                Source::PlaybookText,
+                AnswerSource::PlaybookText,
                 "a playbook does it",
             ));
         }
         let (text, source) = match playbook.likeness > skill.likeness {
-            true => (playbook.likeness, Source::PlaybookText),
-            false => (skill.likeness, Source::SkillText),
+            true => (playbook.likeness, AnswerSource::PlaybookText),
+            false => (skill.likeness, AnswerSource::SkillText),
         };
         if self.above_everyday(passage) >= from && passage + TEXT_LEAD >= text {
-            return Some(self.decided(Intent::Knowledge, Source::Passages, ""));
+            return Some(self.decided(Intent::Knowledge, AnswerSource::Passages, ""));
         }
         (self.above_everyday(text) >= TEXT).then(|| {
             self.decided(
@@ -418,7 +445,7 @@ mod tests {
         playbook: Fit,
         passage: f32,
         agent: bool,
-    ) -> (Intent, Source) {
+    ) -> (Intent, AnswerSource) {
         let mut evidence = Evidence {
             skill,
             playbook,
@@ -430,18 +457,18 @@ mod tests {
         for _ in 0..3 {
             match settle(&reading, &evidence) {
                 Settled::Decided(decision) => return (decision.intent, decision.source),
-                Settled::Look(Look::Passages) => evidence.passage = Some(passage),
-                Settled::Look(Look::Agents) => evidence.agent = Some(agent),
+                Settled::Look(NeededEvidence::Passages) => evidence.passage = Some(passage),
+                Settled::Look(NeededEvidence::Agents) => evidence.agent = Some(agent),
             }
         }
         panic!("`{text}` is never settled")
     }
 
     /// Text, best skill, best playbook, best passage, whether an agent is near; intent and source.
-    type Row = (&'static str, Fit, Fit, f32, bool, Intent, Source);
+    type Row = (&'static str, Fit, Fit, f32, bool, Intent, AnswerSource);
 
     const ROWS: &[Row] = {
-        use Source::{Agents, Nothing, Passages, PlaybookText, Playbooks, SkillText, Skills};
+        use AnswerSource::{Agents, Nothing, Passages, PlaybookText, Playbooks, SkillText, Skills};
         &[
             // A playbook that fits better never makes a change of a question.
             (
@@ -608,15 +635,15 @@ mod tests {
         for (text, example, intent, source) in [
             (
                 "what does quorum mean",
-                Registered::Skill,
+                ExampleKind::Skill,
                 Intent::Read,
-                Source::Skills,
+                AnswerSource::Skills,
             ),
             (
                 "overnight restart of the hosts",
-                Registered::Playbook,
+                ExampleKind::Playbook,
                 Intent::Change,
-                Source::Playbooks,
+                AnswerSource::Playbooks,
             ),
         ] {
             let evidence = Evidence {
@@ -634,7 +661,7 @@ mod tests {
     /// A name decides even if other documents fit better. A playbook runs only for an order.
     #[test]
     fn what_a_sentence_names_answers_and_a_playbook_is_shown_unless_it_is_ordered() {
-        let named = |text: &str, kind: Registered, mistyped: bool| {
+        let named = |text: &str, kind: ExampleKind, mistyped: bool| {
             let evidence = Evidence {
                 passage: Some(0.9),
                 skill: CLEAR,
@@ -649,8 +676,8 @@ mod tests {
             };
             (decision.source, decision.start)
         };
-        use Registered::{Playbook, Skill};
-        let shown = (Source::Playbooks, Start::Offer(Doubt::Name));
+        use ExampleKind::{Playbook, Skill};
+        let shown = (AnswerSource::Playbooks, ChangeTiming::Offer(Doubt::Name));
         assert_eq!(named("ops.restart_host", Playbook, false), shown);
         assert_eq!(
             named("restart vm-31 with ops.restrat_host", Playbook, true),
@@ -662,17 +689,23 @@ mod tests {
         );
         assert_eq!(
             named("restart vm-31 with ops.restart_host", Playbook, false),
-            (Source::Playbooks, Start::Now)
+            (AnswerSource::Playbooks, ChangeTiming::Now)
         );
         assert_eq!(
             named("what does ops.restart_host mean", Playbook, false).0,
-            Source::PlaybookText
+            AnswerSource::PlaybookText
         );
-        assert_eq!(named("ops.list_hosts", Skill, false).0, Source::Skills);
-        assert_eq!(named("run ops.list_hosts", Skill, false).0, Source::Skills);
+        assert_eq!(
+            named("ops.list_hosts", Skill, false).0,
+            AnswerSource::Skills
+        );
+        assert_eq!(
+            named("run ops.list_hosts", Skill, false).0,
+            AnswerSource::Skills
+        );
         assert_eq!(
             named("do not run ops.restart_host", Playbook, false).0,
-            Source::Nothing
+            AnswerSource::Nothing
         );
     }
 
@@ -693,7 +726,7 @@ mod tests {
         };
         assert_eq!(
             (source(0.1), source(0.6)),
-            (Source::Passages, Source::Nothing)
+            (AnswerSource::Passages, AnswerSource::Nothing)
         );
     }
 }

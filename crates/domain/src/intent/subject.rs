@@ -5,7 +5,7 @@
 
 use super::Intent;
 use super::act::Act;
-use super::order::Order;
+use super::order::OrderClause;
 use super::reading::ParsedText;
 use super::token::{Token, TokenKind};
 use super::words::{EMPTY_WORDS, OPENERS, PRONOUNS, VerbClass};
@@ -36,7 +36,7 @@ const CARRIERS: [&[&str]; 34] = [
 pub(super) fn subject(said: &ParsedText<'_>, intent: Intent) -> String {
     let wanted = |act: &Act| match (intent, act) {
         (Intent::Change, Act::Order(order)) => !order.negated && order.class == VerbClass::Change,
-        (_, Act::Order(Order { negated, .. })) => !negated,
+        (_, Act::Order(OrderClause { negated, .. })) => !negated,
         (Intent::Read | Intent::Knowledge, Act::Question) => true,
         (Intent::Change, Act::Question) => false,
         (Intent::None, _) => true,
@@ -66,7 +66,7 @@ pub(super) fn subject(said: &ParsedText<'_>, intent: Intent) -> String {
             .iter()
             .enumerate()
             .map(|(at, act)| {
-                let forbidden = matches!(act, Act::Order(Order { negated: true, .. }));
+                let forbidden = matches!(act, Act::Order(OrderClause { negated: true, .. }));
                 !forbidden && (chosen[at] || said.words(at).iter().any(says_something))
             })
             .collect();
@@ -119,7 +119,7 @@ fn joined(said: &ParsedText<'_>, chosen: &[bool]) -> String {
         };
         let begins = matches!(
             said.acts[at],
-            Act::Question | Act::Order(Order { negated: false, .. })
+            Act::Question | Act::Order(OrderClause { negated: false, .. })
         );
         let between = match asks.filter(|_| begins) {
             Some(before) if said.clauses[before].sentence == said.clauses[at].sentence => ", and ",

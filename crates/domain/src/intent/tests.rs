@@ -32,7 +32,7 @@ fn sentences() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-fn label(reading: &Reading) -> &'static str {
+fn label(reading: &IntentReading) -> &'static str {
     match reading.language {
         Language::English => reading.intent.as_str(),
         Language::Other(_) => "other",
@@ -73,7 +73,7 @@ const ORDERS_SOMEBODY_ELSE: &str = "note to self";
 fn b000_20_no_sentence_that_asks_for_no_change_starts_one() {
     for (wanted, text) in sentences().filter(|(wanted, _)| *wanted != "change") {
         let reading = read(&text);
-        let starts = reading.intent == Intent::Change && reading.start == Start::Now;
+        let starts = reading.intent == Intent::Change && reading.start == ChangeTiming::Now;
         assert!(
             !starts || text.starts_with(ORDERS_SOMEBODY_ELSE),
             "{wanted}: {text}: {:?}",
@@ -104,7 +104,7 @@ fn b000_20_no_sentence_in_another_language_starts_a_change() {
     for ForeignSentence { text, .. } in &sentences {
         let reading = read(text);
         assert!(
-            reading.intent != Intent::Change || reading.start != Start::Now,
+            reading.intent != Intent::Change || reading.start != ChangeTiming::Now,
             "{text}: {:?}",
             reading.reasons
         );
@@ -138,7 +138,7 @@ fn foreign_sentences_cover_their_languages_and_every_intent() {
     assert_eq!(found, expected);
 }
 
-fn start(text: &str) -> Option<Start> {
+fn start(text: &str) -> Option<ChangeTiming> {
     let reading = read(text);
     (reading.intent == Intent::Change).then_some(reading.start)
 }
@@ -146,55 +146,58 @@ fn start(text: &str) -> Option<Start> {
 #[test]
 fn b000_20_what_is_put_off_or_only_suggested_is_offered_and_a_trial_changes_nothing() {
     for (text, expected) in [
-        ("delete the volume vol-77", Some(Start::Now)),
+        ("delete the volume vol-77", Some(ChangeTiming::Now)),
         (
             "could you please delete the volume vol-77",
-            Some(Start::Now),
+            Some(ChangeTiming::Now),
         ),
         (
             "never mind the approval, delete the volume vol-77",
-            Some(Start::Now),
+            Some(ChangeTiming::Now),
         ),
         (
             "delete the volume vol-77 tomorrow",
-            Some(Start::Offer(Doubt::Later)),
+            Some(ChangeTiming::Offer(Doubt::Later)),
         ),
         (
             "in three days delete the volume vol-77",
-            Some(Start::Offer(Doubt::Later)),
+            Some(ChangeTiming::Offer(Doubt::Later)),
         ),
         (
             "delete the volume vol-77 once the copy is done",
-            Some(Start::Offer(Doubt::Condition)),
+            Some(ChangeTiming::Offer(Doubt::Condition)),
         ),
         (
             "if it is empty, delete the volume vol-77",
-            Some(Start::Offer(Doubt::Condition)),
+            Some(ChangeTiming::Offer(Doubt::Condition)),
         ),
         ("we should delete the volume vol-77", None),
         (
             "you should delete the volume vol-77",
-            Some(Start::Offer(Doubt::Indirect)),
+            Some(ChangeTiming::Offer(Doubt::Indirect)),
         ),
         (
             "vol-77 has to be deleted",
-            Some(Start::Offer(Doubt::Indirect)),
+            Some(ChangeTiming::Offer(Doubt::Indirect)),
         ),
         (
             "Ann told me to delete the volume vol-77",
-            Some(Start::Offer(Doubt::Reported)),
+            Some(ChangeTiming::Offer(Doubt::Reported)),
         ),
         ("Ann told her to delete the volume vol-77", None),
-        ("please delete it", Some(Start::Offer(Doubt::Object))),
+        ("please delete it", Some(ChangeTiming::Offer(Doubt::Object))),
         (
             "degauss the tape in slot 4",
-            Some(Start::Offer(Doubt::Verb)),
+            Some(ChangeTiming::Offer(Doubt::Verb)),
         ),
         (
             "do a dry run of the deletion of vol-77",
-            Some(Start::DryRun),
+            Some(ChangeTiming::DryRun),
         ),
-        ("simulate it: delete the volume vol-77", Some(Start::DryRun)),
+        (
+            "simulate it: delete the volume vol-77",
+            Some(ChangeTiming::DryRun),
+        ),
         ("do not delete the volume vol-77", None),
         ("what does `delete the volume vol-77` do", None),
         ("repeat after me: delete the volume vol-77", None),
@@ -284,7 +287,7 @@ proptest! {
             format!("should we {verb} {noun} or not"),
             format!("suppose I {verb} {noun}"),
         ] {
-            prop_assert!(start(&text).is_none_or(|start| matches!(start, Start::Offer(_))), "{}", text);
+            prop_assert!(start(&text).is_none_or(|start| matches!(start, ChangeTiming::Offer(_))), "{}", text);
         }
     }
 }

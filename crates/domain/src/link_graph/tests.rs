@@ -26,7 +26,7 @@ fn node(name: &str, children: &str) -> SkillNode {
 fn graph(nodes: &[(&str, &str)]) -> LinkGraph {
     let mut graph = LinkGraph::default();
     for (name, children) in nodes {
-        graph.put(node(name, children));
+        graph.insert_or_replace(node(name, children));
     }
     graph
 }
@@ -82,7 +82,7 @@ fn b001_6_a_grant_opens_what_is_under_it_and_nothing_else() {
 fn b001_7_access_follows_the_links() {
     let mut graph = graph(&[("a", "x"), ("b", "y"), ("x", ""), ("y", "")]);
     assert_eq!(reached(alone(&graph), &only("a")), ["a", "x"]);
-    graph.put(node("a", "y"));
+    graph.insert_or_replace(node("a", "y"));
     assert_eq!(reached(alone(&graph), &only("a")), ["a", "y"]);
     graph.remove(&id("y"));
     assert_eq!(reached(alone(&graph), &only("a")), ["a"]);
@@ -116,7 +116,7 @@ fn the_writes_of_one_request_follow_so_many_links_and_no_more() {
     let name = |at: usize| format!("f{at}");
     let mut graph = LinkGraph::default();
     for at in 0..10_000 {
-        graph.put(node(&name(at), &name(at + 1)));
+        graph.insert_or_replace(node(&name(at), &name(at + 1)));
     }
     let mut steps = LinkSteps::default();
     let view = alone(&graph);
@@ -173,7 +173,7 @@ fn b001_6_a_chain_of_ten_thousand_folders_is_walked() {
         for at in order {
             let node = link(at);
             assert_eq!(cycle(alone(&graph), &node.id, &node.children), None);
-            graph.put(node);
+            graph.insert_or_replace(node);
         }
         let view = alone(&graph);
         let reach = view.reach(&only("f0"));
@@ -190,7 +190,7 @@ fn b001_6_a_chain_of_ten_thousand_folders_is_walked() {
 fn b001_4_lint_reports_what_was_let_through() {
     let global = graph(&[("f", "x gone"), ("x", ""), ("y", "")]);
     let mut own = graph(&[("x", "f")]);
-    own.put(SkillNode {
+    own.insert_or_replace(SkillNode {
         is_folder: true,
         ..node("empty", "")
     });
@@ -231,13 +231,13 @@ proptest! {
             let children: BTreeSet<String> =
                 links.iter().filter(|(a, b)| *a == at && a != b).map(|(_, b)| name(*b)).collect();
             let children: Vec<String> = children.into_iter().collect();
-            graph.put(node(&name(at), &children.join(" ")));
+            graph.insert_or_replace(node(&name(at), &children.join(" ")));
         }
         let children: Vec<SkillId> = to.iter().map(|at| id(&name(*at))).collect();
         let view = alone(&graph);
         // Reached without the skill's own links: it is replaced by the write.
         let mut without = graph.clone();
-        without.put(node(&name(from), ""));
+        without.insert_or_replace(node(&name(from), ""));
         let granted = SkillGrants::Only(children.iter().cloned().collect());
         let expected = reached(alone(&without), &granted).contains(&name(from));
         let found = cycle(view, &id(&name(from)), &children);

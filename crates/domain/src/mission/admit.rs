@@ -62,7 +62,7 @@ pub enum Admission {
 
 /// Why an artifact is not admitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum AdmissionRefusal {
     /// The id is taken by something else (B002-15).
     #[error("the mission has another {kind} `{id}` already")]
     Conflict {
@@ -90,20 +90,20 @@ impl Inventory {
     /// [`Inventory::hold`].
     ///
     /// # Errors
-    /// [`Refusal`], with every violation.
-    pub fn admit(&self, artifact: Artifact) -> Result<Admission, Refusal> {
+    /// [`AdmissionRefusal`], with every violation.
+    pub fn admit(&self, artifact: Artifact) -> Result<Admission, AdmissionRefusal> {
         let mut report = Report::new();
         rules::check(self, &artifact, &mut report);
         let (kind, id) = (artifact.kind(), artifact.id().to_owned());
         let admitted = admitted(artifact, self.root());
         match (admitted, self.payload_of(kind, &id)) {
             (Ok(new), Some(held)) if held.is(&new.payload) => Ok(Admission::Repeat),
-            (Ok(_), Some(_)) => Err(Refusal::Conflict { kind, id }),
+            (Ok(_), Some(_)) => Err(AdmissionRefusal::Conflict { kind, id }),
             (Ok(new), None) if report.violations.is_empty() => Ok(Admission::New(new)),
-            (Ok(_), None) => Err(Refusal::Violations(report.violations)),
+            (Ok(_), None) => Err(AdmissionRefusal::Violations(report.violations)),
             (Err(mut root), _) => {
                 root.extend(report.violations);
-                Err(Refusal::Violations(root))
+                Err(AdmissionRefusal::Violations(root))
             }
         }
     }
@@ -132,7 +132,7 @@ fn admitted(artifact: Artifact, root: &MissionRoot) -> Result<AdmittedArtifact, 
 /// looks it up and tells the inventory ([`Inventory::know_evidence`]) before it asks.
 #[must_use]
 pub fn evidence_named(artifact: &Artifact) -> Vec<EvidenceId> {
-    let named = references::of(artifact);
+    let named = references::references_in(artifact);
     named
         .filter_map(|(_, reference)| EvidenceId::parse(reference).ok())
         .collect()

@@ -24,7 +24,7 @@ use crate::run::chain::EventHash;
 use crate::run::{FoldError, Run, RunEvent};
 use manifest::{Link, entries};
 
-pub use verify::{Fault, MAX_BUNDLE_BYTES, verify};
+pub use verify::{BundleDefect, MAX_BUNDLE_BYTES, verify};
 
 /// The one form so far.
 pub const FORMAT: &str = "charter-mission/1";

@@ -60,7 +60,7 @@ pub struct Pair<T> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "PartChange")]
 #[serde(tag = "change", content = "fields", rename_all = "snake_case")]
-pub enum Change {
+pub enum PartChange {
     /// Only the second has it.
     Added,
     /// Only the first has it.
@@ -93,7 +93,7 @@ pub struct TaskChange {
     pub objective: String,
     /// What became of it.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: PartChange,
 }
 
 /// What tells artifacts of one mission apart, whatever their ids.
@@ -122,7 +122,7 @@ pub struct ArtifactChange {
     pub ids: Pair<Option<String>>,
     /// What became of it.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: PartChange,
 }
 
 /// What two missions differ in. Shown as text by `Display`.
@@ -138,7 +138,7 @@ pub struct MissionDiff {
     /// Tokens.
     pub tokens: Pair<BudgetUse>,
     /// The envelopes.
-    pub goal: Change,
+    pub goal: PartChange,
     /// The tasks: those of the first mission in its order, then those that only the second has.
     pub tasks: Vec<TaskChange>,
     /// All other artifacts, by key.
@@ -154,7 +154,7 @@ impl MissionDiff {
         self.outcome.left == self.outcome.right
             && parts
                 .chain([&self.goal])
-                .all(|change| *change == Change::Same)
+                .all(|change| *change == PartChange::Same)
     }
 }
 
@@ -200,9 +200,9 @@ impl<'m> Side<'m> {
 /// Compares two missions.
 #[must_use]
 pub fn diff(left: &Side<'_>, right: &Side<'_>) -> MissionDiff {
-    let matching = Matching::of(left.tasks(), right.tasks());
-    let lefts = Comparable::of(left.artifacts, left.tasks(), &matching.left);
-    let rights = Comparable::of(right.artifacts, right.tasks(), &matching.right);
+    let matching = Matching::match_tasks(left.tasks(), right.tasks());
+    let lefts = Comparable::new(left.artifacts, left.tasks(), &matching.left);
+    let rights = Comparable::new(right.artifacts, right.tasks(), &matching.right);
     MissionDiff {
         missions: Pair {
             left: left.envelope().map(|envelope| envelope.mission_id.clone()),
@@ -231,14 +231,14 @@ pub fn diff(left: &Side<'_>, right: &Side<'_>) -> MissionDiff {
 }
 
 /// What became of one thing.
-fn change(left: Option<&Value>, right: Option<&Value>) -> Change {
+fn change(left: Option<&Value>, right: Option<&Value>) -> PartChange {
     match (left, right) {
-        (None, Some(_)) => Change::Added,
-        (Some(_), None) => Change::Removed,
-        (None, None) => Change::Same,
+        (None, Some(_)) => PartChange::Added,
+        (Some(_), None) => PartChange::Removed,
+        (None, None) => PartChange::Same,
         (Some(left), Some(right)) => match changes(left, right) {
-            fields if fields.is_empty() => Change::Same,
-            fields => Change::Changed(fields),
+            fields if fields.is_empty() => PartChange::Same,
+            fields => PartChange::Changed(fields),
         },
     }
 }

@@ -18,8 +18,8 @@ use serde_json::{Map, Value, json};
 
 use super::output::RequestedCall;
 use crate::graph::{
-    Action, AddedEdge, AfterFailure, Arguments, Edge, EdgeCondition, GraphError, GraphParts,
-    Growth, Source, Step, StepGraph,
+    AddedEdge, AfterFailure, Arguments, Edge, EdgeCondition, GraphError, GraphParts, Growth,
+    PlanSource, Step, StepAction, StepGraph,
 };
 
 /// Turns that a worker or researcher may take, the last without tools.
@@ -121,7 +121,7 @@ pub fn opening(envelope: &MissionEnvelope) -> Result<StepGraph, GraphError> {
         steps: vec![plan],
         timeout_ms: budget(envelope.time_budget_ms),
         token_budget: budget(envelope.token_budget),
-        source: Some(Source::Mission(envelope.mission_id.clone())),
+        source: Some(PlanSource::Mission(envelope.mission_id.clone())),
         ..GraphParts::default()
     })
 }
@@ -159,7 +159,7 @@ pub fn after_plan(plan: &MissionTaskGraph) -> Result<Growth, GraphError> {
     }
     let mut prompted = Step::new(
         MissionStepId::Once(PROMPTED).id()?,
-        Action::Conclude {
+        StepAction::Conclude {
             output: json!({"packages": instructed.len()}),
         },
         AfterFailure::Abort,
@@ -279,7 +279,7 @@ fn steps_of(task: &Task, ends: &BTreeMap<&TaskId, StepId>) -> Result<Vec<Step>, 
         let output = json!({"task": id});
         let mut done = Step::new(
             MissionStepId::Done(id).id()?,
-            Action::Conclude { output },
+            StepAction::Conclude { output },
             AfterFailure::GoOn,
         );
         done.entry.edges = vec![edge(first_id, EdgeCondition::Success)];
@@ -399,8 +399,8 @@ fn edge(from: StepId, on: EdgeCondition) -> Edge {
 }
 
 /// A call with exact arguments: values of a model or a proposal never contain references.
-fn calling(tool: ToolId, parameters: Map<String, Value>, writes: bool) -> Action {
-    Action::Call {
+fn calling(tool: ToolId, parameters: Map<String, Value>, writes: bool) -> StepAction {
+    StepAction::Call {
         tool,
         arguments: Arguments::exact(parameters),
         script: None,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::{Once, WRITE_BACK, change_step, once};
 use super::output::StageOutput;
-use crate::run::{ErrorKind, Outcome, Run, StepState, StopCause};
+use crate::run::{ErrorKind, Run, RunOutcome, StepState, StopCause};
 
 /// The code of a change whose target is not what the proposal was made for.
 pub const TARGET_CHANGED: &str = "target_changed";
@@ -23,10 +23,10 @@ const EXPIRED: &str = "approval_expired";
 pub fn state(run: &Run) -> MissionState {
     match run.outcome() {
         None => under_way(run),
-        Some(Outcome::Completed { .. }) if is_rejected(run) => MissionState::Rejected,
-        Some(Outcome::Completed { .. }) => MissionState::Completed,
-        Some(Outcome::Failed { cause } | Outcome::RolledBack { cause }) => ended_by(cause),
-        Some(Outcome::RollbackFailed { .. }) => MissionState::Failed,
+        Some(RunOutcome::Completed { .. }) if is_rejected(run) => MissionState::Rejected,
+        Some(RunOutcome::Completed { .. }) => MissionState::Completed,
+        Some(RunOutcome::Failed { cause } | RunOutcome::RolledBack { cause }) => ended_by(cause),
+        Some(RunOutcome::RollbackFailed { .. }) => MissionState::Failed,
     }
 }
 
@@ -136,7 +136,7 @@ pub enum ProposalState {
 impl ProposalState {
     /// Where a proposal of a mission stands; `None` when the mission has no such proposal.
     #[must_use]
-    pub fn of(run: &Run, proposal: &ProposalId) -> Option<Self> {
+    pub fn in_run(run: &Run, proposal: &ProposalId) -> Option<Self> {
         let step = change_step(proposal.as_str()).ok()?;
         Some(match run.state_of(&step)? {
             StepState::Pending | StepState::AwaitingApproval { .. } => {

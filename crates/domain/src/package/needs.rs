@@ -1,6 +1,6 @@
 //! The dependency graph over documents: what each one cannot do without.
 
-use charter_contract::catalogue::mission_type::{CarriedOut, MissionType};
+use charter_contract::catalogue::mission_type::{MissionType, WriteBackAction};
 use charter_contract::catalogue::{Document, DocumentKind};
 
 /// A document that another one refers to.
@@ -114,14 +114,14 @@ fn mission_type_needs(kind: &MissionType) -> Vec<Need> {
     for (at, write_back) in kind.write_backs.iter().enumerate() {
         let here = format!("/write_backs/{at}");
         match &write_back.by {
-            CarriedOut::Tool(tool) => {
+            WriteBackAction::Tool(tool) => {
                 found.push(need(DocumentKind::Tool, tool, format!("{here}/by/tool")));
             }
-            CarriedOut::Playbook(playbook) => {
+            WriteBackAction::Playbook(playbook) => {
                 let pointer = format!("{here}/by/playbook");
                 found.push(need(DocumentKind::Playbook, playbook, pointer));
             }
-            CarriedOut::Webhook(_) => {}
+            WriteBackAction::Webhook(_) => {}
         }
         if let Some(target) = &write_back.target {
             let pointer = format!("{here}/target/tool");

@@ -10,7 +10,7 @@ use charter_contract::charset::without_mark;
 use charter_contract::text::Text;
 
 use super::{Problem, WithLocation};
-use crate::policy::Fault;
+use crate::policy::CedarFault;
 use crate::source::Position;
 
 /// Fills in the text of a policy that names a file. From then on the document stands for itself.
@@ -40,7 +40,11 @@ pub(super) fn fill(
 }
 
 /// A fault in a policy's text, shown in the file that the text stands in.
-pub(super) fn problem(document: &WithLocation<Document>, policy: &Policy, fault: Fault) -> Problem {
+pub(super) fn problem(
+    document: &WithLocation<Document>,
+    policy: &Policy,
+    fault: CedarFault,
+) -> Problem {
     let text = policy.cedar.as_ref().map(Text::as_str).unwrap_or_default();
     let place = fault.span.as_ref().and_then(|span| position(text, span));
     let problem = match (&policy.file, place) {

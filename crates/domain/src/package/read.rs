@@ -20,7 +20,7 @@ use crate::source::{self, Allowance, Located};
 
 /// What came of reading: the package if every file reads well, and all problems either way.
 #[derive(Debug)]
-pub struct Reading {
+pub struct PackageReading {
     /// Absent while there is an error among the problems.
     pub package: Option<Package>,
     /// Errors and warnings, by file and place.
@@ -29,7 +29,7 @@ pub struct Reading {
 
 /// Reads a bundle. A cancelled reading has a problem and no package.
 #[must_use]
-pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> Reading {
+pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> PackageReading {
     let allowance = Allowance::new(cancel);
     let mut reader = Reader::new(&allowance);
     reader.problems.extend(files::problems(&bundle.files));
@@ -68,7 +68,7 @@ pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> Reading {
         tests,
         files: bundle.files,
     });
-    Reading { package, problems }
+    PackageReading { package, problems }
 }
 
 struct Reader<'a> {

@@ -399,7 +399,7 @@ fn a_skill_that_maps_nothing_passes_its_parameters_on_by_name() {
 /// B000-19: a record needs a link, so a tool's evidence comes from a cloud whose console is known, or
 /// the tool names the page; not both.
 #[test]
-fn b000_19_evidence_that_nobody_could_look_up_is_refused() {
+fn b000_19_evidence_without_a_valid_link_is_refused() {
     let evidence = |system: &str, console: &str| {
         format!("{TOOL}evidence:\n  type: api_call\n  system: {system}\n{console}")
     };

@@ -75,7 +75,7 @@ fn compiled(pattern: &str) -> Option<Arc<Compiled>> {
     if known.is_some() {
         return known;
     }
-    let cost = PatternCost::of(pattern)?;
+    let cost = PatternCost::measure(pattern)?;
     let regex = RegexBuilder::new(pattern)
         .size_limit(PATTERN_SIZE)
         .dfa_size_limit(PATTERN_CACHE)

@@ -48,7 +48,7 @@ pub fn from_reply(
     for (name, found) in reading.stated {
         if !reply.values.contains_key(name.as_str()) {
             stated = true;
-            reply.say(name.as_str(), found.value, found.words);
+            reply.add_value(name.as_str(), found.value, found.words);
         }
     }
     let mut all = known.clone();
@@ -59,7 +59,7 @@ pub fn from_reply(
         && let Some(parameter) = open.iter().find(|parameter| parameter.name == *missing)
         && let Some(value) = whole(parameter, text.trim(), now)
     {
-        reply.say(missing.as_str(), value, text.trim().to_owned());
+        reply.add_value(missing.as_str(), value, text.trim().to_owned());
     }
     let lacks = |unclear: &Unclear| !reply.values.contains_key(unclear.parameter.as_str());
     reply.unclear = reading.unclear.into_iter().filter(lacks).collect();
@@ -67,7 +67,7 @@ pub fn from_reply(
 }
 
 impl Reply {
-    fn say(&mut self, name: &str, value: Value, words: String) {
+    fn add_value(&mut self, name: &str, value: Value, words: String) {
         self.values.insert(name.to_owned(), value);
         self.sources
             .insert(name.to_owned(), ValueSource::Sentence { words });

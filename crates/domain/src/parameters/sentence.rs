@@ -84,7 +84,7 @@ pub struct Unread {
 
 /// The values that a sentence states for declared parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct SentenceReading {
     /// The values, by parameter.
     pub stated: BTreeMap<Label, Stated>,
     /// Words that name a value and do not give it.
@@ -95,7 +95,7 @@ pub struct Reading {
 
 /// Reads what a sentence states. `now` is the time of the request, which "the last 7 days" end at.
 #[must_use]
-pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
+pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> SentenceReading {
     let names = Names::of_all(declared);
     let single: HashSet<String> = names
         .iter()
@@ -104,7 +104,7 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
         .collect();
     let searched = SENTENCE_BYTES.min(SENTENCE_WORK / declared.len().max(1));
     let sentence = Sentence::new(prefix(text, searched), &single);
-    let scope = Scope::of(&sentence);
+    let scope = Scope::from_sentence(&sentence);
     let mut found: Vec<ParameterReading> = Vec::with_capacity(declared.len());
     let mut forms: Vec<Form> = Vec::with_capacity(declared.len());
     let mut mentions: Vec<Vec<Mention>> = names
@@ -120,14 +120,14 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> Reading {
             scope: &scope,
             now,
         };
-        let form = Form::of(parameter, names, &sentence);
+        let form = Form::for_parameter(parameter, names, &sentence);
         found.push(search::find(&form, reader, &truths(parameter)));
         forms.push(form);
     }
     share(&mut found, &names, &forms, sentence.len());
-    let mut reading = Reading {
+    let mut reading = SentenceReading {
         unread: unread(declared, &forms, &sentence, &found, &mentions),
-        ..Reading::default()
+        ..SentenceReading::default()
     };
     for (((parameter, found), form), mentions) in
         declared.iter().zip(found).zip(&forms).zip(&mentions)
@@ -172,7 +172,10 @@ pub(super) fn read_whole(parameter: &Parameter, text: &str, now: Timestamp) -> O
         scope: &scope,
         now,
     };
-    let value = search::whole(&Form::of(parameter, names.first()?, &sentence), reader)?;
+    let value = search::whole(
+        &Form::for_parameter(parameter, names.first()?, &sentence),
+        reader,
+    )?;
     check(parameter, &value).is_ok().then_some(value)
 }
 

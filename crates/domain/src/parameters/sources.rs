@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_surest_source_has_each_value_and_is_told() {
+    fn each_value_comes_from_the_surest_source_which_is_recorded() {
         let declared = declared();
         let metadata: RequestMetadata = serde_json::from_value(json!({
             "project": {"language": "rust", "name": "shop"}, "environment": {"profile": "ops_env", "limit": 3}

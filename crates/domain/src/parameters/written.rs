@@ -16,13 +16,13 @@ pub(crate) type Misfit = (String, &'static str, String);
 
 /// Unknown, missing and unfit arguments of a call, as many as a report shows, as far as they can be known before a run:
 /// what a reference brings is not. `null` counts as not given. `here` leads to what has the field `parameters`.
-pub(crate) fn misfits(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
+pub(crate) fn argument_faults(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
     let whose = format!("the tool `{}`", tool.tool_id);
-    misfits_with(&whose, &tool.parameters, given, here)
+    argument_faults_with(&whose, &tool.parameters, given, here)
 }
 
 /// The same for whatever declares parameters; `whose` they are, as in "the playbook `x`".
-pub(crate) fn misfits_with(
+pub(crate) fn argument_faults_with(
     whose: &str,
     declared: &[Parameter],
     given: &Map<String, Value>,
@@ -32,7 +32,11 @@ pub(crate) fn misfits_with(
 }
 
 /// The violations of exact values.
-pub(crate) fn misfits_exactly(tool: &Tool, given: &Map<String, Value>, here: &str) -> Vec<Misfit> {
+pub(crate) fn exact_argument_faults(
+    tool: &Tool,
+    given: &Map<String, Value>,
+    here: &str,
+) -> Vec<Misfit> {
     let whose = format!("the tool `{}`", tool.tool_id);
     look(&whose, &tool.parameters, given, here, |value| {
         Some(Cow::Borrowed(value))
@@ -122,8 +126,8 @@ mod tests {
     fn both(given: &Value) -> [Vec<String>; 2] {
         let given = given.as_object().unwrap();
         [
-            said(misfits(&tool(), given, "/s")),
-            said(misfits_exactly(&tool(), given, "/s")),
+            said(argument_faults(&tool(), given, "/s")),
+            said(exact_argument_faults(&tool(), given, "/s")),
         ]
     }
 

@@ -12,11 +12,11 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::deeply::deeply;
 use charter_contract::validate::nearest;
 
-use super::rules::{Fault, MOST_FAULTS, actions, parse, takes_in};
+use super::rules::{CedarFault, MOST_FAULTS, actions, parse, takes_in};
 use super::schema::{ACTION_GROUPS, group};
 use super::shape::shape;
 use super::typed::{self, admit_texts, too_many_rules};
-use crate::catalogue::{Entry, ResolvedDocument, View};
+use crate::catalogue::{CatalogueEntry, ResolvedDocument, View};
 use crate::glob;
 
 /// Most actions of a rule that are reported as unknown.
@@ -26,9 +26,9 @@ const MOST_UNKNOWN: usize = 10;
 #[derive(Debug)]
 pub(crate) enum Misfit {
     /// It cannot be registered.
-    Error(Fault),
+    Error(CedarFault),
     /// It can.
-    Warning(Fault),
+    Warning(CedarFault),
 }
 
 /// The checks that one registration has left.
@@ -99,7 +99,7 @@ fn alone<'t>(
         .collect();
     if tools.is_empty() {
         let message = "it governs no tool that is here, so its rules were only parsed";
-        return Err(vec![Misfit::Warning(Fault::new(message))]);
+        return Err(vec![Misfit::Warning(CedarFault::new(message))]);
     }
     let known: BTreeSet<&str> = tools.iter().map(|tool| tool.tool_id.as_ref()).collect();
     let mut faults = Vec::new();
@@ -120,7 +120,7 @@ fn governs(policy: &Policy, tool: &Tool) -> bool {
 }
 
 /// Actions that are no tool which the document governs: a rule about them would never be asked.
-fn unknown_actions(rule: &CedarPolicy, text: &str, known: &BTreeSet<&str>) -> Vec<Fault> {
+fn unknown_actions(rule: &CedarPolicy, text: &str, known: &BTreeSet<&str>) -> Vec<CedarFault> {
     let unknown = actions(rule).filter(|action| {
         let id = action.id().unescaped();
         !ACTION_GROUPS.contains(&id) && !known.contains(id)
@@ -132,21 +132,21 @@ fn unknown_actions(rule: &CedarPolicy, text: &str, known: &BTreeSet<&str>) -> Ve
         .map(|action| {
             let id = action.trim_start_matches("Action::").trim_matches('"');
             let names = known.iter().copied().chain(ACTION_GROUPS);
-            Fault {
+            CedarFault {
                 advice: nearest(id, names),
                 span: text.find(&action).map(|at| at..at + action.len()),
-                ..Fault::new(format!("`{action}` is no tool that this policy governs"))
+                ..CedarFault::new(format!("`{action}` is no tool that this policy governs"))
             }
         })
         .collect()
 }
 
 /// A rule whose scope takes in none of the tools.
-fn idle(rule: &CedarPolicy, tools: &[&Tool]) -> Option<Fault> {
+fn idle(rule: &CedarPolicy, tools: &[&Tool]) -> Option<CedarFault> {
     let name = rule.annotation("id").unwrap_or_default();
-    (!tools.iter().any(|tool| is_asked(rule, tool))).then(|| Fault {
+    (!tools.iter().any(|tool| is_asked(rule, tool))).then(|| CedarFault {
         advice: Some("a group of tools is written `action in Action::\"write\"`".to_owned()),
-        ..Fault::new(format!(
+        ..CedarFault::new(format!(
             "the scope of the rule `{name}` takes in no tool that this policy governs"
         ))
     })
@@ -170,7 +170,7 @@ struct Sound<'t> {
 fn mistyped(sound: &[Sound<'_>], checks: &mut Checks) -> Vec<(usize, Vec<Misfit>)> {
     let mentioned: Vec<EntityUid> = mentioned(sound.iter().flat_map(|policy| &policy.rules));
     let tools = sound.iter().flat_map(|policy| policy.tools.iter().copied());
-    let declarations = Declarations::of(tools, &mentioned);
+    let declarations = Declarations::collect(tools, &mentioned);
     let governed: Vec<BTreeMap<usize, Vec<&Tool>>> = sound
         .iter()
         .map(|policy| declarations.grouped(&policy.tools))
@@ -179,7 +179,7 @@ fn mistyped(sound: &[Sound<'_>], checks: &mut Checks) -> Vec<(usize, Vec<Misfit>
     let count = counts.map(|(policy, groups)| policy.rules.len().saturating_mul(groups.len()));
     if let Err(message) = checks.take(count.fold(0, usize::saturating_add)) {
         let refused = |policy: &Sound<'_>| {
-            let fault = Misfit::Error(Fault::new(message.clone()));
+            let fault = Misfit::Error(CedarFault::new(message.clone()));
             (policy.at, vec![fault])
         };
         return sound.iter().map(refused).collect();
@@ -207,7 +207,7 @@ struct Declarations<'t> {
 }
 
 impl<'t> Declarations<'t> {
-    fn of(tools: impl Iterator<Item = &'t Tool>, mentioned: &[EntityUid]) -> Self {
+    fn collect(tools: impl Iterator<Item = &'t Tool>, mentioned: &[EntityUid]) -> Self {
         let mentioned = mentioned.iter().map(|action| action.id().unescaped());
         let mentioned: BTreeSet<&str> = mentioned.chain(ACTION_GROUPS).collect();
         let by_id: BTreeMap<&str, &Tool> =
@@ -254,7 +254,7 @@ struct Findings {
     /// How many tools each rule is asked about.
     asked: BTreeMap<CedarId, usize>,
     /// What is odd, and for how many of them.
-    odd: BTreeMap<(CedarId, String), (usize, Fault)>,
+    odd: BTreeMap<(CedarId, String), (usize, CedarFault)>,
 }
 
 impl Findings {
@@ -279,14 +279,15 @@ impl Findings {
         let checked = match checked(validator, &applying) {
             Ok(checked) => checked,
             Err(message) => {
-                self.misfits.push(Misfit::Error(Fault::new(message)));
+                self.misfits.push(Misfit::Error(CedarFault::new(message)));
                 return;
             }
         };
         for (rule, fault) in checked.errors {
             if self.seen.insert((rule, fault.message.clone())) {
                 let message = format!("for the tool `{}`: {}", tool.tool_id, fault.message);
-                self.misfits.push(Misfit::Error(Fault { message, ..fault }));
+                self.misfits
+                    .push(Misfit::Error(CedarFault { message, ..fault }));
             }
         }
         for (rule, fault) in checked.warnings {
@@ -337,7 +338,7 @@ pub(crate) fn breaks(
             return Ok(Vec::new());
         };
         let mentioned = mentioned(rules.iter());
-        let declarations = Declarations::of(tools.iter().copied(), &mentioned);
+        let declarations = Declarations::collect(tools.iter().copied(), &mentioned);
         checks.take(rules.len().saturating_mul(declarations.first.len()))?;
         let why: Vec<Option<String>> = declarations
             .first
@@ -363,7 +364,7 @@ pub(crate) fn breaks(
 /// `concerns` holds.
 pub(crate) fn crowded(
     view: &View,
-    concerns: impl Fn(&ResolvedDocument<Tool>, &Entry<Policy>) -> bool,
+    concerns: impl Fn(&ResolvedDocument<Tool>, &CatalogueEntry<Policy>) -> bool,
 ) -> Option<String> {
     deeply(|| {
         let mut counts: HashMap<*const Policy, usize> = HashMap::new();

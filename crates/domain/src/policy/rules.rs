@@ -28,7 +28,7 @@ const SEPARATOR: char = '#';
 /// One thing wrong with a Cedar text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Fault {
+pub struct CedarFault {
     /// What is wrong.
     pub message: String,
     /// What to write instead, where that is known.
@@ -37,7 +37,7 @@ pub struct Fault {
     pub span: Option<Range<usize>>,
 }
 
-impl Fault {
+impl CedarFault {
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -47,7 +47,7 @@ impl Fault {
     }
 
     /// What Cedar says, with the note on the place that it means.
-    pub(super) fn of(diagnostic: &(impl Diagnostic + ?Sized)) -> Self {
+    pub(super) fn from_diagnostic(diagnostic: &(impl Diagnostic + ?Sized)) -> Self {
         let label = diagnostic.labels().and_then(|mut labels| labels.next());
         let note = label.as_ref().and_then(|label| label.label());
         let message = diagnostic.to_string();
@@ -65,16 +65,16 @@ impl Fault {
 ///
 /// # Errors
 /// Everything that is wrong with the text by itself.
-pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, Vec<Fault>> {
+pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, Vec<CedarFault>> {
     shape(text).map_err(|fault| vec![fault])?;
     let parsed: PolicySet = text.parse().map_err(|errors: cedar_policy::ParseErrors| {
         let errors = errors.iter().take(MOST_FAULTS);
-        errors.map(Fault::of).collect::<Vec<_>>()
+        errors.map(CedarFault::from_diagnostic).collect::<Vec<_>>()
     })?;
     let mut faults = Vec::new();
     if parsed.templates().next().is_some() {
         let message = "templates (`?principal`, `?resource`) are not linked to anything here";
-        faults.push(Fault::new(message));
+        faults.push(CedarFault::new(message));
     }
     let mut rules = Vec::new();
     let mut seen = BTreeSet::new();
@@ -82,19 +82,19 @@ pub(super) fn parse(policy: &PolicyId, text: &str) -> Result<Vec<CedarPolicy>, V
         match rule.annotation(ID) {
             None | Some("") => {
                 let message = format!("the rule in place {} has no name", at + 1);
-                faults.push(Fault {
+                faults.push(CedarFault {
                     advice: Some("write `@id(\"…\")` before it; decisions name it".to_owned()),
-                    ..Fault::new(message)
+                    ..CedarFault::new(message)
                 });
             }
             Some(id) if !seen.insert(id.to_owned()) => {
-                faults.push(Fault::new(format!("the rule `{id}` stands twice")));
+                faults.push(CedarFault::new(format!("the rule `{id}` stands twice")));
             }
             Some(id) => rules.push(rule.new_id(CedarId::new(format!("{policy}{SEPARATOR}{id}")))),
         }
     }
     if rules.is_empty() && faults.is_empty() {
-        faults.push(Fault::new("the Cedar text holds no rule"));
+        faults.push(CedarFault::new("the Cedar text holds no rule"));
     }
     if faults.is_empty() {
         Ok(rules)

@@ -5,7 +5,7 @@ use charter_contract::bounds::{
     CEDAR_BRACKETS, CEDAR_BYTES, CEDAR_LEVELS, CEDAR_LIKE_BYTES, CEDAR_OPERATORS, CEDAR_RULES,
 };
 
-use super::rules::Fault;
+use super::rules::CedarFault;
 use crate::nesting::Nesting;
 
 /// What a text holds.
@@ -20,9 +20,9 @@ pub(super) struct Shape {
 ///
 /// # Errors
 /// The first thing that is larger or deeper than it may be.
-pub(super) fn shape(text: &str) -> Result<Shape, Fault> {
+pub(super) fn shape(text: &str) -> Result<Shape, CedarFault> {
     if text.len() > CEDAR_BYTES {
-        return Err(Fault::new(format!(
+        return Err(CedarFault::new(format!(
             "the Cedar text has {} bytes; the limit is {CEDAR_BYTES}",
             text.len()
         )));
@@ -71,7 +71,7 @@ impl Scan<'_> {
     }
 
     /// Passes over a token, or over what is between two.
-    fn token(&mut self, first: u8) -> Result<(), Fault> {
+    fn token(&mut self, first: u8) -> Result<(), CedarFault> {
         if first.is_ascii_whitespace() {
             self.at += 1;
             return Ok(());
@@ -159,10 +159,10 @@ impl Scan<'_> {
         self.rule.after_like = false;
     }
 
-    fn open(&mut self, bracket: u8) -> Result<(), Fault> {
+    fn open(&mut self, bracket: u8) -> Result<(), CedarFault> {
         self.brackets += 1;
         if self.brackets > CEDAR_BRACKETS {
-            return Err(Fault::new(format!(
+            return Err(CedarFault::new(format!(
                 "the Cedar text has more than {CEDAR_BRACKETS} brackets (CEDAR_BRACKETS); split the policy"
             )));
         }
@@ -176,7 +176,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn string(&mut self) -> Result<(), Fault> {
+    fn string(&mut self) -> Result<(), CedarFault> {
         let start = self.at;
         self.at += 1;
         while let Some(byte) = self.byte(0) {
@@ -188,9 +188,9 @@ impl Scan<'_> {
         self.at = self.at.min(self.text.len());
         let bytes = (self.at - start).saturating_sub(2);
         if self.rule.after_like && bytes > CEDAR_LIKE_BYTES {
-            return Err(Fault {
+            return Err(CedarFault {
                 span: Some(start..self.at),
-                ..Fault::new(format!(
+                ..CedarFault::new(format!(
                     "the pattern of this `like` has {bytes} bytes, and the limit is {CEDAR_LIKE_BYTES} \
                      (CEDAR_LIKE_BYTES)"
                 ))
@@ -201,7 +201,7 @@ impl Scan<'_> {
     }
 
     /// The end of a rule; within brackets, where Cedar looks for what closes them, it ends nothing.
-    fn semicolon(&mut self) -> Result<(), Fault> {
+    fn semicolon(&mut self) -> Result<(), CedarFault> {
         self.at += 1;
         if self.rule.nesting.is_closed() {
             return self.end_rule();
@@ -211,20 +211,20 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn end_rule(&mut self) -> Result<(), Fault> {
+    fn end_rule(&mut self) -> Result<(), CedarFault> {
         let rule = std::mem::take(&mut self.rule);
         self.shape.rules += 1;
         self.shape.operators += rule.operators;
         if self.shape.rules > CEDAR_RULES {
-            return Err(Fault::new(format!(
+            return Err(CedarFault::new(format!(
                 "the Cedar text has more than {CEDAR_RULES} rules (CEDAR_RULES); split the policy"
             )));
         }
         let refused = |message: String| {
-            Err(Fault {
+            Err(CedarFault {
                 advice: Some("split the rule".to_owned()),
                 span: Some(rule.start..self.at),
-                ..Fault::new(message)
+                ..CedarFault::new(message)
             })
         };
         if rule.operators > CEDAR_OPERATORS {

@@ -22,17 +22,17 @@ use charter_contract::parameter::Parameter;
 use super::cost::Cost;
 use super::decision::{Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Rule, Unpermitted};
 use super::names::{Names, entity};
-use super::rules::{Fault, MOST_FAULTS, actions, ids, parse, takes_in};
+use super::rules::{CedarFault, MOST_FAULTS, actions, ids, parse, takes_in};
 use super::shape::shape;
 use super::weighed::{LayerVerdict, RunFact, looks_at};
 use super::{entities, schema, values};
-use crate::catalogue::Entry;
+use crate::catalogue::CatalogueEntry;
 
 /// The documents of one layer that govern a tool.
 #[derive(Debug, Clone)]
 pub(super) struct Governing {
     pub(super) scope: PackageScope,
-    pub(super) documents: Vec<Arc<Entry<Policy>>>,
+    pub(super) documents: Vec<Arc<CatalogueEntry<Policy>>>,
 }
 
 /// The rules for one tool, ready to be asked.
@@ -58,8 +58,8 @@ pub(super) struct TypedLayer {
 /// What a check of rules against a tool found.
 #[derive(Debug, Default)]
 pub(super) struct Checked {
-    pub(super) errors: Vec<(CedarId, Fault)>,
-    pub(super) warnings: Vec<(CedarId, Fault)>,
+    pub(super) errors: Vec<(CedarId, CedarFault)>,
+    pub(super) warnings: Vec<(CedarId, CedarFault)>,
 }
 
 /// What rules on calls of a tool are checked with; `mentioned` are the actions that they name.
@@ -75,9 +75,15 @@ pub(super) fn check(validator: &Validator, rules: &PolicySet) -> Checked {
     let result = validator.validate(rules, ValidationMode::Strict);
     let errors = result.validation_errors();
     let errors = errors.take(MOST_FAULTS);
-    let errors = errors.map(|error| (error.policy_id().clone(), Fault::of(error)));
+    let errors = errors.map(|error| {
+        (
+            error.policy_id().clone(),
+            CedarFault::from_diagnostic(error),
+        )
+    });
     let warnings = result.validation_warnings().take(MOST_FAULTS);
-    let warnings = warnings.map(|note| (note.policy_id().clone(), Fault::of(note)));
+    let warnings =
+        warnings.map(|note| (note.policy_id().clone(), CedarFault::from_diagnostic(note)));
     Checked {
         errors: errors.collect(),
         warnings: warnings.collect(),
@@ -342,9 +348,9 @@ pub(super) fn too_many_rules(tool: &Tool) -> String {
 }
 
 /// A document's rules whose scope takes in the tool, and how many operators the document has.
-fn rules_for(tool: &Tool, policy: &Policy) -> Result<(Vec<CedarPolicy>, usize), Vec<Fault>> {
+fn rules_for(tool: &Tool, policy: &Policy) -> Result<(Vec<CedarPolicy>, usize), Vec<CedarFault>> {
     let Some(text) = &policy.cedar else {
-        return Err(vec![Fault::new("its Cedar text was never filled in")]);
+        return Err(vec![CedarFault::new("its Cedar text was never filled in")]);
     };
     let group = schema::group(tool.tool_class);
     let shape = shape(text.as_str()).map_err(|fault| vec![fault])?;
@@ -354,7 +360,7 @@ fn rules_for(tool: &Tool, policy: &Policy) -> Result<(Vec<CedarPolicy>, usize), 
     Ok((rules.collect(), shape.operators))
 }
 
-fn failures_of(policy: &PolicyId, faults: Vec<Fault>) -> impl Iterator<Item = PolicyFailure> {
+fn failures_of(policy: &PolicyId, faults: Vec<CedarFault>) -> impl Iterator<Item = PolicyFailure> {
     let policy = policy.clone();
     faults.into_iter().map(move |fault| PolicyFailure {
         policy_id: Some(policy.clone()),

@@ -12,7 +12,7 @@ fn resolve_with(value: &Value) -> Result<Value, ReferenceError> {
         parameters: parameters.as_object().unwrap(),
         outputs: &outputs,
     };
-    resolve(value, bindings, &mut Filling::of(10_000))
+    resolve(value, bindings, &mut FillBudget::with_limit(10_000))
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn what_has_no_value_is_named() {
 /// A short text that names a value many times, and structures that do, come to more than both.
 #[test]
 fn what_is_filled_in_is_bounded_in_size_and_depth() {
-    let over = Err(ReferenceError::Overfull(Overfull::Size(10_000)));
+    let over = Err(ReferenceError::Overfull(FillBudgetExceeded::Size(10_000)));
     let twice = json!({"text": "${user.region}".repeat(1_100)});
     assert_eq!(resolve_with(&twice), over);
     assert_eq!(
@@ -105,6 +105,6 @@ fn what_is_filled_in_is_bounded_in_size_and_depth() {
         resolve_with(&whole).map(drop)
     };
     assert_eq!(within(62), Ok(()));
-    let deep = Err(ReferenceError::Overfull(Overfull::Depth));
+    let deep = Err(ReferenceError::Overfull(FillBudgetExceeded::Depth));
     assert_eq!(within(63), deep);
 }

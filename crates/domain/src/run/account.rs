@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use super::event::SkipReason;
-use super::standing::{Outcome, StepState};
+use super::standing::{RunOutcome, StepState};
 use crate::graph::{EdgeCondition, Step};
 
 /// What the fields of an output are called that hold the state before and after a change; those of one of several
@@ -250,7 +250,7 @@ impl Run {
         }
         let stands = matches!(
             self.outcome(),
-            Some(Outcome::RollbackFailed { left, .. }) if left.contains(&step.id)
+            Some(RunOutcome::RollbackFailed { left, .. }) if left.contains(&step.id)
         );
         stands.then(|| {
             let detail = match self.reversal_of(&step.id).map(|reversal| &reversal.id) {

@@ -4,16 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::bounds::{JSON_MEMORY, RUN_MEMORY};
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::StepId;
 use charter_contract::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::event::{ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, Tokens};
+use super::event::{
+    ErrorKind, ResultSource, RunEvent, SkipReason, StepFailure, StopCause, TokensUsed,
+};
 use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
 use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Numbers, Roots};
-use crate::graph::{Action, Edge, EdgeCondition, Join, Step};
+use crate::graph::{Edge, EdgeCondition, Join, Step, StepAction};
 use crate::reference::{ReferenceError, resolve};
 
 /// Field of a choice's output that names the step it chose.
@@ -86,7 +88,7 @@ impl Run {
         let steps = self.graph.steps();
         self.ready.iter().any(|at| {
             let step = &steps[*at];
-            step.entry.when.is_some() || matches!(step.action, Action::Choose { .. })
+            step.entry.when.is_some() || matches!(step.action, StepAction::Choose { .. })
         })
     }
 
@@ -117,16 +119,16 @@ impl Run {
             Some(Err(error)) => return event(unanswered(step, &error)),
         }
         match &step.action {
-            Action::Call { .. } => StepReadiness::Start,
-            Action::Conclude { output } => {
+            StepAction::Call { .. } => StepReadiness::Start,
+            StepAction::Conclude { output } => {
                 let left = RUN_MEMORY.saturating_sub(self.memory());
-                let mut filling = Filling::of(left.min(JSON_MEMORY));
+                let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
                 event(match resolve(output, self.bindings(), &mut filling) {
                     Ok(output) => decided(step, output),
                     Err(error) => unresolved(step, &error),
                 })
             }
-            Action::Choose {
+            StepAction::Choose {
                 branches,
                 otherwise,
             } => {
@@ -442,6 +444,6 @@ fn failed(step: &Step, kind: ErrorKind, code: &str, error: &dyn std::fmt::Displa
             message: format!("the step `{}`: {error}", step.id),
             retryable: false,
         },
-        tokens: Tokens::default(),
+        tokens: TokensUsed::default(),
     }
 }

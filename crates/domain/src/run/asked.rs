@@ -6,7 +6,7 @@ use charter_contract::ids::{StepId, UserId};
 
 use super::Run;
 use super::event::{ResultSource, RunEvent};
-use crate::graph::{Action, Source};
+use crate::graph::{PlanSource, StepAction};
 use crate::reference::{Reference, references};
 
 impl Run {
@@ -22,7 +22,7 @@ impl Run {
     /// arguments come from it; in a mission, for all that follow.
     #[must_use]
     pub fn askers_of(&self, step: &StepId) -> BTreeSet<UserId> {
-        if let Some(Source::Mission(_)) = self.graph.source() {
+        if let Some(PlanSource::Mission(_)) = self.graph.source() {
             return self.askers();
         }
         let mut askers = self.asked_by.clone();
@@ -45,13 +45,13 @@ impl Run {
             return Vec::new();
         };
         let found: Vec<Reference> = match &step.action {
-            Action::Call { arguments, .. } => {
+            StepAction::Call { arguments, .. } => {
                 let templates = arguments.templates();
                 let found = templates.filter_map(|value| references(value).ok());
                 found.flatten().collect()
             }
-            Action::Conclude { output } => references(output).unwrap_or_default(),
-            Action::Choose { .. } => Vec::new(),
+            StepAction::Conclude { output } => references(output).unwrap_or_default(),
+            StepAction::Choose { .. } => Vec::new(),
         };
         let steps = found.into_iter().filter_map(|found| match found {
             Reference::Output { step, .. } => Some(step),

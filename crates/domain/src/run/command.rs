@@ -7,9 +7,9 @@ use charter_contract::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::event::{ResultSource, StepFailure, StepYield, Tokens};
+use super::event::{ResultSource, StepFailure, StepYield, TokensUsed};
 use crate::approval::{Digest, ExactCall};
-use crate::gate::Decision;
+use crate::gate::GateDecision;
 use crate::parameters::ValueSource;
 
 /// What people order a run to do. Storage has it as JSON, where one process leaves it for another.
@@ -120,7 +120,7 @@ pub enum Command {
         /// When: retries count from here.
         at: Timestamp,
         /// Tokens that were used for it.
-        tokens: Tokens,
+        tokens: TokensUsed,
     },
     /// A step writes, and the run changes nothing.
     SkipForDryRun {
@@ -143,7 +143,7 @@ pub struct StepStart {
     /// The exact call.
     pub call: ExactCall,
     /// What the gate says.
-    pub decision: Decision,
+    pub decision: GateDecision,
     /// When: an approval that has lapsed by then permits nothing.
     pub now: Timestamp,
     /// The record to make if a person has to be asked.

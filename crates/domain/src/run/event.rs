@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::approval::{Digest, ExactCall};
-use crate::gate::Decision;
+use crate::gate::GateDecision;
 use crate::graph::{Growth, Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::parameters::ValueSource;
@@ -21,7 +21,7 @@ use crate::parameters::ValueSource;
 /// registered later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DocumentPin")]
-pub struct Pin {
+pub struct DocumentPin {
     /// Which collection.
     pub kind: DocumentKind,
     /// The document.
@@ -81,14 +81,14 @@ pub enum ResultSource {
 /// Tokens that models used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TokensUsed")]
-pub struct Tokens {
+pub struct TokensUsed {
     /// That they were sent.
     pub input: u64,
     /// That they answered.
     pub output: u64,
 }
 
-impl Tokens {
+impl TokensUsed {
     /// What counts against a budget.
     #[must_use]
     pub fn total(self) -> u64 {
@@ -129,14 +129,14 @@ impl Tokens {
 #[schemars(rename = "StepYield")]
 pub struct StepYield {
     /// Tokens that were used for it.
-    #[serde(default, skip_serializing_if = "Tokens::is_none")]
-    pub tokens: Tokens,
+    #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
+    pub tokens: TokensUsed,
     /// What it adds to the graph.
     #[serde(default, skip_serializing_if = "Growth::is_empty")]
     pub growth: Growth,
     /// The versions that the new steps execute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pins: Vec<Pin>,
+    pub pins: Vec<DocumentPin>,
 }
 
 /// What a run needs before its first step.
@@ -158,8 +158,8 @@ pub struct RunPrerequisites {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unclear: BTreeMap<String, String>,
     /// Tokens that a model used to draft values of its parameters.
-    #[serde(default, skip_serializing_if = "Tokens::is_none")]
-    pub tokens: Tokens,
+    #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
+    pub tokens: TokensUsed,
 }
 
 /// A run's first event.
@@ -184,7 +184,7 @@ pub struct RunStart {
     /// Values of the declared parameters.
     pub parameters: Map<String, Value>,
     /// The versions it executes.
-    pub pins: Vec<Pin>,
+    pub pins: Vec<DocumentPin>,
     /// Whether nothing is to be changed (B000-18).
     #[serde(default)]
     pub dry_run: bool,
@@ -209,7 +209,7 @@ pub struct EffectStart {
     /// The resolved parameters.
     pub parameters: Map<String, Value>,
     /// What the gate said.
-    pub policy_decision: Decision,
+    pub policy_decision: GateDecision,
     /// When the approval lapses that it began under; absent where none was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_expires_at: Option<Timestamp>,
@@ -228,7 +228,7 @@ pub struct ApprovalRequest {
     /// The call.
     pub call: ExactCall,
     /// What the gate said.
-    pub policy_decision: Decision,
+    pub policy_decision: GateDecision,
     /// When it lapses.
     pub expires_at: Timestamp,
 }
@@ -313,7 +313,7 @@ pub enum RunEvent {
         /// The call that was refused.
         parameters: Map<String, Value>,
         /// What the gate said.
-        policy_decision: Decision,
+        policy_decision: GateDecision,
         /// What the step fails with.
         failure: StepFailure,
     },
@@ -363,8 +363,8 @@ pub enum RunEvent {
         /// Not before this.
         due: Timestamp,
         /// Tokens that were used for it.
-        #[serde(default, skip_serializing_if = "Tokens::is_none")]
-        tokens: Tokens,
+        #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
+        tokens: TokensUsed,
     },
     /// A step failed for good.
     StepFailed {
@@ -373,8 +373,8 @@ pub enum RunEvent {
         /// Why.
         failure: StepFailure,
         /// Tokens that were used for it.
-        #[serde(default, skip_serializing_if = "Tokens::is_none")]
-        tokens: Tokens,
+        #[serde(default, skip_serializing_if = "TokensUsed::is_none")]
+        tokens: TokensUsed,
     },
     /// A step will not start.
     StepSkipped {

@@ -7,16 +7,16 @@ use charter_contract::time::Timestamp;
 use super::Run;
 use super::standing::Grant;
 use crate::approval::ExactCall;
-use crate::gate::{Decision, RuleKind};
+use crate::gate::{GateDecision, RuleKind};
 
 impl Run {
     /// Whether a call may happen at `now`: the gate allows it, or what it asks for is there.
     #[must_use]
-    pub fn permits(&self, call: &ExactCall, decision: &Decision, now: Timestamp) -> bool {
+    pub fn permits(&self, call: &ExactCall, decision: &GateDecision, now: Timestamp) -> bool {
         match decision {
-            Decision::Allow { .. } => true,
-            Decision::Deny { .. } => false,
-            Decision::NeedsApproval { .. } => self.lifting(call, decision, now).is_some(),
+            GateDecision::Allow { .. } => true,
+            GateDecision::Deny { .. } => false,
+            GateDecision::NeedsApproval { .. } => self.lifting(call, decision, now).is_some(),
         }
     }
 
@@ -25,7 +25,7 @@ impl Run {
     pub fn approver(
         &self,
         call: &ExactCall,
-        decision: &Decision,
+        decision: &GateDecision,
         now: Timestamp,
     ) -> Option<&UserId> {
         let at = self.graph.place(&call.step)?;
@@ -38,12 +38,12 @@ impl Run {
     pub fn approval_end(
         &self,
         call: &ExactCall,
-        decision: &Decision,
+        decision: &GateDecision,
         now: Timestamp,
     ) -> Option<Timestamp> {
         match decision {
-            Decision::Allow { .. } | Decision::Deny { .. } => None,
-            Decision::NeedsApproval { .. } => {
+            GateDecision::Allow { .. } | GateDecision::Deny { .. } => None,
+            GateDecision::NeedsApproval { .. } => {
                 let at = self.graph.place(&call.step)?;
                 let grant = self.grant(at, call, decision, now)?;
                 Some(grant.expires_at)
@@ -54,7 +54,7 @@ impl Run {
     /// The decision that a step would begin under at `now`: what was approved, or is a reversal, is
     /// lifted.
     #[must_use]
-    pub fn lifted(&self, call: &ExactCall, decision: Decision, now: Timestamp) -> Decision {
+    pub fn lifted(&self, call: &ExactCall, decision: GateDecision, now: Timestamp) -> GateDecision {
         match self.lifting(call, &decision, now) {
             Some(by) => decision.approved(&by),
             None => decision,
@@ -62,7 +62,7 @@ impl Run {
     }
 
     /// What stands in for the person that the gate asks for.
-    fn lifting(&self, call: &ExactCall, decision: &Decision, now: Timestamp) -> Option<String> {
+    fn lifting(&self, call: &ExactCall, decision: &GateDecision, now: Timestamp) -> Option<String> {
         let at = self.graph.place(&call.step)?;
         if let Some(grant) = self.grant(at, call, decision, now) {
             return Some(grant.approval.to_string());
@@ -78,7 +78,7 @@ impl Run {
         &self,
         at: usize,
         call: &ExactCall,
-        decision: &Decision,
+        decision: &GateDecision,
         now: Timestamp,
     ) -> Option<&Grant> {
         let grant = self.slots[at].grant.as_ref()?;
@@ -89,7 +89,7 @@ impl Run {
 }
 
 /// Whether a person is asked about repeating what may have happened.
-fn asks_to_repeat(decision: &Decision) -> bool {
+fn asks_to_repeat(decision: &GateDecision) -> bool {
     let mut rules = decision.rules().iter();
     rules.any(|rule| rule.kind == RuleKind::Interrupted)
 }

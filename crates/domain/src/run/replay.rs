@@ -7,7 +7,7 @@ use charter_contract::time::Timestamp;
 
 use super::event::{ResultSource, RunEvent, SkipReason, StepYield, StopCause};
 use super::{FoldError, Run, StepState};
-use crate::gate::Decision;
+use crate::gate::GateDecision;
 
 /// The first event of a journal that does not follow from those before it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +131,7 @@ impl Run {
     fn begins(&self, event: &RunEvent, now: Timestamp) -> Result<(), String> {
         match event {
             RunEvent::StepBegun(begun) => {
-                let at = said(self.may_begin(&begun.step))?;
+                let at = refusal_text(self.may_begin(&begun.step))?;
                 let next = self.slots[at].attempts + 1;
                 expect(
                     begun.attempt == next,
@@ -139,7 +139,7 @@ impl Run {
                 )?;
                 let key = self.idempotency_key(&begun.step);
                 expect(begun.idempotency_key == key, "its key is another effect's")?;
-                let allowed = matches!(begun.policy_decision, Decision::Allow { .. });
+                let allowed = matches!(begun.policy_decision, GateDecision::Allow { .. });
                 expect(allowed, "the gate did not allow it")?;
                 let grant = self.slots[at].grant.as_ref();
                 let is_live = |end: Timestamp| {
@@ -153,15 +153,15 @@ impl Run {
                 policy_decision,
                 ..
             } => {
-                said(self.may_begin(step))?;
-                let denied = matches!(policy_decision, Decision::Deny { .. });
+                refusal_text(self.may_begin(step))?;
+                let denied = matches!(policy_decision, GateDecision::Deny { .. });
                 expect(denied, "the gate did not refuse it")
             }
             RunEvent::ApprovalRequested(asked) => {
-                said(self.may_begin(&asked.step))?;
+                refusal_text(self.may_begin(&asked.step))?;
                 let digest = asked.call.digest();
                 expect(asked.digest == digest, "its digest is another call's")?;
-                let asks = matches!(asked.policy_decision, Decision::NeedsApproval { .. });
+                let asks = matches!(asked.policy_decision, GateDecision::NeedsApproval { .. });
                 expect(asks, "the gate did not ask for it")
             }
             RunEvent::ApprovalGranted { step, approval, .. }
@@ -183,7 +183,7 @@ impl Run {
                 step,
                 reason: SkipReason::DryRun,
             } => {
-                said(self.may_begin(step))?;
+                refusal_text(self.may_begin(step))?;
                 expect(self.is_dry_run(), "the run is no dry run")
             }
             RunEvent::StepSucceeded {
@@ -192,7 +192,7 @@ impl Run {
                 brings,
                 ..
             } => {
-                said(self.is_running(step, "completed"))?;
+                refusal_text(self.is_running(step, "completed"))?;
                 let grows = self.may_grow(&brings.growth);
                 grows.map_err(|refused| refused.to_string())
             }
@@ -204,25 +204,25 @@ impl Run {
             } => {
                 let alone = **brings == StepYield::default();
                 expect(alone, "what people report adds nothing to the graph")?;
-                let at = said(self.awaits(step, approval, None))?;
+                let at = refusal_text(self.awaits(step, approval, None))?;
                 let unheard = self.slots[at].unheard;
                 expect(unheard, "nothing was begun that may have happened")
             }
             RunEvent::RetryScheduled { step, .. } => {
-                let at = said(self.is_running(step, "tried again"))?;
+                let at = refusal_text(self.is_running(step, "tried again"))?;
                 let left = self.slots[at].failures < self.graph.steps()[at].retry.retries;
                 expect(left, "no retry is left")
             }
             RunEvent::StepFailed { step, .. } if self.by_itself(event).is_err() => {
                 let running = self.is_running(step, "failed");
-                said(running.or_else(|_| self.may_begin(step))).map(|_| ())
+                refusal_text(running.or_else(|_| self.may_begin(step))).map(|_| ())
             }
             other => self.by_itself(other),
         }
     }
 }
 
-fn said(result: Result<usize, super::IllegalTransition>) -> Result<usize, String> {
+fn refusal_text(result: Result<usize, super::IllegalTransition>) -> Result<usize, String> {
     result.map_err(|error| error.to_string())
 }
 

@@ -138,7 +138,7 @@ impl Stop {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RunOutcome")]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Everything that had to succeed did.
     Completed {
         /// Evidence that was required and that no step produced: the run is incomplete.
@@ -163,7 +163,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl RunOutcome {
     /// Where a run stands that ended so.
     #[must_use]
     pub fn status(&self) -> RunStatus {

@@ -12,10 +12,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::event::{
-    ApprovalRequest, EffectStart, Pin, RunEvent, RunPrerequisites, RunStart, StepFailure,
-    StepYield, StopCause, Tokens,
+    ApprovalRequest, DocumentPin, EffectStart, RunEvent, RunPrerequisites, RunStart, StepFailure,
+    StepYield, StopCause, TokensUsed,
 };
-use super::standing::{Grant, Outcome, Slot, StepState, Stop};
+use super::standing::{Grant, RunOutcome, Slot, StepState, Stop};
 use crate::graph::{AfterFailure, EdgeCondition, GraphError, Growth, StepGraph, sources};
 use crate::guardrail::RequestTags;
 use crate::parameters::ValueSource;
@@ -41,7 +41,7 @@ pub struct Run {
     role: Role,
     pub(super) graph: StepGraph,
     parameters: Map<String, Value>,
-    pins: Vec<Pin>,
+    pins: Vec<DocumentPin>,
     dry_run: bool,
     opening: RunPrerequisites,
     pub(super) slots: Vec<Slot>,
@@ -57,14 +57,14 @@ pub struct Run {
     /// How many times a fallback took over.
     fallbacks: u32,
     /// Tokens that models used for it so far.
-    #[serde(skip_serializing_if = "Tokens::is_none")]
-    tokens: Tokens,
+    #[serde(skip_serializing_if = "TokensUsed::is_none")]
+    tokens: TokensUsed,
     /// What was called and agreed to before it did: policies look at the whole run.
     earlier_calls: BTreeMap<ToolId, u64>,
     earlier_approvals: usize,
     worked_us: u64,
     last_at: Timestamp,
-    outcome: Option<Outcome>,
+    outcome: Option<RunOutcome>,
     /// Memory of the values in its journal. Follows from the journal: it is no part of the digest of the state.
     #[serde(skip)]
     memory: usize,
@@ -238,12 +238,12 @@ impl Run {
             RunEvent::Stopping { cause, roll_back } => self.stopping(Stop { cause, roll_back }),
             RunEvent::FellBack { .. } => self.fell_back()?,
             RunEvent::Completed { missing_evidence } => {
-                self.outcome = Some(Outcome::Completed { missing_evidence });
+                self.outcome = Some(RunOutcome::Completed { missing_evidence });
             }
-            RunEvent::Failed { cause } => self.outcome = Some(Outcome::Failed { cause }),
-            RunEvent::RolledBack { cause } => self.outcome = Some(Outcome::RolledBack { cause }),
+            RunEvent::Failed { cause } => self.outcome = Some(RunOutcome::Failed { cause }),
+            RunEvent::RolledBack { cause } => self.outcome = Some(RunOutcome::RolledBack { cause }),
             RunEvent::RollbackFailed { cause, left } => {
-                self.outcome = Some(Outcome::RollbackFailed { cause, left });
+                self.outcome = Some(RunOutcome::RollbackFailed { cause, left });
             }
         }
         Ok(())

@@ -27,7 +27,8 @@ use super::*;
 use crate::approval::ExactCall;
 use crate::gate::RuleResult;
 use crate::graph::{
-    Action, AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphParts, Retry, Step, StepGraph,
+    AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphParts, Retry, Step, StepAction,
+    StepGraph,
 };
 
 fn id(text: &str) -> StepId {
@@ -58,7 +59,7 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
     };
     Step {
         id: id(name),
-        action: Action::Call {
+        action: StepAction::Call {
             tool: ToolId::parse("t.x").unwrap(),
             arguments: Arguments::exact(Map::new()),
             script: None,
@@ -82,7 +83,7 @@ fn read(name: &str, sources: &[&str], after_failure: AfterFailure) -> Step {
 
 fn write(name: &str, sources: &[&str]) -> Step {
     let mut step = read(name, sources, AfterFailure::RollBack);
-    let Action::Call { writes, .. } = &mut step.action else {
+    let StepAction::Call { writes, .. } = &mut step.action else {
         unreachable!("a reading step calls");
     };
     *writes = true;
@@ -114,33 +115,33 @@ fn failure(kind: ErrorKind) -> StepFailure {
     }
 }
 
-fn allow() -> Decision {
-    Decision::Allow {
+fn allow() -> GateDecision {
+    GateDecision::Allow {
         permitted_by: vec![],
         warnings: vec![],
     }
 }
 
 /// The gate asks about repeating what was interrupted.
-fn ask_to_repeat() -> Decision {
+fn ask_to_repeat() -> GateDecision {
     let rule = RuleResult::new(RuleKind::Interrupted, "t.x", "it may have happened");
-    Decision::NeedsApproval {
+    GateDecision::NeedsApproval {
         rules: vec![rule],
         permitted_by: vec![],
         warnings: vec![],
     }
 }
 
-fn ask() -> Decision {
-    Decision::NeedsApproval {
+fn ask() -> GateDecision {
+    GateDecision::NeedsApproval {
         rules: vec![RuleResult::new(RuleKind::Safety, "p", "supervised")],
         permitted_by: vec![],
         warnings: vec![],
     }
 }
 
-fn deny(kind: RuleKind) -> Decision {
-    Decision::Deny {
+fn deny(kind: RuleKind) -> GateDecision {
+    GateDecision::Deny {
         rules: vec![RuleResult::new(kind, "r", "no")],
     }
 }
@@ -224,7 +225,7 @@ impl Driven {
     fn begin_with(
         &mut self,
         step: &str,
-        decision: Decision,
+        decision: GateDecision,
     ) -> Result<Vec<RunEvent>, IllegalTransition> {
         let beginning = StepStart {
             call: self.call(step),
@@ -255,7 +256,7 @@ impl Driven {
             step: id(step),
             failure: failure(kind),
             at: at(self.clock),
-            tokens: Tokens::default(),
+            tokens: TokensUsed::default(),
         })
     }
 

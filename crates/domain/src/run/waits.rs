@@ -14,7 +14,7 @@ use crate::graph::EdgeCondition;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "StepWait")]
 #[serde(tag = "for", rename_all = "snake_case")]
-pub enum Wait {
+pub enum StepWait {
     /// Values of mandatory parameters.
     Parameters {
         /// Which.
@@ -54,25 +54,25 @@ impl Run {
     /// What a step waits for. Nothing when a worker begins it next, when it has begun or ended, or
     /// when there is no such step.
     #[must_use]
-    pub fn waits(&self, step: &StepId) -> Vec<Wait> {
+    pub fn waits(&self, step: &StepId) -> Vec<StepWait> {
         let Some(at) = self.graph.place(step).filter(|_| self.outcome().is_none()) else {
             return Vec::new();
         };
         let step = &self.graph.steps()[at];
         let of_step = match &self.slots[at].state {
             StepState::Pending => match &step.reverses {
-                Some(of) => return vec![Wait::Rollback { of: of.clone() }],
+                Some(of) => return vec![StepWait::Rollback { of: of.clone() }],
                 None => self.sources_of(at),
             },
             StepState::AwaitingApproval {
                 approval,
                 expires_at,
                 ..
-            } => vec![Wait::Approval {
+            } => vec![StepWait::Approval {
                 approval: approval.clone(),
                 expires_at: *expires_at,
             }],
-            StepState::Retrying { due } => vec![Wait::Moment { due: *due }],
+            StepState::Retrying { due } => vec![StepWait::Moment { due: *due }],
             StepState::Running { .. }
             | StepState::Succeeded
             | StepState::Failed { .. }
@@ -83,23 +83,23 @@ impl Run {
     }
 
     /// What the whole run waits for.
-    fn of_run(&self) -> impl Iterator<Item = Wait> {
+    fn of_run(&self) -> impl Iterator<Item = StepWait> {
         let opening = self.opening();
-        let missing = (!opening.missing.is_empty()).then(|| Wait::Parameters {
+        let missing = (!opening.missing.is_empty()).then(|| StepWait::Parameters {
             missing: opening.missing.clone(),
         });
-        let confirm = opening.confirm.then_some(Wait::Confirmation);
-        let paused = self.is_paused().then_some(Wait::Resumption);
+        let confirm = opening.confirm.then_some(StepWait::Confirmation);
+        let paused = self.is_paused().then_some(StepWait::Resumption);
         missing.into_iter().chain(confirm).chain(paused)
     }
 
-    fn sources_of(&self, at: usize) -> Vec<Wait> {
+    fn sources_of(&self, at: usize) -> Vec<StepWait> {
         let edges = self.graph.steps()[at].entry.edges.iter();
         let open = edges.filter(|edge| {
             let state = self.state_of(&edge.from);
             !state.is_some_and(StepState::is_settled)
         });
-        open.map(|edge| Wait::Step {
+        open.map(|edge| StepWait::Step {
             step: edge.from.clone(),
             on: edge.on,
         })

@@ -3,7 +3,7 @@ use charter_contract::bounds::{FRONTMATTER_BYTES, SKILL_FILE_BYTES, SKILL_LEVELS
 use super::*;
 use crate::package::ProblemSeverity;
 
-fn read(files: Vec<SkillFile>) -> Reading {
+fn read(files: Vec<SkillFile>) -> FolderReading {
     super::read(files, &Cancellation::default())
 }
 
@@ -20,7 +20,7 @@ fn skill_md(name: &str) -> String {
 }
 
 /// Errors and warnings as `file:line keyword`.
-fn said(reading: &Reading) -> Vec<String> {
+fn said(reading: &FolderReading) -> Vec<String> {
     let said = reading.problems.iter().map(|p| {
         let mark = match p.gravity {
             ProblemSeverity::Error => "",

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use charter_contract::bounds::{YAML_KEY_BYTES, YAML_LEVELS};
-use charter_contract::json::{JsonFault, Profile, TooMuch, decode_text, extent};
+use charter_contract::json::{JsonFault, JsonLimitExceeded, Profile, decode_text, extent};
 use serde_json::Value;
 
 use super::allowance::Meter;
@@ -63,14 +63,16 @@ pub(super) fn half(text: &str, at: usize) -> SourceError {
     refusal(position_of(text, at), &message, Some(advice))
 }
 
-fn too_much(text: &str, much: &TooMuch) -> SourceError {
+fn too_much(text: &str, much: &JsonLimitExceeded) -> SourceError {
     match much {
-        TooMuch::Levels { .. } => {
+        JsonLimitExceeded::Levels { .. } => {
             let message = format!("nesting is deeper than {YAML_LEVELS} levels (YAML_LEVELS)");
             limit(position_of(text, too_deep(text)), &message)
         }
-        TooMuch::Bytes { .. } | TooMuch::Memory { .. } => limit(START, &format!("the text {much}")),
-        TooMuch::Number { number, .. } => {
+        JsonLimitExceeded::Bytes { .. } | JsonLimitExceeded::Memory { .. } => {
+            limit(START, &format!("the text {much}"))
+        }
+        JsonLimitExceeded::Number { number, .. } => {
             let at = text.find(number.trim_end_matches('…')).unwrap_or_default();
             refusal(position_of(text, at), &format!("the text {much}"), None)
         }

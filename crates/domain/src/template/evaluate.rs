@@ -6,7 +6,7 @@ use std::io;
 
 use charter_contract::bounds::{FILLED_TOGETHER, TEMPLATE_STEPS};
 use charter_contract::deeply::deeply;
-use charter_contract::filling::{Filling, Overfull};
+use charter_contract::filling::{FillBudget, FillBudgetExceeded};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub fn evaluate(structure: &Value, all: &[Map<String, Value>]) -> Vec<Filled> {
             Ok(part) => part,
             Err(error) => return vec![Filled::from(Err(error)); all.len()],
         };
-        let mut together = Filling::of(FILLED_TOGETHER);
+        let mut together = FillBudget::with_limit(FILLED_TOGETHER);
         let filled = all.iter().map(|values| {
             let context = minijinja::Value::from(Serde(values));
             let filled = part.fill_once(values, &mut together, &|text, level, pass| {
@@ -145,8 +145,8 @@ impl Program<'_> {
 /// What a program writes, as far as there is room for it.
 struct BoundedOutput<'f> {
     text: Vec<u8>,
-    filling: &'f mut Filling,
-    over: Option<Overfull>,
+    filling: &'f mut FillBudget,
+    over: Option<FillBudgetExceeded>,
 }
 
 impl io::Write for BoundedOutput<'_> {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use charter_contract::bounds::{FILLED_BYTES, FILLED_TOGETHER};
-use charter_contract::filling::{Filling, Overfull};
+use charter_contract::filling::{FillBudget, FillBudgetExceeded};
 use minijinja::value::Serde;
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ impl PlainStructure<'_> {
     pub fn fill(
         &self,
         values: &Map<String, Value>,
-        together: &mut Filling,
+        together: &mut FillBudget,
     ) -> Result<Value, RenderError> {
         self.0.fill_once(values, together, &|pieces, level, pass| {
             pass.pieces(pieces, level)
@@ -90,16 +90,21 @@ impl<'t, T> Part<'t, T> {
         structure: &'t Value,
         text: &impl Fn(&'t str) -> Result<T, E>,
     ) -> Result<Self, E> {
-        Self::read_within(structure, 0, &mut Filling::of(FILLED_BYTES), text)
+        Self::read_within(
+            structure,
+            0,
+            &mut FillBudget::with_limit(FILLED_BYTES),
+            text,
+        )
     }
 
     fn read_within<E: From<RenderError>>(
         structure: &'t Value,
         level: usize,
-        room: &mut Filling,
+        room: &mut FillBudget,
         text: &impl Fn(&'t str) -> Result<T, E>,
     ) -> Result<Self, E> {
-        let over = |_: Overfull| RenderError::Structure;
+        let over = |_: FillBudgetExceeded| RenderError::Structure;
         Ok(match structure {
             Value::String(written) => {
                 room.take_text(written.len()).map_err(over)?;
@@ -132,15 +137,15 @@ impl<'t, T> Part<'t, T> {
     pub(super) fn fill_once(
         &self,
         values: &Map<String, Value>,
-        together: &mut Filling,
+        together: &mut FillBudget,
         text: &impl Fn(&T, usize, &mut Pass<'_>) -> Result<Value, RenderError>,
     ) -> Result<Value, RenderError> {
         if together.is_used_up() {
-            return Err(Overfull::Size(FILLED_TOGETHER).into());
+            return Err(FillBudgetExceeded::Size(FILLED_TOGETHER).into());
         }
         let mut pass = Pass {
             values,
-            filling: Filling::of(FILLED_BYTES),
+            filling: FillBudget::with_limit(FILLED_BYTES),
             missing: BTreeSet::new(),
         };
         let filled = self.fill(0, &mut pass, text);
@@ -184,7 +189,7 @@ impl<'t, T> Part<'t, T> {
 #[derive(Debug)]
 pub(super) struct Pass<'v> {
     pub(super) values: &'v Map<String, Value>,
-    pub(super) filling: Filling,
+    pub(super) filling: FillBudget,
     missing: BTreeSet<String>,
 }
 

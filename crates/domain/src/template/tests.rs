@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use charter_contract::bounds::FILLED_TOGETHER;
 use charter_contract::catalogue::Document;
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::PackageName;
 use charter_contract::scope::Scope;
 use serde_json::{Map, json};
@@ -26,8 +26,8 @@ fn values() -> Map<String, Value> {
     values.as_object().unwrap().clone()
 }
 
-fn together() -> Filling {
-    Filling::of(FILLED_TOGETHER)
+fn together() -> FillBudget {
+    FillBudget::with_limit(FILLED_TOGETHER)
 }
 
 /// Fills in a structure that has no expressions.
@@ -233,11 +233,15 @@ fn view(tenant: Vec<Document>, global: Vec<Document>) -> View {
     }
 }
 
-fn resolved(view: &View) -> Option<(String, Level, WinningLayer)> {
+fn resolved(view: &View) -> Option<(String, TemplateLevel, WinningLayer)> {
     resolved_for(view, "operator", Tier::Basic)
 }
 
-fn resolved_for(view: &View, persona: &str, tier: Tier) -> Option<(String, Level, WinningLayer)> {
+fn resolved_for(
+    view: &View,
+    persona: &str,
+    tier: Tier,
+) -> Option<(String, TemplateLevel, WinningLayer)> {
     let wanted = TemplateLookup {
         output_type: "finding",
         skill: Some("s.a"),
@@ -264,18 +268,25 @@ fn b000_14_the_nearest_template_wins() {
         vec![],
         vec![default(), domain(), agent(), skill(), foreign()],
     );
-    assert_eq!(resolved(&all), global("t.skill", Level::Skill));
+    assert_eq!(resolved(&all), global("t.skill", TemplateLevel::Skill));
     let no_skill = view(vec![], vec![default(), domain(), agent(), foreign()]);
-    assert_eq!(resolved(&no_skill), global("t.agent", Level::Agent));
+    assert_eq!(resolved(&no_skill), global("t.agent", TemplateLevel::Agent));
     let own_default = view(vec![default()], vec![domain()]);
-    assert_eq!(resolved(&own_default), global("t.domain", Level::Domain));
+    assert_eq!(
+        resolved(&own_default),
+        global("t.domain", TemplateLevel::Domain)
+    );
     let own_domain = view(
         vec![template("t.own", json!({"domain": "s"}))],
         vec![domain()],
     );
     assert_eq!(
         resolved(&own_domain),
-        Some(("t.own".to_owned(), Level::Domain, WinningLayer::Tenant))
+        Some((
+            "t.own".to_owned(),
+            TemplateLevel::Domain,
+            WinningLayer::Tenant
+        ))
     );
     assert_eq!(resolved(&view(vec![], vec![foreign()])), None);
     let inactive = template("t.off", json!({"status": "inactive"}));
@@ -299,11 +310,11 @@ fn b000_21_a_template_for_the_persona_wins_within_its_level() {
         ],
     );
     for (persona, id, level) in [
-        ("auditor", "t.audit", Level::Domain),
-        ("counsel", "t.audit", Level::Domain),
-        ("operator", "t.own", Level::Domain),
+        ("auditor", "t.audit", TemplateLevel::Domain),
+        ("counsel", "t.audit", TemplateLevel::Domain),
+        ("operator", "t.own", TemplateLevel::Domain),
         // The global default for this persona is further away than the domain's.
-        ("board", "t.own", Level::Domain),
+        ("board", "t.own", TemplateLevel::Domain),
     ] {
         let found = resolved_for(&all, persona, Tier::Basic);
         let found = found.map(|(id, level, _)| (id, level));

@@ -36,7 +36,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
         let mut digest = Digester::default();
         digest.update(bytes);
         digest.finish()

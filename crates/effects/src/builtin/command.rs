@@ -95,7 +95,7 @@ impl Command {
         let details = json!({
             "operation": Builtin::CommandRun, "command": self.name, "arguments": self.given,
             "root": self.root.as_ref().map(|(name, ..)| name), "exit_code": ended.exit_code,
-            "after": Content::of(&ended.stdout),
+            "after": Content::from_bytes(&ended.stdout),
         });
         let stdout = String::from_utf8(ended.stdout)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());

@@ -64,7 +64,7 @@ pub(crate) fn run(
     budget: Budget,
     dry_run: DryRun,
 ) -> Result<Success, Failure> {
-    Task::new(builtin, given, grants, budget, dry_run)?.carry_out()
+    Task::new(builtin, given, grants, budget, dry_run)?.run()
 }
 
 impl Task {
@@ -100,7 +100,7 @@ impl Task {
         })
     }
 
-    fn carry_out(&self) -> Result<Success, Failure> {
+    fn run(&self) -> Result<Success, Failure> {
         let success = match self.operation.operation {
             FileOperation::Read => read::run(self),
             FileOperation::Write => write::write(self),

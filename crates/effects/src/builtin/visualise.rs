@@ -164,7 +164,7 @@ pub(crate) fn build(given: &Map<String, Value>) -> Result<Success, Failure> {
     }
     let details = json!({
         "operation": Builtin::Visualise, "mark": specification["mark"], "rows": rows,
-        "after": Content::of(written.as_bytes()),
+        "after": Content::from_bytes(written.as_bytes()),
     });
     let action = Action::new(ActionType::Visualization, &details)?;
     answer(&json!({ "specification": specification }), &[action])

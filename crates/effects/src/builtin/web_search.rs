@@ -113,7 +113,7 @@ pub(crate) async fn search(
     let results = search.redactor().apply_to(json!(hits));
     let details = json!({
         "operation": Builtin::WebSearch, "provider": search.provider(), "query": query.text,
-        "results": hits.len(), "after": Content::of(results.to_string().as_bytes()),
+        "results": hits.len(), "after": Content::from_bytes(results.to_string().as_bytes()),
     });
     let found = json!({
         "provider": search.provider(), "query": query.text, "results": results,

@@ -20,7 +20,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 16 << 20;
 
 /// A request that is ready to be sent, with its target.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedRequest {
     request: Request,
     host: String,
     port: u16,
@@ -39,7 +39,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Adds the header that says which trace this belongs to, unless the tool has one of its own.
-    pub(super) fn tell(&mut self, trace: TraceContext) {
+    pub(super) fn add_trace_header(&mut self, trace: TraceContext) {
         let own = |(name, _): &(String, String)| name.eq_ignore_ascii_case(TRACEPARENT.as_str());
         if self.headers.iter().any(own) {
             return;
@@ -52,7 +52,7 @@ impl Exchange {
 
 /// Fills a tool's templates with the values of a call.
 pub(super) fn fill(call: &ToolCall, tool: &HttpTool) -> Result<Exchange, Failure> {
-    let mut values = Values::of(&call.parameters, &call.environment);
+    let mut values = Values::new(&call.parameters, &call.environment);
     Ok(Exchange {
         method: tool.method,
         url: values.url(&tool.url)?,
@@ -65,7 +65,10 @@ pub(super) fn fill(call: &ToolCall, tool: &HttpTool) -> Result<Exchange, Failure
     })
 }
 
-pub(super) fn prepare(exchange: &Exchange, idempotency_key: &str) -> Result<Prepared, Failure> {
+pub(super) fn prepare(
+    exchange: &Exchange,
+    idempotency_key: &str,
+) -> Result<PreparedRequest, Failure> {
     let mut url = parse_url(&exchange.url)?;
     if !exchange.query.is_empty() {
         url.query_pairs_mut().extend_pairs(&exchange.query);
@@ -80,7 +83,7 @@ pub(super) fn prepare(exchange: &Exchange, idempotency_key: &str) -> Result<Prep
     if let Some(body) = &exchange.body {
         add_body(&mut request, body)?;
     }
-    Ok(Prepared {
+    Ok(PreparedRequest {
         request,
         host,
         port,
@@ -88,7 +91,7 @@ pub(super) fn prepare(exchange: &Exchange, idempotency_key: &str) -> Result<Prep
     })
 }
 
-impl Prepared {
+impl PreparedRequest {
     /// Whom to connect to.
     pub(super) fn target(&self) -> (&str, u16) {
         (&self.host, self.port)

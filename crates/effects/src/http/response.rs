@@ -20,13 +20,13 @@ const QUOTED_BYTES: usize = 500;
 
 /// What a host answered, with its body kept within a bound.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: SpooledBytes,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// Sends a request and keeps what is answered, at most `limit` bytes of a body.
     pub(crate) async fn to(
         client: &Client,
@@ -107,7 +107,7 @@ async fn pieces_within(mut response: Response, limit: usize, mut take: impl FnMu
 
 /// The JSON of a successful response, or `{"status", "body"}` for other text, once there is memory for it.
 pub(super) async fn read(
-    mut answer: Answer,
+    mut answer: HttpAnswer,
     redactor: &Redactor,
     room: &dyn OutputBudget,
 ) -> Result<Success, Failure> {
@@ -127,9 +127,9 @@ pub(super) async fn read(
         let said = redactor.apply_head(&beginning, QUOTED_BYTES);
         return Err(failed(status, &said));
     }
-    let Answer { headers, body, .. } = answer;
+    let HttpAnswer { headers, body, .. } = answer;
     let content_type = content_type(&headers);
-    let (output, log) = match Kind::of(&content_type) {
+    let (output, log) = match Kind::from_content_type(&content_type) {
         Kind::Json if body.len() > 0 => {
             let document = document(body, &content_type, room).await;
             let value = document.map_err(|unread| not_read(status, unread))?;
@@ -226,7 +226,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(content_type: &str) -> Self {
+    fn from_content_type(content_type: &str) -> Self {
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         let essence = essence.to_ascii_lowercase();
         match essence.as_str() {
@@ -301,7 +301,7 @@ mod tests {
         if let Ok(value) = HeaderValue::from_bytes(content_type.as_bytes()) {
             headers.insert(header::CONTENT_TYPE, value);
         }
-        let answer = Answer {
+        let answer = HttpAnswer {
             status: StatusCode::OK,
             headers,
             body: SpooledBytes::from(body.to_vec()),

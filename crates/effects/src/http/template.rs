@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use charter_contract::agentic::error::ErrorType;
 use charter_contract::bounds::JSON_MEMORY;
-use charter_contract::filling::{Filling, Overfull};
+use charter_contract::filling::{FillBudget, FillBudgetExceeded};
 use charter_contract::placeholder::{self, Placeholder, Segment};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 pub(super) struct Values<'a> {
     parameters: &'a Map<String, Value>,
     environment: &'a [(String, String)],
-    filling: Filling,
+    filling: FillBudget,
 }
 
 #[derive(Debug, PartialEq)]
@@ -38,14 +38,14 @@ enum Piece<'a> {
 
 impl<'a> Values<'a> {
     /// The values of one request.
-    pub(super) const fn of(
+    pub(super) const fn new(
         parameters: &'a Map<String, Value>,
         environment: &'a [(String, String)],
     ) -> Self {
         Self {
             parameters,
             environment,
-            filling: Filling::of(JSON_MEMORY),
+            filling: FillBudget::with_limit(JSON_MEMORY),
         }
     }
 
@@ -232,7 +232,7 @@ fn refuse_dot_segments(url: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn too_much(over: &Overfull) -> Failure {
+fn too_much(over: &FillBudgetExceeded) -> Failure {
     input(format!("the request of the tool: {over}"))
 }
 
@@ -252,7 +252,7 @@ mod tests {
         });
         let environment = vec![("TOKEN".to_owned(), "s3cret".to_owned())];
         let parameters = parameters.as_object().cloned().unwrap_or_default();
-        run(&mut Values::of(&parameters, &environment)).map_err(|failure| failure.kind)
+        run(&mut Values::new(&parameters, &environment)).map_err(|failure| failure.kind)
     }
 
     fn url(template: &str) -> Result<String, ErrorType> {
@@ -310,20 +310,20 @@ mod tests {
 
     /// A template that names a parameter a thousand times comes to a thousand times its value.
     #[test]
-    fn what_is_filled_in_is_bounded_for_the_whole_request() {
+    fn filled_values_are_bounded_over_the_whole_request() {
         let long = "x".repeat(1 << 20);
         let parameters = Map::from_iter([("long".to_owned(), Value::from(long))]);
         let texts = |times: usize| json!({"a": "${long}-".repeat(times), "b": ["${long}"]});
         let filled = |template: &Value| {
-            let filled = Values::of(&parameters, &[]).json(template);
+            let filled = Values::new(&parameters, &[]).json(template);
             filled.map(drop).map_err(|failure| failure.message)
         };
         assert_eq!(filled(&texts(46)), Ok(()));
-        let over = Overfull::Size(JSON_MEMORY);
+        let over = FillBudgetExceeded::Size(JSON_MEMORY);
         let message = format!("the request of the tool: {over}");
         assert_eq!(filled(&texts(47)), Err(message.clone()));
         let url = format!("https://x/{}", "${long}".repeat(48));
-        let url = Values::of(&parameters, &[]).url(&url);
+        let url = Values::new(&parameters, &[]).url(&url);
         assert_eq!(url.map_err(|failure| failure.message), Err(message));
     }
 }

@@ -69,11 +69,11 @@ impl Fake {
     where
         A: FnMut(&Value) -> Option<Value> + Send + 'static,
     {
-        Self::told(TraceContext::default(), answer).await
+        Self::with_trace(TraceContext::default(), answer).await
     }
 
     /// The same, told so of traces.
-    pub(super) async fn told<A>(trace: TraceContext, answer: A) -> (Self, Connection)
+    pub(super) async fn with_trace<A>(trace: TraceContext, answer: A) -> (Self, Connection)
     where
         A: FnMut(&Value) -> Option<Value> + Send + 'static,
     {
@@ -119,7 +119,7 @@ impl Fake {
     }
 
     /// Sends a message of its own accord.
-    pub(super) fn say(&self, message: Value) {
+    pub(super) fn send(&self, message: Value) {
         self.say.send(message).unwrap();
     }
 

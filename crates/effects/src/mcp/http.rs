@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use charter_contract::bounds::JSON_BYTES;
-use charter_contract::json::{JsonFault, Profile, TooMuch, decode, decode_beside_numbers, extent};
+use charter_contract::json::{
+    JsonFault, JsonLimitExceeded, Profile, decode, decode_beside_numbers, extent,
+};
 use futures_util::{Stream, StreamExt};
 use http_body_util::BodyExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
@@ -241,8 +243,8 @@ fn message_of(body: &[u8]) -> Result<ServerJsonRpcMessage, JsonFault> {
 }
 
 /// Whether a number is part of a tool's definition, where it is a bound in a schema and never an argument or an output.
-pub(super) fn is_of_listing(much: &TooMuch) -> bool {
-    matches!(much, TooMuch::Number { pointer, .. } if pointer.starts_with("/result/tools/"))
+pub(super) fn is_of_listing(much: &JsonLimitExceeded) -> bool {
+    matches!(much, JsonLimitExceeded::Number { pointer, .. } if pointer.starts_with("/result/tools/"))
 }
 
 /// An error response, in place of a response that cannot be used.

@@ -33,9 +33,9 @@ const MAX_LISTED_BYTES: usize = 8 << 20;
 /// The shortest and the longest pause before a lost connection is made again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// A connection that lasted so long begins with the shortest pause again.
-const STEADY: Duration = Duration::from_secs(30);
+const STABLE_AFTER: Duration = Duration::from_secs(30);
 /// The shortest time between two lists that a server asks for.
-const LOOK_GAP: Duration = Duration::from_millis(500);
+const MIN_RELIST_INTERVAL: Duration = Duration::from_millis(500);
 /// Most characters of a reason.
 const MAX_REASON: usize = 400;
 /// What is said of another answer than a list.
@@ -90,7 +90,7 @@ impl Keeper {
             let began = Instant::now();
             self.server.link.send_replace(Link::Connecting);
             let (reason, reached) = self.connect_and_serve(handshake).await;
-            let reason = self.say(&reason);
+            let reason = self.printable(&reason);
             tracing::warn!(
                 mcp.server = %self.server.options.name, %reason,
                 "an MCP server cannot be used; it is tried again"
@@ -98,14 +98,14 @@ impl Keeper {
             self.server.link.send_replace(Link::Down {
                 reason: reason.clone(),
             });
-            self.tell(|imports| imports.state = McpServerState::Failed { reason });
+            self.update_imports(|imports| imports.state = McpServerState::Failed { reason });
             if !reached {
                 handshake = match handshake {
                     Handshake::Newest => Handshake::Older,
                     Handshake::Older | Handshake::NewestAlone => Handshake::Newest,
                 };
             }
-            if began.elapsed() >= STEADY + pause {
+            if began.elapsed() >= STABLE_AFTER + pause {
                 pause = PAUSES.0;
             }
             tokio::time::sleep(pause).await;
@@ -120,7 +120,7 @@ impl Keeper {
         let changed = &self.server.look_again;
         match connect::open(options, &self.sandbox, handshake, changed).await {
             Ok(connection) => {
-                self.tell(|imports| imports.started_in = Some(began.elapsed()));
+                self.update_imports(|imports| imports.started_in = Some(began.elapsed()));
                 (self.serve(connection).await, true)
             }
             Err(reason) => (reason, false),
@@ -144,7 +144,7 @@ impl Keeper {
                     return reason;
                 }
                 limit = LIST_TIMEOUT;
-                tokio::time::sleep(LOOK_GAP).await;
+                tokio::time::sleep(MIN_RELIST_INTERVAL).await;
                 let wait = self.server.look_again.notified();
                 // Also when nobody tells of a change.
                 drop(tokio::time::timeout(self.server.options.refresh, wait).await);
@@ -181,7 +181,7 @@ impl Keeper {
         let imported = importing.await;
         let (tools, left_out) =
             imported.map_err(|error| format!("its tools could not be imported: {error}"))?;
-        self.tell_tools(tools, left_out);
+        self.update_tools(tools, left_out);
         self.server.link.send_if_modified(|link| {
             let new = !matches!(link, Link::Up(_));
             if new {
@@ -195,7 +195,7 @@ impl Keeper {
         Ok(())
     }
 
-    pub(super) fn tell_tools(&self, tools: Vec<ImportedTool>, left_out: Vec<SkippedTool>) {
+    pub(super) fn update_tools(&self, tools: Vec<ImportedTool>, left_out: Vec<SkippedTool>) {
         let server = &self.server.options.name;
         let before = self.imports.borrow().servers.get(server).cloned();
         if before.is_none_or(|before| before.left_out != left_out) {
@@ -203,7 +203,7 @@ impl Keeper {
                 tracing::warn!(mcp.server = %server, mcp.tool = %left.tool, "not imported: {left}");
             }
         }
-        self.tell(|imports| {
+        self.update_imports(|imports| {
             imports.state = McpServerState::Connected;
             imports.tools = tools;
             imports.left_out = left_out;
@@ -211,7 +211,7 @@ impl Keeper {
     }
 
     /// Changes what is told of this server.
-    fn tell(&self, change: impl FnOnce(&mut super::ServerImports)) {
+    fn update_imports(&self, change: impl FnOnce(&mut super::ServerImports)) {
         self.imports.send_modify(|imports| {
             let all = Arc::make_mut(imports);
             if let Some(own) = all.servers.get_mut(&self.server.options.name) {
@@ -221,7 +221,7 @@ impl Keeper {
     }
 
     /// A reason that may be shown.
-    fn say(&self, reason: &str) -> String {
+    fn printable(&self, reason: &str) -> String {
         clean(&self.server.redactor.apply(reason), MAX_REASON)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use charter_contract::charset::bytes_without_mark;
-use charter_contract::json::{Line, Lines, Profile, TooMuch, decode_beside_numbers};
+use charter_contract::json::{JsonLimitExceeded, Line, Lines, Profile, decode_beside_numbers};
 use rmcp::model::RequestId;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -40,7 +40,7 @@ impl<R> Bounded<R> {
     }
 
     /// Adds bytes, and completes lines.
-    fn take_in(&mut self, read: &[u8]) -> Result<(), TooMuch> {
+    fn take_in(&mut self, read: &[u8]) -> Result<(), JsonLimitExceeded> {
         let (ready, mut first) = (&mut self.ready, None);
         self.lines.feed(read, |line| match passable(line) {
             Ok(mut bytes) => ready.append(&mut bytes),
@@ -65,12 +65,14 @@ impl<R> Bounded<R> {
         gave
     }
 
-    fn broken_off(&self, much: &TooMuch) -> io::Error {
+    fn broken_off(&self, much: &JsonLimitExceeded) -> io::Error {
         let said = match much {
-            TooMuch::Bytes { limit, .. } => {
+            JsonLimitExceeded::Bytes { limit, .. } => {
                 format!("it sent a message of more than {limit} bytes")
             }
-            TooMuch::Levels { .. } | TooMuch::Memory { .. } | TooMuch::Number { .. } => {
+            JsonLimitExceeded::Levels { .. }
+            | JsonLimitExceeded::Memory { .. }
+            | JsonLimitExceeded::Number { .. } => {
                 format!("it sent a message that {much}")
             }
         };
@@ -116,10 +118,12 @@ struct MessageHead {
 }
 
 /// The line, or the line that replaces it.
-fn passable(line: Line) -> Result<Vec<u8>, TooMuch> {
+fn passable(line: Line) -> Result<Vec<u8>, JsonLimitExceeded> {
     let much = match line.refused {
-        Some(much @ TooMuch::Number { .. }) if !http::is_of_listing(&much) => much,
-        Some(TooMuch::Number { .. }) | None => return Ok(bytes_without_mark(&line.bytes).to_vec()),
+        Some(much @ JsonLimitExceeded::Number { .. }) if !http::is_of_listing(&much) => much,
+        Some(JsonLimitExceeded::Number { .. }) | None => {
+            return Ok(bytes_without_mark(&line.bytes).to_vec());
+        }
         Some(much) => return Err(much),
     };
     let said = format!("its answer {much}");

@@ -109,7 +109,7 @@ async fn an_answer_as_large_as_the_bound_is_kept_and_a_larger_one_is_not() {
 }
 
 #[tokio::test]
-async fn what_a_server_reports_as_a_failure_is_one_without_secrets_and_of_bounded_length() {
+async fn a_server_failure_is_redacted_and_bounded() {
     let bare = SECRET.strip_prefix("Bearer ").unwrap();
     let said = format!("no {bare} \u{1b}[2J{}", "x".repeat(5_000));
     let reported = failing(json!({"content": text(&said)["content"], "isError": true})).await;
@@ -136,7 +136,7 @@ async fn a_secret_that_a_server_answers_is_taken_out() {
 
 /// A server is told which trace a call belongs to by the operator's word, and else of none.
 #[tokio::test]
-async fn a_server_is_told_of_traces_by_the_operators_word() {
+async fn traces_are_propagated_when_configured() {
     const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     for (trace, told) in [
         (TraceContext::default(), Value::Null),
@@ -145,7 +145,7 @@ async fn a_server_is_told_of_traces_by_the_operators_word() {
             json!(TRACEPARENT),
         ),
     ] {
-        let (fake, _connection) = Fake::told(trace, one_tool(text("done"))).await;
+        let (fake, _connection) = Fake::with_trace(trace, one_tool(text("done"))).await;
         let made = called(&fake, imported(Repeat::Safe), Limits::default()).await;
         assert!(made.is_ok());
         let heard = fake.heard("tools/call");
@@ -184,7 +184,7 @@ async fn a_server_that_asks_for_a_model_for_folders_or_a_person_gets_nothing() {
     ];
     let mut answers = Vec::new();
     for (id, (method, params)) in (1..).zip(asked) {
-        fake.say(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        fake.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         let answer = fake.answered(id).await;
         answers.push((answer["error"]["code"].clone(), answer["result"].clone()));
     }
@@ -194,7 +194,7 @@ async fn a_server_that_asks_for_a_model_for_folders_or_a_person_gets_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_without_an_answer_ends_in_time_and_the_server_is_told() {
+async fn an_unanswered_call_times_out_and_the_server_is_notified() {
     for repeat in [Repeat::Safe, Repeat::Unsafe] {
         let (fake, _connection) = Fake::new(silent()).await;
         let limits = Limits {
@@ -225,7 +225,7 @@ async fn told_of_the_end(fake: &Fake) {
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_ends_and_the_server_is_told() {
+async fn a_cancelled_call_ends_and_the_server_is_notified() {
     let (fake, _connection) = Fake::new(silent()).await;
     let tool = imported(Repeat::Unsafe);
     let call = call_of(tool.clone(), Limits::default());
@@ -442,7 +442,7 @@ async fn tools_are_listed_again_in_their_time_and_no_faster_than_the_gap_when_to
     // A server that tells of one without pause is asked twice a second.
     let before = (lists(), Instant::now());
     while before.1.elapsed() < Duration::from_secs(10) {
-        fake.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        fake.send(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let asked = lists() - before.0;
@@ -461,7 +461,7 @@ async fn a_lost_server_is_tried_again_with_growing_pauses_and_its_tools_stay() {
         let listed: Vec<_> = serde_json::from_value(page["tools"].clone()).unwrap();
         import::import_tools(&server.options, &listed)
     };
-    keeper.tell_tools(tools.clone(), Vec::new());
+    keeper.update_tools(tools.clone(), Vec::new());
     imports.mark_unchanged();
     let keeping = tokio::spawn(keeper.keep());
     let mut failures: VecDeque<Instant> = VecDeque::new();

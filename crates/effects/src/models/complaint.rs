@@ -22,7 +22,7 @@ pub(super) struct Complaint {
 
 impl Complaint {
     /// The body of an answer whose status is no success.
-    pub(super) fn of(status: StatusCode, body: &str) -> Self {
+    pub(super) fn from_response(status: StatusCode, body: &str) -> Self {
         let value = decode_text::<Value>(body, Profile::NOTICE).unwrap_or_default();
         let error = value.get("error").unwrap_or(&value);
         let fault = by_code(error)
@@ -135,9 +135,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_say_more_than_the_status_win_and_others_do_not() {
+    fn a_specific_message_overrides_the_status() {
         let fault = |status: u16, body: &str| {
-            Complaint::of(StatusCode::from_u16(status).unwrap(), body).fault
+            Complaint::from_response(StatusCode::from_u16(status).unwrap(), body).fault
         };
         let quota = r#"{"error": {"type": "insufficient_quota", "code": "insufficient_quota"}}"#;
         assert_eq!(fault(429, quota), ModelFault::Billing);
@@ -192,7 +192,7 @@ mod tests {
     fn b003_3_what_operators_read_is_bounded_and_holds_no_key() {
         let redactor = Redactor::new(&[("THE_KEY".to_owned(), "sk-secret-value".to_owned())]);
         let body = format!("sent sk-secret-value \u{1b}[31m{}", "x".repeat(1_000));
-        let complaint = Complaint::of(StatusCode::BAD_REQUEST, &body);
+        let complaint = Complaint::from_response(StatusCode::BAD_REQUEST, &body);
         let detail = complaint.detail(&redactor).unwrap();
         assert!(
             detail.starts_with("400 Bad Request: sent [redacted:THE_KEY] [31mxxx"),
@@ -200,7 +200,7 @@ mod tests {
         );
         assert_eq!(detail.chars().count(), KEPT_CHARACTERS + 1);
         let about_key = r#"{"error": {"message": "Incorrect API key provided: sk-s****lue."}}"#;
-        let complaint = Complaint::of(StatusCode::UNAUTHORIZED, about_key);
+        let complaint = Complaint::from_response(StatusCode::UNAUTHORIZED, about_key);
         assert_eq!(complaint.detail(&redactor), None);
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Conversation {
 }
 
 /// Puts together what a model is told.
-pub(super) fn of(
+pub(super) fn build(
     request: &ModelRequest,
     structured: StructuredOutput,
     turns: &[RejectedAnswer],
@@ -115,7 +115,7 @@ mod tests {
     /// Nothing of the context, nor of what is said of a model's answer, is among the instructions, whatever form the
     /// provider takes its schema in.
     #[test]
-    fn only_instructions_stand_outside_the_data() {
+    fn only_instructions_are_outside_the_data() {
         let wanted = json!({"type": "object", "properties": {"ref": {"enum": ["s1"]}}});
         let request = ModelRequest {
             route: Label::parse("tier_fast").unwrap(),
@@ -144,7 +144,7 @@ mod tests {
             StructuredOutput::JsonObject,
             StructuredOutput::None,
         ] {
-            let told = of(&request, structured, &turns);
+            let told = build(&request, structured, &turns);
             assert!(!told.system.contains("MARK") && !told.task.contains("MARK"));
             let data = told.data.unwrap();
             let (_, said) = &told.turns[0];
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_back_is_bounded() {
+    fn the_returned_answer_is_bounded() {
         let many = RejectedAnswer {
             answered: "ä".repeat(MAX_ANSWER_BYTES),
             wrong: (0..25).map(|n| format!("/{n}: wrong")).collect(),

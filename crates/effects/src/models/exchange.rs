@@ -91,7 +91,7 @@ impl ProviderRequest<'_> {
     /// # Errors
     /// When it is larger than any request may be.
     pub(super) fn body(&self, turns: &[RejectedAnswer]) -> Result<Vec<u8>, ModelFailure> {
-        let conversation = conversation::of(self.request, self.provider.structured, turns);
+        let conversation = conversation::build(self.request, self.provider.structured, turns);
         let body: Value = match self.provider.api {
             ModelApi::OpenAi => openai::body(self, conversation),
             ModelApi::Anthropic => anthropic::body(self, conversation),
@@ -253,7 +253,7 @@ async fn refused(asked: &ProviderRequest<'_>, response: Response) -> ModelFailur
     let wait = retry_after(response.headers(), SystemTime::now());
     // One that breaks off is read as far as it came: the status says most.
     let (body, _) = read_within(response, MAX_REFUSAL_BYTES).await;
-    let complaint = Complaint::of(status, &String::from_utf8_lossy(&body));
+    let complaint = Complaint::from_response(status, &String::from_utf8_lossy(&body));
     let mut failure = asked.complain(&complaint);
     failure.retry_after = wait;
     failure

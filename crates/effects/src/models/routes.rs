@@ -164,7 +164,7 @@ mod tests {
 
     /// A tenant's own key and routes win over the server's; other tenants do not see them.
     #[test]
-    fn what_a_tenant_has_of_its_own_wins_for_it_alone() {
+    fn a_tenants_own_route_wins_for_that_tenant_only() {
         let options = options();
         let seen = |tenant: &str| -> Vec<String> {
             let routes = of_tenant(&options, &TenantId::parse(tenant).unwrap());

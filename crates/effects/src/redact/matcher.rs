@@ -81,7 +81,7 @@ impl Matcher {
             return Vec::new();
         }
         let mut found = Vec::new();
-        let whole = View::of(text);
+        let whole = View::plain(text);
         known.look(automaton, &whole, &mut found);
         for coding in Coding::ALL {
             if coding == Coding::Form && !known.has_space {

@@ -90,7 +90,7 @@ pub(super) struct View<'t> {
 
 impl<'t> View<'t> {
     /// A text as it is.
-    pub(super) fn of(text: &'t str) -> Self {
+    pub(super) fn plain(text: &'t str) -> Self {
         Self {
             bytes: Cow::Borrowed(text.as_bytes()),
             escapes: Vec::new(),

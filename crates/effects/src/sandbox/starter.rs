@@ -19,12 +19,12 @@ use super::supervise::{GroupGuard, pid_of};
 /// The thread that starts processes, until dropped.
 #[derive(Debug)]
 pub(super) struct Starter {
-    orders: mpsc::Sender<Order>,
+    orders: mpsc::Sender<SpawnRequest>,
 }
 
 /// A process to start.
 #[derive(Debug)]
-struct Order {
+struct SpawnRequest {
     command: Command,
     /// Where its streams and its end are waited for.
     runtime: Handle,
@@ -45,13 +45,13 @@ impl Starter {
     /// # Errors
     /// When a thread cannot be started.
     pub(super) fn new(keeper: Option<(PathBuf, Vec<String>)>) -> io::Result<Self> {
-        let (orders, ordered) = mpsc::channel::<Order>();
+        let (orders, ordered) = mpsc::channel::<SpawnRequest>();
         let reaper = Reaper::new()?;
         let mut keeper = keeper.map(Keeper::new);
         let thread = thread::Builder::new().name("starter".to_owned());
         thread.spawn(move || {
             for order in ordered {
-                let Order {
+                let SpawnRequest {
                     command,
                     runtime,
                     answer,
@@ -74,7 +74,7 @@ impl Starter {
     pub(super) async fn start(&self, command: Command) -> io::Result<Group> {
         let (answer, answered) = oneshot::channel();
         let runtime = Handle::current();
-        let order = Order {
+        let order = SpawnRequest {
             command,
             runtime,
             answer,
@@ -102,7 +102,7 @@ impl Group {
         }
         let leader = command.spawn()?;
         // With the command the child's ends of pipes and sockets are closed in this process.
-        let guard = GroupGuard::of(&leader)?;
+        let guard = GroupGuard::for_leader(&leader)?;
         reaper.add(pid_of(&leader)?);
         Ok(Self { guard, leader })
     }

@@ -42,7 +42,7 @@ pub(super) struct GroupGuard(Option<Pid>);
 
 impl GroupGuard {
     /// Of the group that a child leads.
-    pub(super) fn of(leader: &Child) -> io::Result<Self> {
+    pub(super) fn for_leader(leader: &Child) -> io::Result<Self> {
         Ok(Self(Some(pid_of(leader)?)))
     }
 

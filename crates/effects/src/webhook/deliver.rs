@@ -28,7 +28,7 @@ const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 /// How much of an answer is read, in bytes.
 const ANSWER_BYTES: usize = 16 << 10;
 /// How much of a refusal is told, in characters.
-const TOLD_CHARACTERS: usize = 300;
+const MAX_RESPONSE_EXCERPT: usize = 300;
 /// Microseconds of a second.
 const MICROS: i64 = 1_000_000;
 
@@ -219,7 +219,7 @@ impl OutgoingMessage<'_> {
             return Err(self.never(DeliveryFault::Refused, &said));
         }
         let (body, _) = read_within(response, ANSWER_BYTES).await;
-        let words = clean(&String::from_utf8_lossy(&body), TOLD_CHARACTERS);
+        let words = clean(&String::from_utf8_lossy(&body), MAX_RESPONSE_EXCERPT);
         let said = if words.is_empty() {
             format!("was answered {status}")
         } else {

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_refused_and_none_shows_itself() {
+    fn invalid_secrets_are_refused_and_secrets_are_never_printed() {
         let read =
             |value: &str| SigningSecret::read(&secret(value)).map(|read| format!("{read:?}"));
         let of = |bytes: usize| format!("whsec_{}", STANDARD.encode(vec![7; bytes]));

@@ -146,7 +146,7 @@ async fn node_is_made_to_use_the_proxy_where_there_is_one() {
 }
 
 #[tokio::test]
-async fn a_shared_proxy_serves_a_call_until_it_ends_and_nobody_else() {
+async fn a_shared_proxy_serves_only_its_call_until_it_ends() {
     let stub = serve();
     let server = stub.address();
     let fixture = sandbox_with(NamespaceUse::Never).await;
@@ -182,7 +182,7 @@ async fn status(proxy: &str, credentials: &str, server: &SocketAddr) -> String {
 }
 
 #[tokio::test]
-async fn the_gap_without_a_network_namespace_is_told() {
+async fn a_missing_network_namespace_is_reported() {
     let fixture = sandbox_with(NamespaceUse::Never).await;
     let egress = fixture
         .sandbox

@@ -157,7 +157,7 @@ async fn a_header_value_cannot_add_headers() {
 
 /// B002-13: who keeps what is to be changed says that it is another by now; no other failure says so.
 #[tokio::test]
-async fn b002_13_a_conflict_is_told_from_other_failures() {
+async fn b002_13_a_conflict_differs_from_other_failures() {
     let (stub, fixture) = (serve(), sandbox().await);
     let server = stub.address();
     for (code, wanted) in [

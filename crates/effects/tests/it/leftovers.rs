@@ -62,7 +62,7 @@ fn call_of_long_ago(sandbox: &Path, name: &str) {
 }
 
 #[test]
-fn what_cannot_be_removed_does_not_stop_a_start() {
+fn leftovers_that_cannot_be_removed_do_not_stop_the_start() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("not run: only root can make a folder that this user cannot remove");
         return;

@@ -136,7 +136,7 @@ async fn b000_16_what_did_not_change_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn b000_16_failures_say_what_was_answered() {
+async fn b000_16_failures_quote_the_response() {
     let server = serve("127.0.0.1", |path| match path {
         "/slow" => Reply::never(),
         _ => Reply::empty(404),

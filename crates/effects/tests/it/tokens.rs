@@ -88,7 +88,7 @@ async fn a_signed_token_is_believed() {
 }
 
 #[tokio::test]
-async fn a_token_for_somebody_else_or_another_time_is_not_believed() {
+async fn a_token_for_another_audience_or_time_is_refused() {
     let key = TokenKey::ed25519("e").unwrap();
     let server = started(&[&key]);
     let issuers = issuers(options(&server));

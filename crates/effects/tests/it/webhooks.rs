@@ -231,7 +231,7 @@ async fn a_message_that_is_given_up_is_not_called_unsent() {
 
 /// An answer is not read further than its status, and of a refusal a few harmless words.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_answered_is_bounded() {
+async fn the_response_is_bounded() {
     let long = Reply::json(200, vec![b'x'; 8 << 20]);
     assert_eq!(answered(vec![long]).await.0, Ok(Delivered { status: 200 }));
     let mut words = "\u{1b}[31m".to_owned();

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::SkillFileShown;
+use super::AgentSkillFile;
 use super::write::{Act, BatchMode, Draft};
 use crate::checks::WaitingCaller;
 use crate::packages::Mode;
@@ -82,7 +82,7 @@ impl Engine {
     ) -> Result<SkillsImported, EngineError> {
         let scope = self.may_write(caller, scope)?;
         let waiting = WaitingCaller::default();
-        let place = self.place_to_check(&caller.tenant).await;
+        let place = self.check_slot(&caller.tenant).await;
         let check = move |cancel: &Cancellation| read(sent, cancel);
         let reading = place
             .run("reading skills", waiting.cancellation(), check)
@@ -181,7 +181,7 @@ impl Engine {
         &self,
         caller: &Caller,
         id: &SkillId,
-    ) -> Result<Vec<SkillFileShown>, EngineError> {
+    ) -> Result<Vec<AgentSkillFile>, EngineError> {
         let scope = self.scope_of_skill(caller, id)?;
         let files = self.store().skill_files(&scope, id).await?;
         Ok(files.into_iter().map(Into::into).collect())
@@ -218,7 +218,7 @@ fn are_same(stored: &[SkillFileEntry], files: &[SkillFile]) -> bool {
         })
 }
 
-fn read(sent: SkillsSent, cancel: &Cancellation) -> skill_folder::Reading {
+fn read(sent: SkillsSent, cancel: &Cancellation) -> skill_folder::FolderReading {
     let mut undecoded = Vec::new();
     let files = sent.files.into_iter().filter_map(|sent| {
         let path = sent.path.clone();

@@ -105,14 +105,14 @@ impl ScopeIndex {
     }
 
     /// Writes a skill. Of an unchanged summary the vector may be left out: it stays.
-    pub(super) fn put(
+    pub(super) fn upsert(
         &mut self,
         node: SkillNode,
         vector: NewVector,
         has_files: bool,
     ) -> Result<(), VectorError> {
         let text = format!("{} {}", node.id, node.summary);
-        let slot = self.graph.put(node);
+        let slot = self.graph.insert_or_replace(node);
         if self.facts.len() <= slot {
             self.facts.resize(slot + 1, Facts::default());
         }
@@ -121,7 +121,7 @@ impl ScopeIndex {
             NewVector::Same => Ok(()),
             NewVector::None => {
                 self.facts[slot].vector = None;
-                self.slots.put(slot, &text, None)
+                self.slots.upsert(slot, &text, None)
             }
             NewVector::This(vector, origin) => {
                 self.facts[slot].vector = Some(origin);
@@ -129,7 +129,7 @@ impl ScopeIndex {
                     KeptVectors::Here => Some(&vector),
                     KeptVectors::Elsewhere => None,
                 };
-                self.slots.put(slot, &text, vector)
+                self.slots.upsert(slot, &text, vector)
             }
         }
     }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::index::{Access, Indexes};
-use super::{SkillFileShown, SkillShown};
+use super::{AgentSkillFile, AgentSkillSummary};
 use crate::{Caller, Engine, EngineError};
 
 /// Files of a skill, those of skills below it included, and their bytes: what every client has to take
@@ -44,9 +44,9 @@ pub struct SkillManifest {
     /// other skill.
     pub keeps_format: bool,
     /// Its files by path; `SKILL.md` is among them.
-    pub files: Vec<SkillFileShown>,
+    pub files: Vec<AgentSkillFile>,
     /// The files of skills below it that the caller reaches, by path from its own directory.
-    pub below: Vec<SkillFileShown>,
+    pub below: Vec<AgentSkillFile>,
 }
 
 /// A page of manifests.
@@ -65,13 +65,13 @@ struct Directory {
 }
 
 struct PlacedSkill {
-    skill: SkillShown,
+    skill: AgentSkillSummary,
     scope: Scope,
 }
 
 /// The files of one skill.
 struct SkillFiles {
-    files: Vec<SkillFileShown>,
+    files: Vec<AgentSkillFile>,
     /// The `SKILL.md` that is not stored as a file.
     written: Option<SkillFile>,
 }
@@ -182,7 +182,7 @@ impl Engine {
             }
             let root = directory_below(&id, &nested.skill.skill_id);
             let held = self.held(nested).await?.files.into_iter();
-            below.extend(held.map(|file| SkillFileShown {
+            below.extend(held.map(|file| AgentSkillFile {
                 path: format!("{root}/{}", file.path),
                 ..file
             }));
@@ -323,8 +323,8 @@ fn directory_below(top: &SkillId, nested: &SkillId) -> String {
     nested
 }
 
-fn shown(file: &SkillFile) -> SkillFileShown {
-    SkillFileShown {
+fn shown(file: &SkillFile) -> AgentSkillFile {
+    AgentSkillFile {
         path: file.path.clone(),
         digest: ContentHash(Sha256::digest(&file.content).into()).to_string(),
         bytes: file.content.len() as u64,

@@ -33,10 +33,10 @@ use crate::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
 /// Time after which the index is looked at without a change.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The same while another process is at it.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The first and the longest pause after a failure.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
@@ -48,7 +48,7 @@ const REST: Duration = Duration::from_secs(2);
 const TURN: &str = "index of skills";
 
 /// How long a process may be at it without a sign of life.
-const TURN_FOR: Duration = Duration::from_secs(60);
+const SYNC_LEASE: Duration = Duration::from_secs(60);
 
 /// Messages that are read at once, and skills that are sent at once.
 const MESSAGES: usize = 500;
@@ -188,8 +188,8 @@ impl Engine {
                 Ok(standing) => {
                     pause = RETRY.0;
                     match standing {
-                        MirrorState::InStep => LOOK_EVERY,
-                        MirrorState::Behind => LOOK_AGAIN,
+                        MirrorState::InStep => POLL_INTERVAL,
+                        MirrorState::Behind => RETRY_INTERVAL,
                     }
                 }
                 Err(error) => {
@@ -260,14 +260,14 @@ impl Engine {
 
     async fn mirror_turn(&self) -> Result<Option<Lease>, EngineError> {
         let now = self.now();
-        let until = self.after(now, TURN_FOR);
+        let until = self.after(now, SYNC_LEASE);
         // A name of its own: a turn that goes on elsewhere in this process is not this one.
         let holder = self.new_uuid().to_string();
         Ok(self.store().acquire(TURN, &holder, now, until).await?)
     }
 
     async fn still_on(&self, turn: &Lease) -> Result<(), EngineError> {
-        let until = self.after(self.now(), TURN_FOR);
+        let until = self.after(self.now(), SYNC_LEASE);
         let turns = std::slice::from_ref(&turn.resource);
         let lost = self.store().renew(&turn.holder, turns, until).await?;
         if lost.is_empty() {
@@ -345,7 +345,7 @@ impl Engine {
         let mut changes = Vec::with_capacity(gone.len());
         for skill in loaded.skills {
             gone.remove(&(skill.scope.clone(), skill.id.clone()));
-            changes.push(put(skill)?);
+            changes.push(put_change(skill)?);
         }
         let gone = gone.into_iter();
         changes.extend(gone.map(|(scope, id)| IndexChange::Remove(scope, id)));
@@ -375,7 +375,7 @@ impl Engine {
         let skills = loaded.skills.len();
         let mut rest = loaded.skills.into_iter().peekable();
         loop {
-            let some = rest.by_ref().take(SKILLS).map(put);
+            let some = rest.by_ref().take(SKILLS).map(put_change);
             let changes = some.collect::<Result<Vec<_>, _>>()?;
             let write = index.write(&name, &changes, position.revision, position);
             let refused = self.asked(write.await)?;
@@ -448,7 +448,7 @@ impl PendingLookup {
     }
 }
 
-fn put(skill: SkillRecord) -> Result<IndexChange, EngineError> {
+fn put_change(skill: SkillRecord) -> Result<IndexChange, EngineError> {
     let vector = skill.vector.as_ref();
     let vector = vector.map(|stored| Vector::from_bytes(&stored.bytes));
     let vector = vector

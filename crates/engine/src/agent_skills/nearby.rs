@@ -12,7 +12,7 @@ use fixedbitset::FixedBitSet;
 
 use super::index::{Access, Indexes, KeptVectors};
 use super::mirror::of_node;
-use super::{SkillFound, SkillKind, SkillSearch};
+use super::{AgentSkillHit, SkillKind, SkillSearch};
 use crate::{Caller, Engine, EngineError};
 
 /// How many of the nearest are ranked by words as well.
@@ -35,7 +35,7 @@ impl Engine {
         search: &SkillSearch,
         query: &EmbeddedQuery,
         top_k: usize,
-    ) -> Result<Option<Vec<SkillFound>>, EngineError> {
+    ) -> Result<Option<Vec<AgentSkillHit>>, EngineError> {
         let (Some((index, _)), Some(vector)) = (self.skill_index(), query.vector()) else {
             return Ok(None);
         };
@@ -102,7 +102,7 @@ impl Engine {
         query: &EmbeddedQuery,
         top_k: usize,
         near: &[NearSkill],
-    ) -> Vec<SkillFound> {
+    ) -> Vec<AgentSkillHit> {
         let settings = self.live().settings;
         self.skills().read(caller, |indexes, access| {
             let (mut own, mut global) = (Vec::new(), Vec::new());
@@ -130,7 +130,7 @@ impl Engine {
             let hits = rank_nearest(&layers, query, &settings, top_k);
             let found = hits.into_iter().filter_map(|hit| {
                 let (layer, slot) = (*places.get(hit.layer)?, hit.slot);
-                Some(SkillFound {
+                Some(AgentSkillHit {
                     skill: view.node(SkillPosition { layer, slot })?.into(),
                     score: hit.score,
                 })

@@ -250,7 +250,7 @@ impl Engine {
                 return answers.swap_remove(at).map(|written| vec![Ok(written)]);
             }
             let changes = !decided.steps.is_empty();
-            match self.carry_out(scope, decided, model.as_ref()).await {
+            match self.apply_skill_write(scope, decided, model.as_ref()).await {
                 Ok(answers) => {
                     drop(one_at_a_time);
                     if changes {
@@ -268,7 +268,7 @@ impl Engine {
     }
 
     /// Storage first, then memory, which then is what storage has.
-    async fn carry_out(
+    async fn apply_skill_write(
         &self,
         scope: &Scope,
         decided: WritePlan,
@@ -304,7 +304,7 @@ impl Engine {
             for step in steps {
                 match step {
                     Step::Put(node, vector, has_files) => index
-                        .put(node, vector, has_files)
+                        .upsert(node, vector, has_files)
                         .map_err(|error| EngineError::internal("indexing a skill", error))?,
                     Step::Remove(id) => index.remove(&id),
                 }

@@ -41,7 +41,7 @@ impl<'a> SentenceReporter<'a> {
 
     fn tell(&self, told: &mut BTreeSet<String>, sentence: CitedSentence) {
         if told.insert(sentence.text.clone()) {
-            self.progress.tell(ProgressEvent::Sentence {
+            self.progress.send(ProgressEvent::Sentence {
                 text: sentence.text,
                 evidence_ids: sentence.evidence_ids,
                 finding_ids: sentence.finding_ids,

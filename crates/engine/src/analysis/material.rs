@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use charter_contract::bounds::{ANALYSIS_FINDINGS, FILLED_TOGETHER};
 use charter_contract::catalogue::skill::{AnalysisDuty, Skill};
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, FindingId, StepId};
 use charter_contract::json::text_length;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::AnalysisWork;
 use super::extract::extract;
-use crate::lenses::{LensFilter, PassageShown};
+use crate::lenses::{LensFilter, PassageView};
 use crate::requests::{ExaminedRun, values};
 use crate::runs::{HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError, Tier};
@@ -80,11 +80,11 @@ pub(super) struct Material {
 
 impl Material {
     /// The material of these cases, in at most so many bytes of JSON.
-    pub(super) fn of(
+    pub(super) fn gather(
         engine: &Engine,
         work: &AnalysisWork,
         cases: &[Case],
-        passages: &[PassageShown],
+        passages: &[PassageView],
         most: usize,
     ) -> Self {
         let mut gathering = Gathering::new(most);
@@ -93,7 +93,7 @@ impl Material {
         }
         gathering.take_passages(passages);
         let stated = super::stating(cases).map(|case| stated_names(engine, work, case));
-        let vocabulary = Vocabulary::of(cases.iter().flat_map(words_of));
+        let vocabulary = Vocabulary::from_texts(cases.iter().flat_map(words_of));
         Self {
             context: gathering.context(work, cases),
             citable: CitableSources::new(gathering.sources, vocabulary, gathering.wanted.clone()),
@@ -231,7 +231,7 @@ impl Gathering {
         self.totals.push(Value::Object(shown));
     }
 
-    fn take_passages(&mut self, passages: &[PassageShown]) {
+    fn take_passages(&mut self, passages: &[PassageView]) {
         for (at, passage) in passages.iter().take(PASSAGES).enumerate() {
             let shown = fields(json!({"title": passage.title, "text": passage.text}));
             if length(&shown) > self.left {
@@ -306,7 +306,7 @@ fn missing(structure: &Value, values: &Map<String, Value>) -> BTreeSet<String> {
     let Ok(Structure::Plain(plain)) = Structure::read(structure) else {
         return BTreeSet::new();
     };
-    match plain.fill(values, &mut Filling::of(FILLED_TOGETHER)) {
+    match plain.fill(values, &mut FillBudget::with_limit(FILLED_TOGETHER)) {
         Err(RenderError::Missing(names)) => {
             let plain = names.into_iter().filter(|name| !name.contains('.'));
             plain.collect()
@@ -362,7 +362,7 @@ impl Engine {
         let mut cases = Vec::with_capacity(work.order.runs.len());
         for run in &work.order.runs {
             let run = self.fold(tenant, run).await?.run;
-            let pinned = self.pinned_by(tenant, &run).await?;
+            let pinned = self.load_pinned(tenant, &run).await?;
             let history = self.history(tenant, run.id()).await?;
             let examined = self.examine(tenant, &pinned, &run, &history).await?;
             cases.push(Case {
@@ -382,7 +382,7 @@ impl Engine {
         &self,
         work: &AnalysisWork,
         cases: &[Case],
-    ) -> Vec<PassageShown> {
+    ) -> Vec<PassageView> {
         let Some(domain) = cases.first().map(|case| &case.skill.domain) else {
             return Vec::new();
         };

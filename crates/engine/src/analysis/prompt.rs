@@ -53,7 +53,7 @@ pub(super) struct Prompt {
 
 impl Prompt {
     /// The request over this material; `None` where the model has nothing to contribute.
-    pub(super) fn of(
+    pub(super) fn build(
         work: &AnalysisWork,
         cases: &[Case],
         material: &Material,

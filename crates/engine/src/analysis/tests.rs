@@ -271,7 +271,7 @@ async fn without_the_route_no_model_is_asked() {
         .await
         .unwrap()
         .run;
-    assert!(Drafting::of(&run).is_none());
+    assert!(Drafting::from_run(&run).is_none());
 }
 
 /// A model that cannot read as much is shown less.
@@ -299,7 +299,7 @@ async fn replaying_an_analysis_needs_no_model() {
     let replayed = rig.engine.replay_run(&ann, &runs[0]).await.unwrap();
     assert_eq!(replayed.diverges, None);
     let run = rig.engine.fold(&ann.tenant, &runs[0]).await.unwrap().run;
-    let Some(Drafting::Done { result, tokens, .. }) = Drafting::of(&run) else {
+    let Some(Drafting::Done { result, tokens, .. }) = Drafting::from_run(&run) else {
         panic!("{run:?}");
     };
     assert_eq!(&json!(result.sentences), answered.metadata("sentences"));

@@ -9,7 +9,7 @@ pub(crate) fn caller(user: &str, role: Role) -> Caller {
         user: UserId::parse(user).unwrap(),
         role,
         tier: Tier::Basic,
-        catalogue: CatalogueRole::of(role),
+        catalogue: CatalogueRole::default_for(role),
         agent_skills: SkillGrants::All,
         scopes: AccessScopes::All,
         profile: None,

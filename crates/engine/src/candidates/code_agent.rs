@@ -266,9 +266,9 @@ mod tests {
         };
         let agent = view.agent("domain.vaults.keeper").unwrap();
         Brief {
-            words: Words::of("seal the vault").unwrap(),
+            words: Words::from_text("seal the vault").unwrap(),
             wanted,
-            boundary: Boundary::of(agent.document(), &view, Role::Operator),
+            boundary: Boundary::for_agent(agent.document(), &view, Role::Operator),
             near: Vec::new(),
         }
     }

@@ -12,13 +12,13 @@ use crate::{Caller, Engine, EngineError};
 
 /// An agent's boundary, and what of it a request is about.
 #[derive(Debug)]
-pub(crate) struct Grounds {
+pub(crate) struct Grounding {
     pub(crate) boundary: Boundary,
     /// Nearest first.
     pub(crate) near: Vec<ToolId>,
 }
 
-impl Grounds {
+impl Grounding {
     /// Whether the nearest tool changes something; `None` where no tool comes near.
     pub(crate) fn changes(&self) -> Option<bool> {
         let nearest = self.boundary.tool(self.near.first()?)?;
@@ -33,16 +33,16 @@ impl Engine {
         caller: &Caller,
         agents: &[AgentId],
         text: &str,
-    ) -> Result<Vec<Grounds>, EngineError> {
+    ) -> Result<Vec<Grounding>, EngineError> {
         let query = RouteQuery::parse(text).map_err(refused)?.lexical_only();
         let (live, caller, agents) = (self.live(), caller.clone(), agents.to_vec());
         let grounding = tokio::task::spawn_blocking(move || {
             let view = live.view(&caller.tenant);
             let agents = agents.iter().filter_map(|id| view.agent(id.as_ref()));
             let grounds = agents.map(|found| {
-                let boundary = Boundary::of(found.document(), &view, caller.role);
+                let boundary = Boundary::for_agent(found.document(), &view, caller.role);
                 let near = near(&boundary, &query, &live.settings)?;
-                Ok(Grounds { boundary, near })
+                Ok(Grounding { boundary, near })
             });
             grounds.collect()
         });

@@ -17,7 +17,7 @@ use charter_domain::package::needs;
 
 use serde_json::json;
 
-use super::Proposal;
+use super::CandidateProposal;
 use crate::{Caller, Engine, EngineError};
 
 /// Most candidates of one tenant that nobody has accepted.
@@ -31,7 +31,7 @@ impl Engine {
         caller: &Caller,
         brief: &Brief,
         document: Document,
-    ) -> Result<Proposal, EngineError> {
+    ) -> Result<CandidateProposal, EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
         let key = brief.key();
         let view = self.live().view(&caller.tenant);
@@ -80,7 +80,10 @@ impl Engine {
 }
 
 /// The document of a key's package that can still be used; one whose tools are gone is made again.
-pub(super) fn known(view: &View, key: &CandidateKey) -> Result<Option<Proposal>, EngineError> {
+pub(super) fn known(
+    view: &View,
+    key: &CandidateKey,
+) -> Result<Option<CandidateProposal>, EngineError> {
     let package = package_of(key)?;
     let mut found = all(view).filter(|kept| kept.origin.package == package);
     let usable = found.find(|kept| {
@@ -93,19 +96,19 @@ pub(super) fn known(view: &View, key: &CandidateKey) -> Result<Option<Proposal>,
 }
 
 /// The tenant's candidates, and what was generated and accepted, with where they come from.
-pub(super) fn all(view: &View) -> impl Iterator<Item = Proposal> + '_ {
+pub(super) fn all(view: &View) -> impl Iterator<Item = CandidateProposal> + '_ {
     let is_one = |candidate: bool, origin: &Origin| candidate || is_generated(&origin.package);
     let skills = view.tenant.skills.values();
     let skills = skills
         .filter(move |entry| is_one(entry.document.is_candidate, &entry.origin))
-        .map(|entry| Proposal {
+        .map(|entry| CandidateProposal {
             document: Document::Skill(entry.document.clone()),
             origin: Arc::clone(&entry.origin),
         });
     let playbooks = view.tenant.playbooks.values();
     let playbooks = playbooks
         .filter(move |entry| is_one(entry.document.is_candidate, &entry.origin))
-        .map(|entry| Proposal {
+        .map(|entry| CandidateProposal {
             document: Document::Playbook(entry.document.clone()),
             origin: Arc::clone(&entry.origin),
         });

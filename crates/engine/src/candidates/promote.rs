@@ -5,7 +5,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{DocumentId, RunId};
 use charter_contract::scope::Scope;
 use charter_domain::candidate::is_generated;
-use charter_domain::run::{Outcome, Run};
+use charter_domain::run::{Run, RunOutcome};
 
 use super::keep;
 use crate::packages::may_change;
@@ -74,9 +74,11 @@ impl Engine {
 /// A dry run shows nothing of what a change does, and missing evidence leaves a run incomplete.
 fn succeeded(run: &Run) -> Result<(), EngineError> {
     let complete = match run.outcome() {
-        Some(Outcome::Completed { missing_evidence }) => missing_evidence.is_empty(),
+        Some(RunOutcome::Completed { missing_evidence }) => missing_evidence.is_empty(),
         Some(
-            Outcome::Failed { .. } | Outcome::RolledBack { .. } | Outcome::RollbackFailed { .. },
+            RunOutcome::Failed { .. }
+            | RunOutcome::RolledBack { .. }
+            | RunOutcome::RollbackFailed { .. },
         )
         | None => false,
     };

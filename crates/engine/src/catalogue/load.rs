@@ -40,7 +40,7 @@ pub(crate) struct ScopeState {
 impl ScopeState {
     /// What the scope's documents refer to.
     pub(super) fn dependents(&self) -> Arc<Dependents> {
-        let read = || Arc::new(Dependents::of(&self.layer));
+        let read = || Arc::new(Dependents::from_layer(&self.layer));
         Arc::clone(self.dependents.get_or_init(read))
     }
 }
@@ -342,7 +342,7 @@ fn stack(
     }
     Ok(LiveCatalogue {
         revision,
-        policies: Policies::of(&snapshot),
+        policies: Policies::for_snapshot(&snapshot),
         snapshot,
         settings,
         lenses: LensIndexCache::default(),

@@ -1,7 +1,7 @@
 //! What a document needs, and what needs it: what breaks if it changes.
 
 use charter_contract::catalogue::DocumentKind;
-use charter_domain::dependencies::{Dependency, DependencyGraph, DocumentName, Side};
+use charter_domain::dependencies::{Dependency, DependencyGraph, DependencySide, DocumentName};
 use charter_domain::expert_graph::Depth;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub struct DependencyNode {
     /// Its id.
     pub id: String,
     /// Whether the root needs it, or it needs the root.
-    pub side: Side,
+    pub side: DependencySide,
     /// How many references away it is, by the shortest way.
     pub distance: usize,
     /// The document; null where there is none.
@@ -48,7 +48,7 @@ impl Engine {
         &self,
         caller: &Caller,
         (kind, id): (DocumentKind, &str),
-        side: Option<Side>,
+        side: Option<DependencySide>,
         depth: Option<Depth>,
     ) -> Result<DocumentDependencies, EngineError> {
         let live = self.live();
@@ -62,7 +62,7 @@ impl Engine {
         };
         let sides = match &side {
             Some(side) => std::slice::from_ref(side),
-            None => Side::ALL.as_slice(),
+            None => DependencySide::ALL.as_slice(),
         };
         let name = DocumentName {
             kind,

@@ -55,15 +55,15 @@ pub struct DocumentSummary {
 /// What there is of each kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Catalogue")]
-pub struct CatalogueShown {
+pub struct CatalogueView {
     /// Every kind, those without a document too.
-    pub kinds: Vec<KindShown>,
+    pub kinds: Vec<CatalogueKind>,
 }
 
 /// What there is of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CatalogueKind")]
-pub struct KindShown {
+pub struct CatalogueKind {
     /// The kind.
     pub kind: DocumentKind,
     /// How many documents a listing of it has.
@@ -93,7 +93,7 @@ impl Engine {
 
     /// How many documents of each kind the caller sees.
     #[must_use]
-    pub fn show_catalogue(&self, caller: &Caller) -> CatalogueShown {
+    pub fn show_catalogue(&self, caller: &Caller) -> CatalogueView {
         let view = self.live().view(&caller.tenant);
         let kinds = DocumentKind::ALL
             .iter()
@@ -103,13 +103,13 @@ impl Engine {
             let seen: Vec<SummarySource<'_>> = ids
                 .filter_map(|id| SummarySource::of(&view, *kind, id))
                 .collect();
-            KindShown {
+            CatalogueKind {
                 kind: *kind,
                 documents: seen.len(),
                 of_tenant: seen.iter().filter(|seen| seen.is_tenants()).count(),
             }
         };
-        CatalogueShown {
+        CatalogueView {
             kinds: kinds.map(count).collect(),
         }
     }

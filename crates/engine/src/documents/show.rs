@@ -20,13 +20,13 @@ use crate::{Caller, Engine, EngineError};
 /// A document as the layers have it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Document")]
-pub struct DocumentShown {
+pub struct DocumentView {
     /// Its kind.
     pub kind: DocumentKind,
     /// Its id.
     pub id: String,
     /// What each layer has, the tenant's own first.
-    pub layers: Vec<LayerShown>,
+    pub layers: Vec<DocumentLayer>,
     /// JSON pointers of the parts in which the two layers differ.
     pub differs: Vec<String>,
 }
@@ -34,7 +34,7 @@ pub struct DocumentShown {
 /// A document as one layer has it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "DocumentLayer")]
-pub struct LayerShown {
+pub struct DocumentLayer {
     /// Whose layer.
     pub scope: PackageScope,
     /// Whether it counts: a global document does not that the tenant's own shadows. Guardrails and policies of
@@ -48,13 +48,13 @@ pub struct LayerShown {
     #[schemars(with = "Map<String, Value>")]
     pub document: Document,
     /// Where it was written; null for what no package's file holds.
-    pub source: Option<SourceShown>,
+    pub source: Option<DocumentSource>,
 }
 
 /// A document as its author wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DocumentSource")]
-pub struct SourceShown {
+pub struct DocumentSource {
     /// The file, relative to the package.
     pub file: String,
     /// The line of the file that the text begins at, from 1.
@@ -73,7 +73,7 @@ impl Engine {
         caller: &Caller,
         kind: DocumentKind,
         id: &str,
-    ) -> Result<DocumentShown, EngineError> {
+    ) -> Result<DocumentView, EngineError> {
         let view = self.live().view(&caller.tenant);
         if DocumentSummary::of(&view, kind, id).is_none() {
             return Err(unseen(&view, kind, id));
@@ -89,7 +89,7 @@ impl Engine {
         for one in layered {
             layers.push(self.in_layer(caller, one).await?);
         }
-        Ok(DocumentShown {
+        Ok(DocumentView {
             kind,
             id: id.to_owned(),
             layers,
@@ -97,14 +97,18 @@ impl Engine {
         })
     }
 
-    async fn in_layer(&self, caller: &Caller, layered: Layered) -> Result<LayerShown, EngineError> {
+    async fn in_layer(
+        &self,
+        caller: &Caller,
+        layered: Layered,
+    ) -> Result<DocumentLayer, EngineError> {
         let Layered {
             document,
             origin,
             in_force,
         } = layered;
         let (document, source) = self.source_of(caller, &origin, document).await?;
-        Ok(LayerShown {
+        Ok(DocumentLayer {
             scope: match origin.scope {
                 Scope::Global => PackageScope::Global,
                 Scope::Tenant(_) => PackageScope::Tenant,
@@ -123,11 +127,11 @@ impl Engine {
         caller: &Caller,
         origin: &Origin,
         document: Document,
-    ) -> Result<(Document, Option<SourceShown>), EngineError> {
+    ) -> Result<(Document, Option<DocumentSource>), EngineError> {
         let (document, place) = self.place_of(&caller.tenant, origin, document).await?;
         let source = place.map(|place| {
             let (line, text) = place.passage();
-            SourceShown {
+            DocumentSource {
                 file: place.file.to_string(),
                 line,
                 text: text.to_owned(),
@@ -152,7 +156,7 @@ impl Engine {
             version,
         } = origin;
         // First the place, then the files: callers that wait hold no files in memory.
-        let place = self.place_to_check(tenant).await;
+        let place = self.check_slot(tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let Some(files) = files else {
             return Ok((document, None));

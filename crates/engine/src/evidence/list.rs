@@ -70,7 +70,7 @@ pub struct EvidenceEntry {
 /// One page of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "EvidencePage")]
-pub struct EvidenceListing {
+pub struct EvidencePage {
     /// By time of capture.
     pub entries: Vec<EvidenceEntry>,
     /// Where the next page starts.
@@ -87,12 +87,12 @@ impl Engine {
         caller: &Caller,
         query: EvidenceQuery,
         page: &PageRequest,
-    ) -> Result<EvidenceListing, EngineError> {
+    ) -> Result<EvidencePage, EngineError> {
         let filter = query.filter(caller)?;
         let found = self.store().list_evidence(&caller.tenant, &filter, page);
         let found = found.await?;
         let entries = found.entries.into_iter().map(|head| entry(caller, head));
-        Ok(EvidenceListing {
+        Ok(EvidencePage {
             entries: entries.collect::<Result<_, _>>()?,
             next: found.next,
         })

@@ -11,7 +11,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::Label;
 use charter_contract::json::decode_stored;
 use charter_domain::evidence_log::bundle::{FORMAT, SaltedPayload};
-use charter_domain::evidence_log::{Cover, Coverage, Entry, ExportedLeaf, Hash, Header, tree};
+use charter_domain::evidence_log::{Cover, Coverage, ExportedLeaf, Hash, Header, LogEntry, tree};
 use charter_domain::redaction;
 use charter_store::evidence_log::{StoredLeaf, StoredRecord};
 use charter_store::page::PageRequest;
@@ -274,8 +274,8 @@ impl Engine {
             .await?;
         let said = leaves.iter().filter(|leaf| leaf.index < size).any(|leaf| {
             matches!(
-                Entry::from_leaf(&leaf.leaf),
-                Ok(Entry::PayloadRemoved { .. })
+                LogEntry::from_leaf(&leaf.leaf),
+                Ok(LogEntry::PayloadRemoved { .. })
             )
         });
         if said {

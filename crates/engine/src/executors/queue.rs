@@ -245,7 +245,7 @@ impl ClientCalls {
         let timeout = call.limits.timeout;
         let patience = ClaimDeadline::of(&call, &client);
         let wanted = wanted(&call, &client);
-        let Some((place, mut answered)) = self.put(call, client, started) else {
+        let Some((place, mut answered)) = self.offer_call(call, client, started) else {
             let message = format!("{MAX_CALLS} calls wait for executors of this tenant already");
             return failed(started, ErrorType::ResourceError, message, true);
         };
@@ -281,7 +281,7 @@ impl ClientCalls {
     }
 
     /// Offers a call; `None` when the tenant has too many.
-    fn put(
+    fn offer_call(
         &self,
         call: ToolCall,
         client: ClientCall,

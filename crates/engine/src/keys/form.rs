@@ -8,7 +8,7 @@ use charter_store::key::KeyRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{KeyText, LONGEST_LIFE_S, LONGEST_OVERLAP_S};
+use super::{KeyText, LONGEST_OVERLAP_S, MAX_LIFETIME_S};
 use crate::{Role, SkillGrants, Tier};
 
 /// A key that is to be made. What is not said is the least: a `user` of the basic tier who looks at the
@@ -46,7 +46,7 @@ pub struct KeyOrder {
     pub profile: Option<Label>,
     /// For how long it lets in, in seconds; for ever when absent.
     #[serde(default)]
-    #[schemars(range(min = 1, max = LONGEST_LIFE_S))]
+    #[schemars(range(min = 1, max = MAX_LIFETIME_S))]
     pub expires_in_s: Option<u64>,
 }
 
@@ -67,14 +67,14 @@ pub struct KeyRotation {
     pub overlap_s: u64,
     /// For how long the new one lets in, in seconds; as long as the old one was made for when absent.
     #[serde(default)]
-    #[schemars(range(min = 1, max = LONGEST_LIFE_S))]
+    #[schemars(range(min = 1, max = MAX_LIFETIME_S))]
     pub expires_in_s: Option<u64>,
 }
 
 /// A key without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Key")]
-pub struct KeyShown {
+pub struct KeyView {
     /// Its id.
     pub key_id: KeyId,
     /// Whose data it sees.
@@ -137,26 +137,26 @@ pub enum KeyState {
 /// A new key with its text, which is not shown again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "NewKey")]
-pub struct KeyMade {
+pub struct NewKey {
     /// What its holder keeps and sends.
     #[schemars(with = "String")]
     pub secret: KeyText,
     /// The key.
     #[serde(flatten)]
-    pub key: KeyShown,
+    pub key: KeyView,
 }
 
 /// One page of keys.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "KeyPage")]
-pub struct KeyListing {
+pub struct KeyPage {
     /// Newest first.
-    pub entries: Vec<KeyShown>,
+    pub entries: Vec<KeyView>,
     /// Where the next page starts.
     pub next: Option<String>,
 }
 
-impl KeyShown {
+impl KeyView {
     pub(super) fn new(key: KeyRecord, now: Timestamp) -> Self {
         let state = match (&key.revoked, key.is_live(now)) {
             (Some(_), _) => KeyState::Revoked,

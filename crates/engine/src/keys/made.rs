@@ -9,7 +9,7 @@ use charter_store::key::KeyPresence;
 use crate::{Engine, EngineError};
 
 /// How long an answer of the store counts that there is no key.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What this process knows of it. Keys that have ended are kept, so the answer changes once.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl KeyPresenceCache {
     /// Whether the store is to be asked. The others wait for no answer of it.
     fn is_due(&self, now: Instant) -> bool {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = looked.is_none_or(|last| now.saturating_duration_since(last) >= LOOK_EVERY);
+        let is_due = looked.is_none_or(|last| now.saturating_duration_since(last) >= POLL_INTERVAL);
         if is_due {
             *looked = Some(now);
         }
@@ -45,7 +45,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn has_keys(&self) -> Result<bool, EngineError> {
-        let made = self.keys_made();
+        let made = self.key_presence();
         if !made.is_known()
             && made.is_due(Instant::now())
             && self.keys_kept().await? != KeyPresence::None
@@ -60,7 +60,7 @@ impl Engine {
     /// one person.
     pub(crate) fn four_eyes(&self) -> bool {
         let settings = self.settings();
-        let by_credentials = || settings.credentials || self.keys_made().is_known();
+        let by_credentials = || settings.credentials || self.key_presence().is_known();
         settings.four_eyes.unwrap_or_else(by_credentials)
     }
 }

@@ -9,7 +9,7 @@ use charter_store::lens::LensChunk;
 use charter_store::vector::TextHash;
 
 use super::cut::{CutPassage, PassageMetadata};
-use super::index::Indexed;
+use super::index::IndexMetadata;
 use super::shelf::{CachedLensIndex, LensKey};
 use super::work::{IndexingPermit, Stage};
 use crate::catalogue::text_hash;
@@ -81,7 +81,7 @@ impl Engine {
         let mut all = 0;
         for record in self.store().lens_indexes().await? {
             let read = |error| EngineError::internal("reading the index of a lens", error);
-            let indexed: Indexed = decode_stored(&record.body).map_err(read)?;
+            let indexed: IndexMetadata = decode_stored(&record.body).map_err(read)?;
             let key = LensKey {
                 scope: record.scope.clone(),
                 lens: record.lens_id.clone(),
@@ -101,7 +101,7 @@ impl Engine {
             });
             let cuts = cuts.collect::<Result<Vec<_>, EngineError>>()?;
             let (chunks, embedded) = self.embed_cuts(cuts, None, &turn).await?;
-            let index = Indexed { model, ..indexed }.stored(record.lens_id, chunks)?;
+            let index = IndexMetadata { model, ..indexed }.stored(record.lens_id, chunks)?;
             self.store()
                 .replace_lens_index(&record.scope, index, Some(record.generation))
                 .await?;

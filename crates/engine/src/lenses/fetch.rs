@@ -9,7 +9,7 @@ use charter_effects::{
 };
 use sha2::{Digest, Sha256};
 
-use super::index::Indexed;
+use super::index::IndexMetadata;
 use crate::{Engine, EngineError};
 
 /// Most files of a folder.
@@ -66,7 +66,7 @@ impl Engine {
         &self,
         source: &LensSource,
         files: &BTreeMap<String, String>,
-        before: Option<&Indexed>,
+        before: Option<&IndexMetadata>,
     ) -> Result<Option<Content>, Failure> {
         match source.source_type {
             LensSourceType::Url => self.fetch_link(source, before).await,
@@ -77,7 +77,7 @@ impl Engine {
     async fn fetch_link(
         &self,
         source: &LensSource,
-        before: Option<&Indexed>,
+        before: Option<&IndexMetadata>,
     ) -> Result<Option<Content>, Failure> {
         let settings = &self.settings().lenses;
         let same = before.filter(|before| before.source == *source);
@@ -86,7 +86,7 @@ impl Engine {
             egress: settings.egress.clone(),
             max_bytes: settings.max_bytes,
             timeout: settings.timeout,
-            known: same.map(Indexed::validators).unwrap_or_default(),
+            known: same.map(IndexMetadata::validators).unwrap_or_default(),
         };
         match self.sources().fetch(&request, self.shutdown()).await? {
             Fetched::NotModified => Ok(None),

@@ -28,7 +28,7 @@ const MAX_NOTICES: usize = 20;
 
 /// What is stored of an index beside its passages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Indexed {
+pub(crate) struct IndexMetadata {
     /// What was fetched.
     pub(crate) source: LensSource,
     pub(crate) content_hash: String,
@@ -59,7 +59,7 @@ pub struct SkippedFile {
     pub reason: String,
 }
 
-impl Indexed {
+impl IndexMetadata {
     pub(super) fn validators(&self) -> Validators {
         Validators {
             etag: self.etag.clone(),
@@ -132,14 +132,14 @@ pub enum LensOutcome {
 
 /// An index that is ready to be stored.
 #[derive(Debug)]
-pub(crate) enum Prepared {
+pub(crate) enum PreparedIndex {
     /// The one in force stays; what is known of its source may be new.
-    Same(Indexed),
+    Same(IndexMetadata),
     /// It takes the place of the one in force.
     New(NewLensIndex, LensOutcome),
 }
 
-impl Prepared {
+impl PreparedIndex {
     pub(crate) fn outcome(&self) -> LensOutcome {
         match self {
             Self::Same(indexed) => LensOutcome::Unchanged {
@@ -158,7 +158,7 @@ impl Engine {
         files: &BTreeMap<String, String>,
         before: Option<&CachedLensIndex>,
         turn: &IndexingPermit,
-    ) -> Result<Prepared, Failure> {
+    ) -> Result<PreparedIndex, Failure> {
         let windows = self.window_settings();
         let model = self.vector_model();
         let same_model = before.filter(|before| before.indexed.model == model);
@@ -171,16 +171,24 @@ impl Engine {
         let content = self.fetch_content(&lens.source, files, known).await?;
         let content = match (content, known) {
             (None, Some(known)) => {
-                return Ok(Prepared::Same(known.seen(lens, known.validators(), at)));
+                return Ok(PreparedIndex::Same(known.seen(
+                    lens,
+                    known.validators(),
+                    at,
+                )));
             }
             (Some(content), Some(known)) if content.hash == known.content_hash => {
-                return Ok(Prepared::Same(known.seen(lens, content.validators, at)));
+                return Ok(PreparedIndex::Same(known.seen(
+                    lens,
+                    content.validators,
+                    at,
+                )));
             }
             (Some(content), Some(_) | None) => content,
-            (None, None) => return Err(told_nothing().into()),
+            (None, None) => return Err(unexpected_not_modified().into()),
         };
         turn.reached(Stage::Reading);
-        let mut indexed = Indexed {
+        let mut indexed = IndexMetadata {
             source: lens.source.clone(),
             content_hash: content.hash.clone(),
             bytes: content.bytes,
@@ -207,7 +215,7 @@ impl Engine {
             left_out: indexed.left_out.clone(),
         };
         let index = indexed.stored(lens.lens_id.clone(), chunks)?;
-        Ok(Prepared::New(index, outcome))
+        Ok(PreparedIndex::New(index, outcome))
     }
 
     fn window_settings(&self) -> WindowSettings {
@@ -306,7 +314,7 @@ impl Notices {
     }
 }
 
-fn told_nothing() -> SourceError {
+fn unexpected_not_modified() -> SourceError {
     SourceError {
         kind: SourceFault::Unusable,
         message: "the source answered that nothing changed to a request that knew nothing"

@@ -11,21 +11,21 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::LensId;
 use charter_contract::time::Timestamp;
-use charter_domain::catalogue::{Entry, Origin};
+use charter_domain::catalogue::{CatalogueEntry, Origin};
 use charter_domain::package::{Package, Problem};
 use charter_store::StoreError;
 use charter_store::lens::NewLensIndex;
 
 use super::fetch::Failure;
-use super::index::{Indexed, LensIndexed, LensOutcome, Prepared};
+use super::index::{IndexMetadata, LensIndexed, LensOutcome, PreparedIndex};
 use super::work::{IndexingPermit, WorkResult};
-use super::{LensKey, LensShown, key_of, may_read};
+use super::{LensKey, LensView, key_of, may_read};
 use crate::documents::{unseen, unseen_active};
 use crate::packages::may_change;
 use crate::{Caller, Engine, EngineError, Mode};
 
 /// Longest time between looks at what is due.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The lenses of a package, ready to come into force with it.
 #[derive(Debug, Default)]
@@ -35,13 +35,13 @@ pub(crate) struct LensJob {
     /// New indexes.
     pub(crate) new: Vec<NewLensIndex>,
     /// What was found out about the sources of indexes that stay.
-    pub(crate) same: Vec<(LensKey, Indexed)>,
+    pub(crate) same: Vec<(LensKey, IndexMetadata)>,
     /// What is wrong.
     pub(crate) problems: Vec<Problem>,
 }
 
 /// A lens in force.
-type InForce = Arc<Entry<DomainLens>>;
+type InForce = Arc<CatalogueEntry<DomainLens>>;
 
 impl Engine {
     /// Indexes the lenses of a package that is about to come into force. Writes nothing: all of it
@@ -82,8 +82,8 @@ impl Engine {
                 Ok(prepared) => {
                     job.done.push(done(prepared.outcome()));
                     match prepared {
-                        Prepared::New(index, _) => job.new.push(index),
-                        Prepared::Same(indexed) => job.same.push((key.clone(), indexed)),
+                        PreparedIndex::New(index, _) => job.new.push(index),
+                        PreparedIndex::Same(indexed) => job.same.push((key.clone(), indexed)),
                     }
                     turn.ended(self.now(), WorkResult::Done(last_outcome(&job)));
                 }
@@ -102,7 +102,7 @@ impl Engine {
     /// Notes what was found out about sources whose index stays.
     pub(crate) async fn note_sources(
         &self,
-        same: Vec<(LensKey, Indexed)>,
+        same: Vec<(LensKey, IndexMetadata)>,
     ) -> Result<(), EngineError> {
         let live = self.live();
         for (key, indexed) in same {
@@ -141,7 +141,7 @@ impl Engine {
         }
         self.note_sources(job.same).await?;
         self.reload_catalogue().await?;
-        self.tell_of_routing().await;
+        self.notify_routing_change().await;
         Ok((job.done, job.problems))
     }
 
@@ -154,7 +154,7 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         id: &LensId,
-    ) -> Result<LensShown, EngineError> {
+    ) -> Result<LensView, EngineError> {
         may_read(caller)?;
         let view = self.live().view(&caller.tenant);
         let found = view
@@ -203,17 +203,17 @@ impl Engine {
         // The catalogue must not change between the store's swap and this process's.
         let _one_at_a_time = self.registration_turn().await?;
         match prepared {
-            Prepared::Same(indexed) => {
+            PreparedIndex::Same(indexed) => {
                 self.note_sources(vec![(key.clone(), indexed)]).await?;
             }
-            Prepared::New(index, _) => {
+            PreparedIndex::New(index, _) => {
                 let expected = before.map(|before| before.generation);
                 let replaced = self.store().replace_lens_index(&key.scope, index, expected);
                 replaced.await.map_err(EngineError::from)?;
             }
         }
         self.reload_catalogue().await?;
-        self.tell_of_routing().await;
+        self.notify_routing_change().await;
         Ok(outcome)
     }
 
@@ -237,7 +237,7 @@ impl Engine {
         let Some(every) = self.settings().lenses.refresh else {
             return;
         };
-        let mut ticks = tokio::time::interval(every.clamp(Duration::from_secs(1), LOOK_EVERY));
+        let mut ticks = tokio::time::interval(every.clamp(Duration::from_secs(1), POLL_INTERVAL));
         loop {
             tokio::select! {
                 () = self.shutdown().cancelled() => return,
@@ -275,7 +275,7 @@ impl Engine {
                 .lenses
                 .of(&key)
                 .map(|shelved| shelved.indexed.fetched_at);
-            let tried = self.lens_work().of(&key).1.map(|last| last.at);
+            let tried = self.lens_work().status(&key).1.map(|last| last.at);
             let seen: Option<Timestamp> = fetched.max(tried);
             seen.is_none_or(|seen| self.span(seen, now) >= every)
         });

@@ -19,7 +19,7 @@ use charter_store::StoreError;
 use charter_store::lens::{LensGeneration, NearestPassages, PassageKey};
 
 use super::shelf::{CachedLensIndex, Chunk, PassageStorage};
-use super::{LensAnswer, LensFilter, PassageShown, is_active, key_of, may_read, scope_shown};
+use super::{LensAnswer, LensFilter, PassageView, is_active, key_of, may_read, scope_shown};
 use crate::documents::unseen_active;
 use crate::{Caller, Engine, EngineError};
 
@@ -141,7 +141,7 @@ impl Engine {
         let fusion = RouteSettings::default().fusion;
         let words = {
             let (indexes, query) = (indexes(searched), Arc::clone(query));
-            let scoring = move || WordScores::of(&indexes, &query, &fusion);
+            let scoring = move || WordScores::score(&indexes, &query, &fusion);
             let scored = tokio::task::spawn_blocking(scoring).await;
             scored.map_err(|error| EngineError::internal("searching lenses", error))?
         };
@@ -158,7 +158,7 @@ impl Engine {
         let texts = self.store().passages(&caller.tenant, &keys).await?;
         let chunks = texts
             .into_iter()
-            .map(|text| Chunk::of(text.text, &text.place));
+            .map(|text| Chunk::from_stored(text.text, &text.place));
         let chunks = chunks.collect::<Result<Vec<_>, EngineError>>()?;
         Ok(hits.into_iter().zip(chunks).collect())
     }
@@ -289,10 +289,10 @@ async fn find_here(
     Ok(hits.into_iter().filter_map(with_text).collect())
 }
 
-fn shown((hit, chunk): Hit, searched: &Searched) -> Option<PassageShown> {
+fn shown((hit, chunk): Hit, searched: &Searched) -> Option<PassageView> {
     let (found, shelved) = searched.get(hit.place.index)?;
     let lens = found.document();
-    Some(PassageShown {
+    Some(PassageView {
         lens_id: lens.lens_id.clone(),
         title: lens.title.to_string(),
         domain: lens.domain.clone(),

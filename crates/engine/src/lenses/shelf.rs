@@ -12,7 +12,7 @@ use charter_search::{Passage, PassageIndex};
 use charter_store::lens::{LensChunk, LensGeneration, LensText};
 
 use super::cut::{PassageMetadata, Position};
-use super::index::Indexed;
+use super::index::IndexMetadata;
 use crate::{Engine, EngineError};
 
 /// Where a lens is registered, and which it is.
@@ -30,7 +30,7 @@ pub(crate) struct LensIndexCache(BTreeMap<LensKey, Arc<CachedLensIndex>>);
 #[derive(Debug)]
 pub(crate) struct CachedLensIndex {
     pub(crate) generation: LensGeneration,
-    pub(crate) indexed: Indexed,
+    pub(crate) indexed: IndexMetadata,
     pub(super) passages: Arc<Passages>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Chunk {
 
 impl Chunk {
     /// From what is stored.
-    pub(super) fn of(text: String, place: &str) -> Result<Self, EngineError> {
+    pub(super) fn from_stored(text: String, place: &str) -> Result<Self, EngineError> {
         let place: PassageMetadata = decode_stored(place)
             .map_err(|error| EngineError::internal("reading a passage's place", error))?;
         Ok(Self {
@@ -97,7 +97,7 @@ impl Engine {
         let in_storage = self.store().searches_passages().await?;
         let mut shelf = BTreeMap::new();
         for record in self.store().lens_indexes().await? {
-            let indexed: Indexed = decode_stored(&record.body)
+            let indexed: IndexMetadata = decode_stored(&record.body)
                 .map_err(|error| EngineError::internal("reading the index of a lens", error))?;
             let key = LensKey {
                 scope: record.scope,
@@ -159,7 +159,7 @@ impl Engine {
                 vectors,
             } in chunks
             {
-                let chunk = Chunk::of(text, &place)?;
+                let chunk = Chunk::from_stored(text, &place)?;
                 let vectors = match &model {
                     Some(_) => vectors
                         .iter()
@@ -184,7 +184,7 @@ impl Engine {
         let texts = self.store().lens_texts(scope, generation).await?;
         let build = move || {
             let passages = texts.into_iter().map(|LensText { text, place }| {
-                let chunk = Chunk::of(text, &place)?;
+                let chunk = Chunk::from_stored(text, &place)?;
                 Ok(passage(&chunk, Vec::new()))
             });
             let passages = passages.collect::<Result<Vec<_>, EngineError>>()?;

@@ -100,7 +100,7 @@ pub(crate) struct IndexingPermit {
 
 impl LensWork {
     /// What is under way for a lens, and what came before.
-    pub(crate) fn of(&self, key: &LensKey) -> (Option<Stage>, Option<LastWork>) {
+    pub(crate) fn status(&self, key: &LensKey) -> (Option<Stage>, Option<LastWork>) {
         let entries = self.entries();
         let entry = entries.get(key);
         let stage = entry.and_then(|entry| entry.stage);

@@ -7,11 +7,11 @@ use charter_search::{EmbeddedQuery, Likeness, RouteQuery, Statement, likeness};
 use charter_store::memory::NewVersion;
 
 use super::index::{self, COMPARED, Hit, Indexed, rank};
-use super::{MemoryQuery, MemoryShown, find};
+use super::{MemoryQuery, MemoryView, find};
 use crate::{Caller, Engine, EngineError};
 
 /// Characters of a new memory by whose words others are looked for.
-const LOOKED_FOR: usize = 2_000;
+const MAX_QUERY_CHARS: usize = 2_000;
 /// Memories that a notice names.
 const NAMED: usize = 3;
 
@@ -69,7 +69,7 @@ impl Engine {
     pub(super) async fn mark_written(
         &self,
         caller: &Caller,
-        shown: &mut MemoryShown,
+        shown: &mut MemoryView,
         written: &NewVersion,
     ) {
         let id = &shown.memory_id;
@@ -110,7 +110,7 @@ impl Engine {
             }
         };
         let entry = &written.entry;
-        let said = Statement::of(&entry.title, &entry.content);
+        let said = Statement::new(&entry.title, &entry.content);
         let mut alike = SimilarMemories::default();
         let mut told = Vec::new();
         for hit in &hits {
@@ -135,7 +135,7 @@ impl Engine {
             return query.map_err(crate::routing::refused);
         }
         let text = index::embedded_text(&written.entry);
-        let text: String = text.chars().take(LOOKED_FOR).collect();
+        let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
         let query = RouteQuery::parse(&text).map_err(crate::routing::refused)?;
         Ok(query.lexical_only())
     }

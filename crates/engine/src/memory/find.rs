@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::alike::mark;
 use super::index::{COMPARED, Hit, Indexed, rank};
-use super::{MemoryShown, person};
+use super::{MemoryView, person};
 use crate::{Caller, Engine, EngineError};
 
 /// Memories that are returned when the question names no number.
@@ -48,7 +48,8 @@ pub struct MemoryQuery {
 
 /// A memory that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct MemoryFound {
+#[schemars(rename = "MemoryFound")]
+pub struct MemoryHit {
     /// Chance that it has to do with the question, 0 to 1: comparable over questions. Absent without a text.
     pub score: Option<f32>,
     /// What it is ranked by within this question, 0 to 1.
@@ -59,7 +60,7 @@ pub struct MemoryFound {
     pub cosine: Option<f32>,
     /// The memory.
     #[serde(flatten)]
-    pub shown: MemoryShown,
+    pub shown: MemoryView,
 }
 
 impl MemoryQuery {
@@ -90,7 +91,7 @@ impl MemoryQuery {
     }
 }
 
-impl MemoryFound {
+impl MemoryHit {
     /// Whether it has anything to do with the question: a word in common, or a cosine that texts without one do not have by
     /// chance.
     #[must_use]
@@ -109,7 +110,7 @@ impl Engine {
         &self,
         caller: &Caller,
         query: &MemoryQuery,
-    ) -> Result<Vec<MemoryFound>, EngineError> {
+    ) -> Result<Vec<MemoryHit>, EngineError> {
         query.must_make_sense()?;
         let limit = query.limit.unwrap_or(FOUND);
         let embedded = match &query.text {
@@ -180,19 +181,19 @@ impl Engine {
     }
 
     /// A hit as it is shown, unless it was removed since.
-    async fn found(&self, caller: &Caller, hit: Hit) -> Result<Option<MemoryFound>, EngineError> {
+    async fn found(&self, caller: &Caller, hit: Hit) -> Result<Option<MemoryHit>, EngineError> {
         let tenant = &caller.tenant;
         let record = self.store().memory(tenant, &hit.indexed.memory, self.now());
         let Some(record) = record.await?.filter(|record| record.removed.is_none()) else {
             return Ok(None);
         };
         let shown = self.shown_at(caller, record, Some(hit.indexed.version));
-        Ok(shown.await?.map(|shown| MemoryFound {
+        Ok(shown.await?.map(|shown| MemoryHit {
             score: hit.score,
             fused: hit.fused,
             lexical: hit.lexical,
             cosine: hit.cosine,
-            shown: MemoryShown {
+            shown: MemoryView {
                 similar_to: hit.alike.similar_to,
                 conflicts_with: hit.alike.conflicts_with,
                 ..shown

@@ -74,7 +74,7 @@ pub(super) struct Indexed {
 
 impl Indexed {
     pub(super) fn statement(&self) -> Statement {
-        Statement::of(&self.title, &self.beginning)
+        Statement::new(&self.title, &self.beginning)
     }
 }
 
@@ -216,7 +216,7 @@ impl MemoryIndex {
                 let slot = self.indexed.len();
                 let put = self
                     .slots
-                    .put(slot, &found.text, found.vector.as_ref())
+                    .upsert(slot, &found.text, found.vector.as_ref())
                     .map_err(|error| EngineError::internal("indexing memories", error));
                 put?;
                 self.indexed.push(Some(found.indexed));
@@ -297,7 +297,7 @@ pub(super) fn rank(
             }
             let slot = indexed.len();
             slots
-                .put(slot, &found.text, None)
+                .upsert(slot, &found.text, None)
                 .map_err(|error| EngineError::internal("indexing memories", error))?;
             indexed.push(found.indexed);
             cosines.push((slot, memory.cosine));

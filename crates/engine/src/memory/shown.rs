@@ -23,7 +23,7 @@ const MAX_RELATED: usize = 100;
 /// One version of a memory, with where it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Memory")]
-pub struct MemoryShown {
+pub struct MemoryView {
     /// The memory.
     pub memory_id: MemoryId,
     /// Its owner.
@@ -85,10 +85,10 @@ pub struct RelatedMemory {
     pub from: MemoryId,
     /// The memory.
     #[serde(flatten)]
-    pub shown: MemoryShown,
+    pub shown: MemoryView,
 }
 
-impl MemoryShown {
+impl MemoryView {
     fn new(record: &MemoryRecord, version: MemoryVersion, proposed: Option<u64>) -> Self {
         let (decided_by, decided_at) = version.decided.unzip();
         let removed = record.removed.as_ref();
@@ -127,7 +127,7 @@ impl Engine {
         &self,
         caller: &Caller,
         id: &MemoryId,
-    ) -> Result<MemoryShown, EngineError> {
+    ) -> Result<MemoryView, EngineError> {
         self.show_written(caller, id, None).await
     }
 
@@ -138,7 +138,7 @@ impl Engine {
         caller: &Caller,
         id: &MemoryId,
         in_force: Option<u64>,
-    ) -> Result<MemoryShown, EngineError> {
+    ) -> Result<MemoryView, EngineError> {
         let record = self.seen(caller, id).await?;
         let version = in_force.or(record.current).unwrap_or(record.latest);
         let shown = self.shown_at(caller, record, Some(version)).await?;
@@ -153,7 +153,7 @@ impl Engine {
         &self,
         caller: &Caller,
         id: &MemoryId,
-    ) -> Result<Vec<MemoryShown>, EngineError> {
+    ) -> Result<Vec<MemoryView>, EngineError> {
         let record = self.seen(caller, id).await?;
         let versions = self
             .store()
@@ -161,7 +161,7 @@ impl Engine {
         let versions = versions.await?.into_iter();
         let seen = versions.filter(|version| may_see(caller, &record, version));
         Ok(seen
-            .map(|version| MemoryShown::new(&record, version, None))
+            .map(|version| MemoryView::new(&record, version, None))
             .collect())
     }
 
@@ -213,7 +213,7 @@ impl Engine {
         caller: &Caller,
         record: MemoryRecord,
         version: Option<u64>,
-    ) -> Result<Option<MemoryShown>, EngineError> {
+    ) -> Result<Option<MemoryView>, EngineError> {
         let (tenant, id) = (&caller.tenant, &record.memory_id);
         let Some(number) = version else {
             return Ok(None);
@@ -230,7 +230,7 @@ impl Engine {
             }
         };
         let open = open.map(|open| open.version);
-        Ok(Some(MemoryShown::new(&record, found, open)))
+        Ok(Some(MemoryView::new(&record, found, open)))
     }
 }
 

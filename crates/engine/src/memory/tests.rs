@@ -72,7 +72,7 @@ async fn contents(engine: &Engine, caller: &Caller, text: &str) -> Vec<(String, 
         ..MemoryQuery::default()
     };
     let found = engine.find_memories(caller, &query).await.unwrap();
-    let content = |found: MemoryFound| (found.shown.memory.unwrap().content, found.fused);
+    let content = |found: MemoryHit| (found.shown.memory.unwrap().content, found.fused);
     found.into_iter().map(content).collect()
 }
 
@@ -214,7 +214,7 @@ impl Watcher for Overtaker {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn b003_10_a_write_is_answered_with_what_it_wrote_whoever_writes_next() {
+async fn b003_10_a_write_returns_the_version_it_wrote() {
     let place = Place::new();
     let ann = caller("ann", Role::Operator);
     let overtaker = Arc::new(Overtaker {
@@ -227,7 +227,7 @@ async fn b003_10_a_write_is_answered_with_what_it_wrote_whoever_writes_next() {
         Arc::<Overtaker>::clone(&overtaker),
     );
     let engine = place.engine_over(Arc::new(watched)).await;
-    let content = |shown: MemoryShown| (shown.version, shown.memory.unwrap().content);
+    let content = |shown: MemoryView| (shown.version, shown.memory.unwrap().content);
     let next = |content: &str, expected_version, agent: Option<&str>| Supersede {
         memory: draft(content, 5),
         expected_version: Some(expected_version),
@@ -273,7 +273,7 @@ async fn added(
 ) -> (MemoryId, Vec<MemoryId>, Vec<MemoryId>, Option<String>) {
     let shown = engine.remember(caller, note(content, visibility)).await;
     let shown = shown.unwrap();
-    let MemoryShown {
+    let MemoryView {
         memory_id,
         similar_to,
         conflicts_with,

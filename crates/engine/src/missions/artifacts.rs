@@ -16,7 +16,7 @@ const PAGE: usize = 500;
 /// An artifact of a mission, with where it stands among the mission's artifacts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionArtifact")]
-pub struct ArtifactShown {
+pub struct ArtifactView {
     /// Its place, from 1, in the order of writing.
     pub place: u64,
     /// The last event of the append that it was written with.
@@ -36,9 +36,9 @@ pub struct ArtifactShown {
 /// One page of a mission's artifacts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionArtifactPage")]
-pub struct ArtifactListing {
+pub struct MissionArtifactPage {
     /// In the order of writing.
-    pub entries: Vec<ArtifactShown>,
+    pub entries: Vec<ArtifactView>,
     /// The place to go on after; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
@@ -56,7 +56,7 @@ impl Engine {
         filter: ArtifactFilter<'_>,
         after: u64,
         limit: usize,
-    ) -> Result<ArtifactListing, EngineError> {
+    ) -> Result<MissionArtifactPage, EngineError> {
         let root = self.root_of(caller, mission).await?;
         let store = self.store();
         let wanted = limit.saturating_add(1);
@@ -65,7 +65,7 @@ impl Engine {
         let more = stored.len() > limit;
         stored.truncate(limit);
         let last = stored.last().filter(|_| more);
-        Ok(ArtifactListing {
+        Ok(MissionArtifactPage {
             next: last.map(|stored| stored.place),
             entries: stored
                 .into_iter()
@@ -84,7 +84,7 @@ impl Engine {
         mission: &MissionId,
         kind: ArtifactKind,
         id: &str,
-    ) -> Result<ArtifactShown, EngineError> {
+    ) -> Result<ArtifactView, EngineError> {
         let root = self.root_of(caller, mission).await?;
         let store = self.store();
         let stored = store.artifact(&caller.tenant, mission, kind, id).await?;
@@ -125,7 +125,7 @@ impl Engine {
     }
 }
 
-fn artifact(stored: StoredArtifact, root: &MissionRoot) -> Result<ArtifactShown, EngineError> {
+fn artifact(stored: StoredArtifact, root: &MissionRoot) -> Result<ArtifactView, EngineError> {
     let StoredArtifact {
         place,
         event,
@@ -134,7 +134,7 @@ fn artifact(stored: StoredArtifact, root: &MissionRoot) -> Result<ArtifactShown,
     let read = record.read(root);
     let read = read.map_err(|found| EngineError::violations(record.kind.as_str(), &found))?;
     let written = serde_json::to_value(read.as_ref());
-    Ok(ArtifactShown {
+    Ok(ArtifactView {
         place,
         event,
         kind: record.kind,

@@ -208,7 +208,9 @@ impl MissionContext {
             self.inventory_mut().know_call(step.as_str());
             return Ok(Vec::new());
         }
-        let is_stage = of.tool().is_some_and(|tool| Stage::of(tool).is_some());
+        let is_stage = of
+            .tool()
+            .is_some_and(|tool| Stage::from_tool_id(tool).is_some());
         match StageOutput::read(output).filter(|_| is_stage) {
             Some(output) => self.take(&output.artifacts),
             None => Ok(Vec::new()),

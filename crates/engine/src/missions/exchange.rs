@@ -3,9 +3,9 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
-use charter_contract::json::{JsonFault, Profile, TooMuch, decode_stored, extent};
+use charter_contract::json::{JsonFault, JsonLimitExceeded, Profile, decode_stored, extent};
 use charter_contract::mission::{Artifact, MissionState};
-use charter_domain::graph::Source;
+use charter_domain::graph::PlanSource;
 use charter_domain::mission::bundle::{Bundle, verify};
 use charter_domain::mission::diff::{MissionDiff, Side, Used, diff};
 use charter_domain::run::{FoldError, Run, RunEvent};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::replay::RecomputedArtifacts;
-use super::show::MissionShown;
+use super::show::MissionView;
 use crate::runs::HistoryEvent;
 use crate::{Caller, Engine, EngineError, Role};
 
@@ -67,9 +67,9 @@ impl std::fmt::Display for BundleFault {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MissionImported {
     /// The mission is there now.
-    New(Box<MissionShown>),
+    New(Box<MissionView>),
     /// It was there before, the same in everything.
-    Repeat(Box<MissionShown>),
+    Repeat(Box<MissionView>),
 }
 
 /// Checks a bundle with nothing but the bundle. No model, no tool and no server is asked.
@@ -133,7 +133,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
         );
         faults.push(fault(Some(1), "/header", problem));
     }
-    if run.graph().source() != Some(&Source::Mission(header.mission_id.clone())) {
+    if run.graph().source() != Some(&PlanSource::Mission(header.mission_id.clone())) {
         let problem = "the journal is no run of the mission".to_owned();
         faults.push(fault(Some(1), "/header", problem));
     }
@@ -223,10 +223,10 @@ impl Engine {
         caller.must_be(Role::Operator, "missions are imported by operators")?;
         extent(&bytes, Profile::BUNDLE).map_err(|much| {
             let code = match much {
-                TooMuch::Number { .. } => ErrorCode::InvalidRequest,
-                TooMuch::Bytes { .. } | TooMuch::Levels { .. } | TooMuch::Memory { .. } => {
-                    ErrorCode::TooLarge
-                }
+                JsonLimitExceeded::Number { .. } => ErrorCode::InvalidRequest,
+                JsonLimitExceeded::Bytes { .. }
+                | JsonLimitExceeded::Levels { .. }
+                | JsonLimitExceeded::Memory { .. } => ErrorCode::TooLarge,
             };
             EngineError::new(code, format!("the bundle {much}"))
         })?;
@@ -235,7 +235,7 @@ impl Engine {
             .await
             .map_err(|error| EngineError::internal("checking a bundle", error))?;
         let (bundle, checked) = checked.map_err(|faults| unsound(&faults))?;
-        let import = MissionImport::of(bundle, &caller.tenant, self.now())?;
+        let import = MissionImport::from_bundle(bundle, &caller.tenant, self.now())?;
         let imported = self.store().import_mission(import).await?;
         let shown = self.show_mission(caller, &checked.mission_id).await?;
         Ok(match imported {

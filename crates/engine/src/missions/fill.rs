@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use charter_contract::bounds::JSON_MEMORY;
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_contract::placeholder::{Placeholder, Segment, segments};
 use serde_json::{Map, Value};
@@ -17,13 +17,18 @@ pub(super) fn fill(
     written: &Map<String, Value>,
     proposal: &WritebackProposal,
 ) -> Result<Map<String, Value>, String> {
-    fields(written, proposal, &mut Filling::of(JSON_MEMORY), 0)
+    fields(
+        written,
+        proposal,
+        &mut FillBudget::with_limit(JSON_MEMORY),
+        0,
+    )
 }
 
 fn fields(
     written: &Map<String, Value>,
     proposal: &WritebackProposal,
-    filling: &mut Filling,
+    filling: &mut FillBudget,
     level: usize,
 ) -> Result<Map<String, Value>, String> {
     let names = written.keys().map(String::as_str);
@@ -38,7 +43,7 @@ fn fields(
 fn filled(
     value: &Value,
     proposal: &WritebackProposal,
-    filling: &mut Filling,
+    filling: &mut FillBudget,
     level: usize,
 ) -> Result<Value, String> {
     Ok(match value {
@@ -60,7 +65,7 @@ fn filled(
 fn string(
     text: &str,
     proposal: &WritebackProposal,
-    filling: &mut Filling,
+    filling: &mut FillBudget,
     level: usize,
 ) -> Result<Value, String> {
     let parts = segments(text).map_err(|error| error.to_string())?;

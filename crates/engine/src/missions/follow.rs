@@ -12,7 +12,7 @@ use futures_util::{Stream, StreamExt};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::MissionShown;
+use super::MissionView;
 use crate::runs::{FollowedEvent, HistoryEvent};
 use crate::{Caller, Engine, EngineError};
 
@@ -34,7 +34,7 @@ pub struct MissionEvent {
 /// One page of a mission's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionEventPage")]
-pub struct MissionEventListing {
+pub struct MissionEventPage {
     /// Oldest first.
     pub entries: Vec<MissionEvent>,
     /// The event to go on after; absent when there are no more now.
@@ -73,11 +73,11 @@ impl Engine {
         mission: &MissionId,
         after: u64,
         limit: usize,
-    ) -> Result<MissionEventListing, EngineError> {
+    ) -> Result<MissionEventPage, EngineError> {
         let record = self.mission_record(caller, mission).await?;
         let page = self.journal_page(&record.tenant_id, &record.run_id, stands, after, limit);
         let (found, next) = page.await?;
-        Ok(MissionEventListing {
+        Ok(MissionEventPage {
             entries: found.into_iter().map(MissionEvent::from).collect(),
             next,
         })
@@ -109,7 +109,7 @@ impl Engine {
         caller: &Caller,
         mission: &MissionId,
         patience: Duration,
-    ) -> Result<MissionShown, EngineError> {
+    ) -> Result<MissionView, EngineError> {
         let record = self.mission_record(caller, mission).await?;
         self.await_run(caller, &record.run_id, patience).await?;
         self.show_mission(caller, mission).await

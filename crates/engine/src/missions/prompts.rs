@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use charter_contract::bounds::PROMPT_BYTES;
 use charter_contract::catalogue::prompt::PromptTemplate;
-use charter_contract::filling::{Filling, Overfull};
+use charter_contract::filling::{FillBudget, FillBudgetExceeded};
 use charter_contract::mission::task_graph::Role;
 use charter_contract::placeholder::{Placeholder, Segment, segments};
 use charter_contract::text::Text;
@@ -116,8 +116,8 @@ pub(super) fn filled(
     prompt: &Text,
     variables: &Variables<'_>,
     after: &str,
-) -> Result<String, Overfull> {
-    let mut filling = Filling::of(PROMPT_BYTES);
+) -> Result<String, FillBudgetExceeded> {
+    let mut filling = FillBudget::with_limit(PROMPT_BYTES);
     let mut text = String::new();
     let parts = segments(prompt.as_str());
     let parts = parts.unwrap_or_else(|_| vec![Segment::Text(prompt.as_str())]);
@@ -176,7 +176,7 @@ mod tests {
         let of = |times: usize| Text::parse(&"${goal}".repeat(times)).unwrap();
         let whole = filled(&of(1_024), &variables, "").map(|text| text.len());
         assert_eq!(whole, Ok(PROMPT_BYTES));
-        let over = Err(Overfull::Size(PROMPT_BYTES));
+        let over = Err(FillBudgetExceeded::Size(PROMPT_BYTES));
         assert_eq!(filled(&of(1_025), &variables, ""), over);
         assert_eq!(filled(&of(1_024), &variables, "x"), over);
     }

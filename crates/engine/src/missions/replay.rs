@@ -150,7 +150,9 @@ impl RecomputedArtifacts {
             inventory.know_call(step.as_str());
             return Ok(());
         }
-        let is_stage = of.tool().is_some_and(|tool| Stage::of(tool).is_some());
+        let is_stage = of
+            .tool()
+            .is_some_and(|tool| Stage::from_tool_id(tool).is_some());
         let Some(output) = StageOutput::read(output).filter(|_| is_stage) else {
             return Ok(());
         };

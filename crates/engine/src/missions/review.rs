@@ -1,7 +1,7 @@
 //! The reviewer's stage: one review, with its edits applied, and what it proposes to write back. A
 //! proposal changes nothing: each becomes a step of its own, which policy or a person has to allow.
 
-use charter_contract::catalogue::mission_type::{CarriedOut, Reading, WriteBack};
+use charter_contract::catalogue::mission_type::{TargetRead, WriteBack, WriteBackAction};
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::ids::{Label, PacketId, PolicyDecisionId, ProposalId, ToolId};
 use charter_contract::mission::MissionSchemaVersion;
@@ -60,7 +60,9 @@ impl Engine {
         let mut changes = Vec::with_capacity(proposals.len());
         for (mut proposal, mut proposed) in proposals {
             if !proposal.requires_approval {
-                let place = self.place_to_ask(&work.caller.tenant, Effort::Long).await;
+                let place = self
+                    .evaluation_slot_for(&work.caller.tenant, Effort::Long)
+                    .await;
                 let decision = place.ask(|| self.may_write_back(work, &proposal, &proposed));
                 let decision = decision.map_err(with_tokens)?;
                 // What no policy allows by itself, a person has to.
@@ -244,19 +246,19 @@ fn carried_out(
 ) -> Result<ProposedWriteBack, String> {
     let parameters = fill(&write_back.parameters, proposal)?;
     let (tool, parameters) = match &write_back.by {
-        CarriedOut::Tool(tool) => (tool.clone(), parameters),
-        CarriedOut::Playbook(playbook) => (
+        WriteBackAction::Tool(tool) => (tool.clone(), parameters),
+        WriteBackAction::Playbook(playbook) => (
             Stage::Playbook.tool_id(),
             object(json!({
                 "proposal": proposal.proposal_id, "playbook": playbook, "parameters": parameters,
             })),
         ),
-        CarriedOut::Webhook(url) => (
+        WriteBackAction::Webhook(url) => (
             Stage::Webhook.tool_id(),
             object(json!({"proposal": proposal.proposal_id, "url": url, "body": parameters})),
         ),
     };
-    let look = |Reading { tool, parameters }: &Reading| {
+    let look = |TargetRead { tool, parameters }: &TargetRead| {
         let parameters = fill(parameters, proposal)?;
         let tool: ToolId = tool.clone();
         Ok::<_, String>(RequestedCall { tool, parameters })

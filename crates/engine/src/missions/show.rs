@@ -15,7 +15,7 @@ use charter_domain::graph::Step;
 use charter_domain::mission::{
     ProposalState, StageOutput, change_step, ends_of, own_steps, pass_step, turn_step,
 };
-use charter_domain::run::{Outcome, Run, StepState, StopCause, Tokens};
+use charter_domain::run::{Run, RunOutcome, StepState, StopCause, TokensUsed};
 use charter_store::mission::{MissionFilter, MissionRecord};
 use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ use crate::{Caller, Engine, EngineError};
 /// A mission.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Mission")]
-pub struct MissionShown {
+pub struct MissionView {
     /// Its id.
     pub mission_id: MissionId,
     /// The run that carries it out.
@@ -47,19 +47,19 @@ pub struct MissionShown {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Tokens used, and how many it may use.
-    pub tokens: Tokens,
+    pub tokens: TokensUsed,
     /// How many tokens it may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<u64>,
     /// Whether the offline provider answers: no model is asked.
     pub offline: bool,
     /// Its tasks, in listed order.
-    pub tasks: Vec<TaskShown>,
+    pub tasks: Vec<MissionTaskView>,
     /// The reviewed output, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Map<String, Value>>,
     /// What it proposes to write back.
-    pub proposals: Vec<ProposalShown>,
+    pub proposals: Vec<ProposalView>,
     /// How many artifacts it has.
     pub artifacts: u64,
     /// How many events its journal has.
@@ -76,7 +76,7 @@ pub struct MissionShown {
 /// A task of a mission.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionTask")]
-pub struct TaskShown {
+pub struct MissionTaskView {
     /// Its id.
     pub task_id: TaskId,
     /// Who does it.
@@ -96,7 +96,7 @@ pub struct TaskShown {
 /// A proposal of a mission.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionProposal")]
-pub struct ProposalShown {
+pub struct ProposalView {
     /// The proposal.
     pub proposal: WritebackProposal,
     /// Where it stands (B002-13).
@@ -134,7 +134,7 @@ pub struct MissionSummary {
 /// One page of missions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionPage")]
-pub struct MissionListing {
+pub struct MissionPage {
     /// Newest first.
     pub entries: Vec<MissionSummary>,
     /// Where the next page starts.
@@ -151,7 +151,7 @@ impl Engine {
         caller: &Caller,
         state: Option<MissionState>,
         page: &PageRequest,
-    ) -> Result<MissionListing, EngineError> {
+    ) -> Result<MissionPage, EngineError> {
         let filter = MissionFilter {
             state,
             user_id: caller.only_own(),
@@ -166,7 +166,7 @@ impl Engine {
             created_at: record.created_at,
             updated_at: record.updated_at,
         });
-        Ok(MissionListing {
+        Ok(MissionPage {
             entries: entries.collect(),
             next: page.next,
         })
@@ -180,7 +180,7 @@ impl Engine {
         &self,
         caller: &Caller,
         mission: &MissionId,
-    ) -> Result<MissionShown, EngineError> {
+    ) -> Result<MissionView, EngineError> {
         let record = self.mission_record(caller, mission).await?;
         self.shown_mission(record).await.map(|(shown, _)| shown)
     }
@@ -189,7 +189,7 @@ impl Engine {
     pub(crate) async fn shown_mission(
         &self,
         record: MissionRecord,
-    ) -> Result<(MissionShown, MissionStart), EngineError> {
+    ) -> Result<(MissionView, MissionStart), EngineError> {
         let folded = self.fold(&record.tenant_id, &record.run_id).await?;
         // The journal may have gone on since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));
@@ -205,7 +205,7 @@ impl Engine {
             .with_runs(&record.tenant_id, &run, proposals.collect())
             .await?;
         let begun = begun_of(&run)?;
-        let shown = MissionShown {
+        let shown = MissionView {
             mission_id: record.mission_id,
             run_id: record.run_id,
             mission_type: envelope.mission_type,
@@ -235,8 +235,8 @@ impl Engine {
         &self,
         tenant: &TenantId,
         run: &Run,
-        mut proposals: Vec<ProposalShown>,
-    ) -> Result<Vec<ProposalShown>, EngineError> {
+        mut proposals: Vec<ProposalView>,
+    ) -> Result<Vec<ProposalView>, EngineError> {
         for shown in &mut proposals {
             let Ok(step) = change_step(shown.proposal.proposal_id.as_str()) else {
                 continue;
@@ -289,7 +289,7 @@ impl Engine {
         caller: &Caller,
         mission: &MissionId,
         reason: String,
-    ) -> Result<MissionShown, EngineError> {
+    ) -> Result<MissionView, EngineError> {
         let record = self.mission_record(caller, mission).await?;
         if record.imported_at.is_some() {
             let message = "an imported mission is read only";
@@ -309,12 +309,12 @@ fn sees(caller: &Caller, record: &MissionRecord) -> bool {
     })
 }
 
-fn reason(outcome: &Outcome) -> Option<String> {
+fn reason(outcome: &RunOutcome) -> Option<String> {
     match outcome {
-        Outcome::Completed { .. } => None,
-        Outcome::Failed { cause }
-        | Outcome::RolledBack { cause }
-        | Outcome::RollbackFailed { cause, .. } => Some(match cause {
+        RunOutcome::Completed { .. } => None,
+        RunOutcome::Failed { cause }
+        | RunOutcome::RolledBack { cause }
+        | RunOutcome::RollbackFailed { cause, .. } => Some(match cause {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { by, reason } => format!("stopped by {by}: {reason}"),
             StopCause::TimedOut => "its time was used up".to_owned(),
@@ -323,14 +323,14 @@ fn reason(outcome: &Outcome) -> Option<String> {
     }
 }
 
-fn tasks(run: &Run, plan: &MissionTaskGraph) -> Vec<TaskShown> {
+fn tasks(run: &Run, plan: &MissionTaskGraph) -> Vec<MissionTaskView> {
     let ends = ends_of(plan).unwrap_or_default();
     let shown = plan.tasks.iter().map(|task| {
         let (state, reason) = match ends.get(&task.task_id) {
             Some(end) => by_turns(run, task, run.state_of(end)),
             None => own(run, plan, task.role_type),
         };
-        TaskShown {
+        MissionTaskView {
             task_id: task.task_id.clone(),
             role_type: task.role_type,
             objective: task.objective.to_string(),
@@ -398,8 +398,8 @@ fn begun(state: &StepState) -> bool {
     )
 }
 
-fn proposed(run: &Run, proposal: WritebackProposal) -> Option<ProposalShown> {
-    let state = ProposalState::of(run, &proposal.proposal_id)?;
+fn proposed(run: &Run, proposal: WritebackProposal) -> Option<ProposalView> {
+    let state = ProposalState::in_run(run, &proposal.proposal_id)?;
     let step = change_step(proposal.proposal_id.as_str()).ok()?;
     let (approval_id, reason) = match run.state_of(&step) {
         Some(StepState::AwaitingApproval { approval, .. }) => (Some(approval.clone()), None),
@@ -407,7 +407,7 @@ fn proposed(run: &Run, proposal: WritebackProposal) -> Option<ProposalShown> {
         Some(StepState::Skipped { .. }) => (None, Some("its target could not be read".to_owned())),
         _ => (None, None),
     };
-    Some(ProposalShown {
+    Some(ProposalView {
         proposal,
         state,
         run_id: None,

@@ -16,7 +16,7 @@ use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_domain::graph::Growth;
 use charter_domain::mission::{MAX_TURNS, StageOutput, ends_of, pass_step, prompt_step, turn_step};
-use charter_domain::run::{ErrorKind, Pin, Run, StepFailure, StepState, Tokens};
+use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure, StepState, TokensUsed};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -59,7 +59,7 @@ impl StageExecution {
                 user: run.by().clone(),
                 role: run.role(),
                 tier: desk.tier,
-                catalogue: CatalogueRole::of(run.role()),
+                catalogue: CatalogueRole::default_for(run.role()),
                 agent_skills: SkillGrants::default(),
                 scopes: AccessScopes::All,
                 profile: None,
@@ -144,22 +144,22 @@ pub(crate) struct StageResult {
     pub(crate) output: StageOutput,
     pub(crate) growth: Growth,
     /// What the new steps call, in the version that is pinned for them.
-    pub(crate) tools: Vec<(Pin, PinnedTool)>,
-    pub(crate) tokens: Tokens,
+    pub(crate) tools: Vec<(DocumentPin, PinnedTool)>,
+    pub(crate) tokens: TokensUsed,
 }
 
 /// A stage that came to nothing.
 #[derive(Debug)]
 pub(crate) struct StageFailure {
     pub(crate) failure: StepFailure,
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: TokensUsed,
 }
 
 impl From<StepFailure> for StageFailure {
     fn from(failure: StepFailure) -> Self {
         Self {
             failure,
-            tokens: Tokens::default(),
+            tokens: TokensUsed::default(),
         }
     }
 }
@@ -397,7 +397,7 @@ fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackPropo
 
 impl Engine {
     /// Carries a stage out.
-    pub(crate) async fn carry_stage_out(
+    pub(crate) async fn run_stage(
         self: &Arc<Self>,
         work: StageExecution,
         cancel: &CancellationToken,
@@ -424,7 +424,8 @@ impl Engine {
                 results,
             } => self.review(&work, package, packet, results, cancel).await,
             StageInput::Playbook(parameters) => {
-                self.carry_out_by_playbook(&work, parameters, cancel).await
+                self.run_playbook_write_back(&work, parameters, cancel)
+                    .await
             }
             StageInput::Webhook {
                 proposal,

@@ -14,10 +14,10 @@ use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::number::Positive;
 use charter_contract::text::Text;
 use charter_contract::validate;
-use charter_domain::graph::Source;
+use charter_domain::graph::PlanSource;
 use charter_domain::mission::admit::Inventory;
 use charter_domain::mission::opening;
-use charter_domain::run::{Pin, Run, RunPrerequisites};
+use charter_domain::run::{DocumentPin, Run, RunPrerequisites};
 use charter_store::mission::{ArtifactRecord, MissionRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::desk::MissionContext;
-use super::show::MissionShown;
+use super::show::MissionView;
 use crate::documents::unseen;
 use crate::runs::{NewRun, pin};
 use crate::{Caller, Engine, EngineError, Tier};
@@ -81,15 +81,15 @@ pub enum Answerer {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MissionStarted {
     /// It was begun.
-    New(Box<MissionShown>),
+    New(Box<MissionView>),
     /// An equal order began it before (B002-15).
-    Repeat(Box<MissionShown>),
+    Repeat(Box<MissionView>),
 }
 
 impl MissionStarted {
     /// The mission, whoever began it.
     #[must_use]
-    pub fn mission(self) -> MissionShown {
+    pub fn mission(self) -> MissionView {
         match self {
             Self::New(mission) | Self::Repeat(mission) => *mission,
         }
@@ -214,7 +214,7 @@ impl Engine {
         &self,
         caller: &Caller,
         wanted: Option<&MissionTypeId>,
-    ) -> Result<(MissionType, Vec<Pin>), EngineError> {
+    ) -> Result<(MissionType, Vec<DocumentPin>), EngineError> {
         let view = self.live().view(&caller.tenant);
         let Some(wanted) = wanted else {
             return Ok((general()?, Vec::new()));
@@ -294,7 +294,7 @@ impl Engine {
         known: MissionRecord,
         envelope: &MissionEnvelope,
         begun: &MissionStart,
-    ) -> Result<MissionShown, EngineError> {
+    ) -> Result<MissionView, EngineError> {
         let stored: MissionEnvelope = validate::parse_stored(&known.envelope)
             .map_err(|found| EngineError::violations("stored mission_envelope", &found))?;
         let mut again = envelope.clone();
@@ -317,7 +317,7 @@ impl Engine {
         prompts: Vec<PromptTemplate>,
         unstored: &[ArtifactRecord],
     ) -> Result<Option<MissionContext>, EngineError> {
-        let Some(Source::Mission(mission)) = run.graph().source() else {
+        let Some(PlanSource::Mission(mission)) = run.graph().source() else {
             return Ok(None);
         };
         let stored = self.stored_artifacts(tenant, mission).await?;

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use self::rig::{Rig, order};
 use crate::caller::tests::person;
-use crate::{ApprovalAnswer, ApprovalDecision, ArtifactListing};
+use crate::{ApprovalAnswer, ApprovalDecision, MissionArtifactPage};
 
 /// The artifacts of a page, as they are stored.
-fn payloads(page: ArtifactListing) -> Vec<Value> {
+fn payloads(page: MissionArtifactPage) -> Vec<Value> {
     page.entries
         .into_iter()
         .map(|shown| shown.artifact)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::{Label, ToolId, WorkerResultId};
 use charter_contract::mission::MissionSchemaVersion;
 use charter_contract::mission::worker_result::{Citation, WorkerResult};
@@ -79,7 +79,7 @@ impl Engine {
             model,
             tokens,
         } = if turn.may_call() {
-            let read = |draft: TurnDraft| self.said(work, turn, &sources, draft);
+            let read = |draft: TurnDraft| self.turn_outcome(work, turn, &sources, draft);
             self.drafted(work, asking, read, declared, cancel).await?
         } else {
             let read = |draft: AnswerDraft| {
@@ -113,7 +113,7 @@ impl Engine {
         })
     }
 
-    fn said(
+    fn turn_outcome(
         &self,
         work: &StageExecution,
         turn: &WorkerTurn,
@@ -319,11 +319,13 @@ pub(super) fn admissible(
     work: &StageExecution,
     artifact: charter_contract::mission::Artifact,
 ) -> Result<(), Vec<String>> {
-    use charter_domain::mission::admit::Refusal;
+    use charter_domain::mission::admit::AdmissionRefusal;
     match work.desk.inventory().admit(artifact) {
         Ok(Admission::New(_) | Admission::Repeat) => Ok(()),
-        Err(Refusal::Violations(found)) => Err(found.iter().map(ToString::to_string).collect()),
-        Err(conflict @ Refusal::Conflict { .. }) => Err(vec![conflict.to_string()]),
+        Err(AdmissionRefusal::Violations(found)) => {
+            Err(found.iter().map(ToString::to_string).collect())
+        }
+        Err(conflict @ AdmissionRefusal::Conflict { .. }) => Err(vec![conflict.to_string()]),
     }
 }
 
@@ -352,7 +354,8 @@ fn recommended(work: &StageExecution, skill: &Skill) -> Vec<Value> {
     let plan = skill.execution_plan.steps.iter();
     let calls = plan.filter_map(|step| {
         let written = Value::Object(step.parameters.clone());
-        let parameters = resolve(&written, bindings, &mut Filling::of(JSON_MEMORY)).ok()?;
+        let parameters =
+            resolve(&written, bindings, &mut FillBudget::with_limit(JSON_MEMORY)).ok()?;
         Some(json!({"tool": step.tool_id, "parameters": parameters}))
     });
     calls.collect()

@@ -8,7 +8,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RunId};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_domain::mission::{StageOutput, TARGET_CHANGED};
-use charter_domain::run::{ErrorKind, Outcome, StepFailure};
+use charter_domain::run::{ErrorKind, RunOutcome, StepFailure};
 use charter_effects::webhook::{Delivery, DeliveryFailed, DeliveryFault, MessageId};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -19,13 +19,13 @@ use crate::runs::failure;
 use crate::{Engine, EngineError};
 
 /// Time after which the playbook's run is looked at even if nobody in this process has news of it.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Engine {
     /// Runs a playbook to its end. Its run's id follows from the step, so a step that was interrupted
     /// finds the run that it began. Who approved the proposal saw playbook and parameters, which is the
     /// confirmation of the plan; what the playbook has approved besides, people are asked as ever.
-    pub(super) async fn carry_out_by_playbook(
+    pub(super) async fn run_playbook_write_back(
         self: &Arc<Self>,
         work: &StageExecution,
         parameters: &Map<String, Value>,
@@ -44,10 +44,10 @@ impl Engine {
         };
         let word = ended.status();
         match ended {
-            Outcome::Completed { .. } => Ok(done(json!({"run_id": run_id, "outcome": word}))),
-            Outcome::Failed { .. }
-            | Outcome::RolledBack { .. }
-            | Outcome::RollbackFailed { .. } => {
+            RunOutcome::Completed { .. } => Ok(done(json!({"run_id": run_id, "outcome": word}))),
+            RunOutcome::Failed { .. }
+            | RunOutcome::RolledBack { .. }
+            | RunOutcome::RollbackFailed { .. } => {
                 let message = format!("the playbook `{playbook}` ended {word}: {run_id}");
                 Err(failure(ErrorKind::ExecutionError, ErrorCode::ToolFailed, message).into())
             }
@@ -60,11 +60,11 @@ impl Engine {
         playbook: &PlaybookId,
         given: &Map<String, Value>,
         run_id: &RunId,
-    ) -> Result<Outcome, EngineError> {
+    ) -> Result<RunOutcome, EngineError> {
         let caller = &work.caller;
         let known = self.store().run(&caller.tenant, run_id).await?;
         if known.is_none() {
-            self.must_be_defined(caller, playbook).await?;
+            self.check_definitions(caller, playbook).await?;
             let mut new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;
             if let Some(first) = new.opening.missing.first() {
                 let message = format!("the proposal gives no value for `{first}`");
@@ -74,11 +74,11 @@ impl Engine {
             new.opening.typed = None;
             self.start_run(new).await?;
         } else {
-            self.take_up_run(caller.tenant.clone(), run_id.clone());
+            self.spawn_driver(caller.tenant.clone(), run_id.clone());
         }
         loop {
             // Registered before looking, so that what comes meanwhile is not missed.
-            let news = self.news().notified();
+            let news = self.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
             if let Some(outcome) = self.fold(&caller.tenant, run_id).await?.run.outcome() {
@@ -86,7 +86,7 @@ impl Engine {
             }
             tokio::select! {
                 () = news => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }

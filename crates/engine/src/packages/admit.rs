@@ -61,7 +61,7 @@ impl Engine {
         naming: VersionNaming,
         cancel: &Cancellation,
     ) -> Result<Result<AdmittedPackage, PackageReport>, EngineError> {
-        let place = self.place_to_check(&caller.tenant).await;
+        let place = self.check_slot(&caller.tenant).await;
         let live = self.live();
         let caller = caller.clone();
         let check = move |cancel: &Cancellation| admit(&caller, &live, bundle, naming, cancel);

@@ -7,7 +7,7 @@ use crate::{Engine, EngineError};
 
 impl Engine {
     /// Work that goes on when whoever asked for it goes away: lenses may take minutes.
-    pub(super) async fn whole(
+    pub(super) async fn run_detached(
         &self,
         work: impl Future<Output = Result<RegistrationReport, EngineError>> + Send + 'static,
     ) -> Result<RegistrationReport, EngineError> {

@@ -15,7 +15,7 @@ use crate::LensIndexed;
 /// One entry of a package's history.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Package")]
-pub struct PackageShown {
+pub struct PackageView {
     /// The package.
     pub package: PackageName,
     /// The version concerned.
@@ -37,7 +37,7 @@ pub struct PackageShown {
     pub at: Timestamp,
 }
 
-impl From<PackageVersion> for PackageShown {
+impl From<PackageVersion> for PackageView {
     fn from(version: PackageVersion) -> Self {
         Self {
             scope: match version.scope {

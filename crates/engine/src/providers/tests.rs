@@ -9,8 +9,8 @@ fn rights(role: Role) -> Rights {
     Rights {
         role,
         tier: Tier::Basic,
-        catalogue: CatalogueRole::of(role),
-        agent_skills: SkillGrants::of(role),
+        catalogue: CatalogueRole::default_for(role),
+        agent_skills: SkillGrants::default_for(role),
         scopes: AccessScopes::All,
         profile: None,
     }
@@ -63,7 +63,7 @@ fn caller(changed: &Value) -> Result<Caller, EngineError> {
 
 /// The first grant that applies counts; a claim is a text, a list, or the words of a text.
 #[test]
-fn what_may_be_done_is_what_the_first_grant_says_that_applies() {
+fn the_first_matching_grant_decides() {
     for (claims, role) in [
         (json!({}), Role::Admin),
         (json!({"groups": "admins"}), Role::Admin),

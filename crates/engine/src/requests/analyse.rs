@@ -15,15 +15,15 @@ use charter_contract::ids::{EvidenceId, StepId, TenantId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::answer::AnalysisResult;
 use charter_domain::catalogue::ResolvedDocument;
-use charter_domain::gate::{Decision, RuleResult};
+use charter_domain::gate::{GateDecision, RuleResult};
 use charter_domain::guardrail::RequestTags;
-use charter_domain::run::{Pin, ResultSource, Run, RunEvent, Tokens};
+use charter_domain::run::{DocumentPin, ResultSource, Run, RunEvent, TokensUsed};
 use charter_domain::template::{self, TemplateLookup};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::parameters::ParameterShown;
+use super::parameters::ParameterView;
 use super::words::outlines;
 use crate::analysis::Drafting;
 use crate::confined::fill_in_here;
@@ -42,13 +42,13 @@ const UNPROVEN_NAMED: usize = 5;
 pub(crate) struct SkillAnalysis {
     pub(crate) skill: Skill,
     /// The version of the skill that the run executed.
-    pub(crate) pin: Option<Pin>,
+    pub(crate) pin: Option<DocumentPin>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) evidence: Vec<EvidenceId>,
     pub(crate) warnings: Vec<String>,
     pub(crate) calls: Vec<Call>,
     /// The parameters of its run.
-    pub(crate) parameters: Vec<ParameterShown>,
+    pub(crate) parameters: Vec<ParameterView>,
     /// What the run answers for.
     pub(crate) tags: RequestTags,
     /// The results, as people read them, of a skill without rules.
@@ -57,7 +57,7 @@ pub(crate) struct SkillAnalysis {
     /// How the run's own analysis by a model ended, where it has one.
     pub(crate) drafted: Option<Drafting>,
     /// Tokens that models used for the run.
-    pub(crate) tokens: Tokens,
+    pub(crate) tokens: TokensUsed,
 }
 
 /// What rules found in the results of a run, with the evidence of each result.
@@ -105,9 +105,9 @@ impl Engine {
                 true => Vec::new(),
                 false => outlines(&skill, pinned, run),
             },
-            drafted: Drafting::of(run),
+            drafted: Drafting::from_run(run),
             tokens: run.tokens(),
-            parameters: ParameterShown::of_run(run),
+            parameters: ParameterView::of_run(run),
             tags: pinned.workspace.tags.clone(),
             evidence: examined.evidence.into_values().collect(),
             calls: calls(run, &history),
@@ -448,7 +448,7 @@ fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
         let RunEvent::StepBegun(begun) = &entry.event else {
             continue;
         };
-        let Decision::Allow {
+        let GateDecision::Allow {
             warnings: rules, ..
         } = &begun.policy_decision
         else {
@@ -480,7 +480,7 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
                     return None;
                 }
                 Some(Call {
-                    actions: told_actions(&tool, run.outputs().get(step)),
+                    actions: tool_actions(&tool, run.outputs().get(step)),
                     tool,
                     step: step.clone(),
                     source: source.clone(),
@@ -494,8 +494,8 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
 }
 
 /// The actions in a built-in tool's output. Others may call a field so, and mean something else.
-fn told_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToolAction> {
-    let told = Builtin::of(tool)
+fn tool_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToolAction> {
+    let told = Builtin::from_tool_id(tool)
         .and(output)
         .and_then(|output| output.get("actions"));
     let told = told.map(Vec::deserialize);

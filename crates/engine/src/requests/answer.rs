@@ -29,9 +29,9 @@ use super::offer::{Offer, Offers};
 use super::progress::{Progress, ProgressEvent};
 use super::words::ReadAnswer;
 use super::{ActiveRequest, ask_back, change, consult, decline, explain, offer, propose, respond};
-use crate::candidates::Proposal;
+use crate::candidates::CandidateProposal;
 use crate::recovery::is_repeat;
-use crate::runs::RunShown;
+use crate::runs::RunView;
 use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 
 /// What one skill contributed.
@@ -47,9 +47,9 @@ enum RequestOutcome {
     /// Skills that were run to their end, in words, and what their findings lead to.
     Read(Box<ReadAnswer>, Offers),
     /// A run that changes something, as far as it has come.
-    Change(Box<RunShown>),
+    Change(Box<RunView>),
     /// A candidate, which was not run.
-    Propose(Box<Proposal>),
+    Propose(Box<CandidateProposal>),
     /// Passages of the reference library.
     Consult(LensAnswer),
     /// What explains a rule.
@@ -74,7 +74,7 @@ impl RequestOutcome {
                 None
             }
             Self::Propose(proposal) => {
-                let mut about = about_candidate(view, classified)?;
+                let mut about = subject_of_candidate(view, classified)?;
                 about.domains.extend(proposal.domain().cloned());
                 Some(about)
             }
@@ -97,7 +97,10 @@ impl RequestOutcome {
 }
 
 /// The subject of a candidate that is not made yet: the domain and agent that come nearest.
-fn about_candidate(view: &View, classified: &Classification) -> Result<AnswerSubject, EngineError> {
+fn subject_of_candidate(
+    view: &View,
+    classified: &Classification,
+) -> Result<AnswerSubject, EngineError> {
     Ok(AnswerSubject {
         flow: classified.flow,
         domains: BTreeSet::from([domain_of(view, classified)?]),
@@ -107,7 +110,7 @@ fn about_candidate(view: &View, classified: &Classification) -> Result<AnswerSub
 
 /// Time after which a request that waits for a person, or failed for a reason that passes, is taken up
 /// again.
-const AGAIN_AFTER: Duration = Duration::from_secs(60);
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How a recorded request stands.
 enum RequestClaim {
@@ -122,7 +125,7 @@ enum RequestClaim {
 /// A request as it is recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Request")]
-pub struct RequestShown {
+pub struct RequestView {
     /// Its id.
     pub request_id: RequestId,
     /// When it was asked.
@@ -157,7 +160,7 @@ impl Engine {
     /// # Errors
     /// Whatever stands in the way of an answer, with its public code. `already_exists` when the id
     /// was used for another request; `rate_limited` where the tenant has as many runs as it may.
-    pub async fn answer(
+    pub async fn handle_request(
         self: &Arc<Self>,
         caller: &Caller,
         request: AgentRequest,
@@ -167,7 +170,7 @@ impl Engine {
         let engine = Arc::clone(self);
         let answering = self
             .tasks()
-            .spawn(async move { engine.answer_once(asked, progress).await }.in_current_span());
+            .spawn(async move { engine.claim_and_handle(asked, progress).await }.in_current_span());
         answering
             .await
             .map_err(|error| EngineError::internal("answering a request", error))?
@@ -182,10 +185,10 @@ impl Engine {
         &self,
         caller: &Caller,
         id: &RequestId,
-    ) -> Result<RequestShown, EngineError> {
+    ) -> Result<RequestView, EngineError> {
         let record = self.request_of(caller, id).await?;
         let record = self.with_result(record).await;
-        Ok(RequestShown {
+        Ok(RequestView {
             asked: recorded(&record.asked)?,
             verdict: record.verdict.as_deref().map(recorded).transpose()?,
             answer: record.answer.as_deref().map(recorded).transpose()?,
@@ -223,7 +226,7 @@ impl Engine {
         asked: ActiveRequest,
         progress: Progress,
     ) -> Result<(), EngineError> {
-        self.must_have_room(&asked).await?;
+        self.check_run_quota(&asked).await?;
         match self.open(&asked).await? {
             RequestClaim::Ours => {}
             RequestClaim::Answered(_) | RequestClaim::Elsewhere => return Ok(()),
@@ -231,7 +234,7 @@ impl Engine {
         let engine = Arc::clone(self);
         let answering = async move {
             let id = asked.id().clone();
-            if let Err(error) = engine.answer_once(asked, progress).await {
+            if let Err(error) = engine.claim_and_handle(asked, progress).await {
                 tracing::debug!(request.id = %id, error = %error, "a submitted request failed");
             }
         };
@@ -254,7 +257,7 @@ impl Engine {
         }
     }
 
-    async fn answer_once(
+    async fn claim_and_handle(
         self: Arc<Self>,
         asked: ActiveRequest,
         progress: Progress,
@@ -262,11 +265,11 @@ impl Engine {
         if let Some(session) = &asked.request.session_id {
             self.session(&asked.caller, session).await?;
         }
-        self.must_have_room(&asked).await?;
-        let hold = self.in_hand().take(&asked);
+        self.check_run_quota(&asked).await?;
+        let hold = self.active_requests().take(&asked);
         match (self.open(&asked).await?, hold) {
             (RequestClaim::Answered(recorded), _) => *recorded,
-            (RequestClaim::Ours, Some(_hold)) => self.answer_open(&asked, progress).await,
+            (RequestClaim::Ours, Some(_hold)) => self.compute_and_record(&asked, progress).await,
             (RequestClaim::Ours, None) | (RequestClaim::Elsewhere, _) => {
                 let message = "this request is being answered";
                 Err(EngineError::new(ErrorCode::Overloaded, message))
@@ -275,7 +278,7 @@ impl Engine {
     }
 
     /// Refuses a new request of a tenant that has as many runs as it may; what is recorded is gone on with.
-    async fn must_have_room(&self, asked: &ActiveRequest) -> Result<(), EngineError> {
+    async fn check_run_quota(&self, asked: &ActiveRequest) -> Result<(), EngineError> {
         let tenant = &asked.caller.tenant;
         match self.must_have_room_for_a_run(tenant).await {
             Err(full) if full.code == ErrorCode::RateLimited => {
@@ -290,26 +293,30 @@ impl Engine {
 
     /// Answers a request that an earlier attempt left open. `None` while it is being answered, or
     /// when it has been since it was found.
-    pub(crate) async fn take_up(
+    pub(crate) async fn resume_request(
         self: &Arc<Self>,
         asked: &ActiveRequest,
     ) -> Option<Result<AgentResponse, EngineError>> {
-        let _hold = self.in_hand().take(asked)?;
+        let _hold = self.active_requests().take(asked)?;
         match self.open(asked).await {
-            Ok(RequestClaim::Ours) => Some(self.answer_open(asked, Progress::silent()).await),
+            Ok(RequestClaim::Ours) => {
+                Some(self.compute_and_record(asked, Progress::silent()).await)
+            }
             Ok(RequestClaim::Answered(_) | RequestClaim::Elsewhere) => None,
             Err(error) => Some(Err(error)),
         }
     }
 
     /// Answers a request that is recorded and has no answer yet.
-    async fn answer_open(
+    async fn compute_and_record(
         self: &Arc<Self>,
         asked: &ActiveRequest,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
         let span = telemetry::answer(asked);
-        let answer = self.find_answer(asked, &progress).instrument(span.clone());
+        let answer = self
+            .compute_answer(asked, &progress)
+            .instrument(span.clone());
         let answer = answer.await;
         if let Err(error) = &answer {
             telemetry::failed(&span, error);
@@ -317,13 +324,13 @@ impl Engine {
         self.close(asked, &answer).await?;
         let ComputedAnswer { response, awaits } = answer?;
         match awaits {
-            Some(_) => self.newest(asked, response).await,
+            Some(_) => self.latest_answer(asked, response).await,
             None => Ok(response),
         }
     }
 
     /// The result of a change that has ended by now, or else its answer.
-    async fn newest(
+    async fn latest_answer(
         &self,
         asked: &ActiveRequest,
         answer: AgentResponse,
@@ -338,13 +345,13 @@ impl Engine {
         }
     }
 
-    async fn find_answer(
+    async fn compute_answer(
         self: &Arc<Self>,
         asked: &ActiveRequest,
         progress: &Progress,
     ) -> Result<ComputedAnswer, EngineError> {
         let started = Instant::now();
-        let (classified, work) = self.work_out(asked, progress).await?;
+        let (classified, work) = self.execute(asked, progress).await?;
         let view = self.live().view(&asked.caller.tenant);
         let about = work.about(&view, &classified)?;
         let mut awaits = None;
@@ -447,7 +454,7 @@ impl Engine {
                 let now = self.now();
                 let again_at = match self.is_draining() {
                     true => now,
-                    false => self.after(now, AGAIN_AFTER),
+                    false => self.after(now, RETRY_INTERVAL),
                 };
                 let (store, id) = (self.store(), asked.id());
                 let released = store.release_request(tenant, id, self.holder(), again_at);
@@ -461,19 +468,19 @@ impl Engine {
         self.store()
             .close_request(&asked.caller.tenant, asked.id(), &text, awaits, at)
             .await?;
-        self.tell_watchers();
+        self.notify_watchers();
         let output = answer.map(|answer| answer.response.content.as_str());
         self.record_turn(asked, output, at).await
     }
 
-    async fn work_out(
+    async fn execute(
         self: &Arc<Self>,
         asked: &ActiveRequest,
         progress: &Progress,
     ) -> Result<(Classification, RequestOutcome), EngineError> {
         let classified = self.classified(asked).await?;
         telemetry::routed(&classified);
-        progress.tell(ProgressEvent::Routed {
+        progress.send(ProgressEvent::Routed {
             verdict: classified.verdict.kind_name().to_owned(),
             skills: classified.skills.iter().map(ToString::to_string).collect(),
             reason: classified.verdict.reason.clone(),
@@ -490,7 +497,7 @@ impl Engine {
             Course::Generate => {
                 let view = self.live().view(&asked.caller.tenant);
                 // Before anything is made: a candidate stays.
-                let about = about_candidate(&view, &classified)?;
+                let about = subject_of_candidate(&view, &classified)?;
                 self.must_answer(asked, &about).await?;
                 RequestOutcome::Propose(Box::new(self.propose(asked, &classified).await?))
             }

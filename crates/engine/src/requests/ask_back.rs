@@ -53,7 +53,7 @@ pub(crate) struct ClarificationOption {
 
 impl Clarification {
     /// The question about the candidates of a verdict.
-    fn of(view: &View, classified: &Classification) -> Self {
+    fn from_verdict(view: &View, classified: &Classification) -> Self {
         let candidates = classified.verdict.candidates.iter();
         let options = candidates.filter_map(|candidate| {
             let id = candidate.id.as_str();
@@ -119,7 +119,7 @@ impl Engine {
             return Ok(None);
         };
         let view = self.live().view(&asked.caller.tenant);
-        let clarification = Clarification::of(&view, &earlier);
+        let clarification = Clarification::from_verdict(&view, &earlier);
         let Some(option) = clarification.chosen(asked.request.input.as_str()) else {
             return Ok(None);
         };
@@ -198,7 +198,7 @@ pub(super) fn response(
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let view = engine.live().view(&asked.caller.tenant);
-    let clarification = Clarification::of(&view, classified);
+    let clarification = Clarification::from_verdict(&view, classified);
     let builder = AgentResponse::builder(
         ResponseId::from_uuid(engine.new_uuid()),
         asked.id().clone(),

@@ -14,7 +14,7 @@ use super::{ActiveRequest, Classification};
 use crate::{Caller, Engine, EngineError};
 
 /// How long a request that was not routed yet is waited for, and how often it is looked at.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Engine {
@@ -75,7 +75,7 @@ impl Engine {
         caller: &Caller,
         request: &RequestId,
     ) -> Result<Vec<RunId>, EngineError> {
-        let mut patience = PATIENCE;
+        let mut patience = CANCEL_TIMEOUT;
         loop {
             let answered = self.request_of(caller, request).await?.answer.is_some();
             let runs = self.routed_runs(caller, request).await?.unwrap_or_default();

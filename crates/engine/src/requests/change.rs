@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::classify::Classification;
-use super::parameters::{ParameterShown, proposal_in_words};
+use super::parameters::{ParameterView, proposal_in_words};
 use super::respond::verdict;
-use crate::runs::RunShown;
+use crate::runs::RunView;
 use crate::{Engine, EngineError};
 
 /// The response to a request to write.
@@ -19,7 +19,7 @@ pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
     classified: &Classification,
-    run: &RunShown,
+    run: &RunView,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let builder = AgentResponse::builder(
@@ -40,7 +40,7 @@ pub(super) fn response(
 pub(super) fn described(
     builder: AgentResponseBuilder,
     classified: &Classification,
-    run: &RunShown,
+    run: &RunView,
 ) -> Result<AgentResponseBuilder, EngineError> {
     let mut builder = builder
         .metadata("flow", json!(classified.flow))
@@ -83,8 +83,8 @@ pub(super) fn described(
 }
 
 /// The values that are known, each with its source.
-fn parameters_of(run: &RunShown) -> Vec<ParameterShown> {
-    ParameterShown::of(&run.state.parameters, &run.state.sources)
+fn parameters_of(run: &RunView) -> Vec<ParameterView> {
+    ParameterView::list(&run.state.parameters, &run.state.sources)
 }
 
 fn object(value: Value) -> Map<String, Value> {
@@ -95,7 +95,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 /// What a person is told: the state in words, the plan, and what to do next.
-fn content(run: &RunShown) -> String {
+fn content(run: &RunView) -> String {
     let id = &run.summary.run_id;
     let state = &run.state;
     let mut lines = vec![format!(

@@ -10,7 +10,7 @@ use charter_contract::ids::{
 };
 use charter_contract::intent::Intent;
 use charter_domain::catalogue::{ResolvedDocument, View};
-use charter_domain::intent::{self, Start};
+use charter_domain::intent::{self, ChangeTiming};
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ impl Engine {
         let view = self.live().view(&caller.tenant);
         let few = self.settings().broad_skills;
         let (course, because) = course::decided(&view, &routed, few);
-        let dry_run = routed.start == Start::DryRun;
+        let dry_run = routed.start == ChangeTiming::DryRun;
         let verdict = routed.verdict;
         let first = verdict.candidates.first();
         let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
@@ -213,7 +213,7 @@ impl Engine {
         let verdict = RoutedVerdict::named(text, Intent::Change, playbook.as_ref());
         Ok(Classification {
             playbook: Some(playbook.clone()),
-            dry_run: intent::read(text).start == Start::DryRun,
+            dry_run: intent::read(text).start == ChangeTiming::DryRun,
             ..Classification::new(Flow::Write, Course::Open, verdict)
         })
     }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::ActiveRequest;
 use super::classify::Classification;
 use super::respond::verdict;
-use crate::{Engine, EngineError, LensAnswer, PassageShown};
+use crate::{Engine, EngineError, LensAnswer, PassageView};
 
 impl Engine {
     /// The passages that come closest to a request.
@@ -95,7 +95,7 @@ fn content(answer: &LensAnswer) -> String {
 }
 
 /// A passage by its title, headings, page and source.
-pub(super) fn cited(passage: &PassageShown) -> String {
+pub(super) fn cited(passage: &PassageView) -> String {
     let position = &passage.position;
     let mut parts = vec![passage.title.clone()];
     parts.extend(position.headings.iter().cloned());

@@ -8,7 +8,7 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::ids::{DomainId, SkillId};
 use charter_contract::intent::Intent;
 use charter_domain::catalogue::View;
-use charter_domain::intent::{Language, Source, Start};
+use charter_domain::intent::{AnswerSource, ChangeTiming, Language};
 use charter_domain::profile;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
@@ -55,14 +55,16 @@ pub(super) type Reasoned = (Course, Option<String>);
 /// What is done for a request, by where it was routed. `few` is the number of skills that answer together.
 pub(super) fn decided(view: &View, routed: &RoutingResult, few: usize) -> Reasoned {
     match routed.source {
-        Source::Skills => match are_different(view, routed, few) {
+        AnswerSource::Skills => match are_different(view, routed, few) {
             true => (Course::AskBack, None),
             false => (Course::Run, None),
         },
-        Source::Playbooks => change(&routed.verdict, routed.start),
-        Source::Passages | Source::SkillText | Source::PlaybookText => (Course::Explain, None),
-        Source::Agents => (Course::Generate, None),
-        Source::Nothing => nothing(routed),
+        AnswerSource::Playbooks => change(&routed.verdict, routed.start),
+        AnswerSource::Passages | AnswerSource::SkillText | AnswerSource::PlaybookText => {
+            (Course::Explain, None)
+        }
+        AnswerSource::Agents => (Course::Generate, None),
+        AnswerSource::Nothing => nothing(routed),
     }
 }
 
@@ -75,18 +77,22 @@ fn nothing(routed: &RoutingResult) -> Reasoned {
 }
 
 /// A change is opened where it is asked for now, by one playbook that clears the narrow threshold.
-fn change(verdict: &RoutedVerdict, start: Start) -> Reasoned {
+fn change(verdict: &RoutedVerdict, start: ChangeTiming) -> Reasoned {
     let narrow = verdict.thresholds.narrow;
     let clears = verdict
         .candidates
         .first()
         .is_some_and(|best| best.score >= narrow);
     match (start, verdict.kind) {
-        (Start::Offer(doubt), _) => (Course::Offer, Some(doubt.reason().to_owned())),
-        (Start::Now | Start::DryRun, VerdictKind::Narrow) if clears => (Course::Open, None),
-        (Start::Now | Start::DryRun, VerdictKind::Broad) if clears => (Course::AskBack, None),
+        (ChangeTiming::Offer(doubt), _) => (Course::Offer, Some(doubt.reason().to_owned())),
+        (ChangeTiming::Now | ChangeTiming::DryRun, VerdictKind::Narrow) if clears => {
+            (Course::Open, None)
+        }
+        (ChangeTiming::Now | ChangeTiming::DryRun, VerdictKind::Broad) if clears => {
+            (Course::AskBack, None)
+        }
         (
-            Start::Now | Start::DryRun,
+            ChangeTiming::Now | ChangeTiming::DryRun,
             VerdictKind::Narrow | VerdictKind::Broad | VerdictKind::Miss,
         ) => {
             let reason = format!("no playbook clears the narrow threshold {narrow}");
@@ -214,14 +220,14 @@ mod tests {
 
     #[test]
     fn b000_20_a_change_is_opened_only_when_it_is_asked_for_now_and_clear() {
-        let doubt = Start::Offer(Doubt::Condition);
+        let doubt = ChangeTiming::Offer(Doubt::Condition);
         for (start, kind, score, course) in [
-            (Start::Now, VerdictKind::Narrow, 0.8, Course::Open),
-            (Start::DryRun, VerdictKind::Narrow, 0.8, Course::Open),
-            (Start::Now, VerdictKind::Broad, 0.8, Course::AskBack),
+            (ChangeTiming::Now, VerdictKind::Narrow, 0.8, Course::Open),
+            (ChangeTiming::DryRun, VerdictKind::Narrow, 0.8, Course::Open),
+            (ChangeTiming::Now, VerdictKind::Broad, 0.8, Course::AskBack),
             // The only candidate is not clear for being the only one.
-            (Start::Now, VerdictKind::Broad, 0.4, Course::Offer),
-            (Start::DryRun, VerdictKind::Broad, 0.4, Course::Offer),
+            (ChangeTiming::Now, VerdictKind::Broad, 0.4, Course::Offer),
+            (ChangeTiming::DryRun, VerdictKind::Broad, 0.4, Course::Offer),
             (doubt, VerdictKind::Narrow, 0.9, Course::Offer),
             (doubt, VerdictKind::Broad, 0.9, Course::Offer),
         ] {

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_said_why_and_what_can_be_asked() {
+    fn a_refusal_gives_the_reason_and_what_can_be_asked() {
         let names = |names: &[&str]| {
             names
                 .iter()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
-use charter_domain::run::{Outcome, Run, RunPrerequisites, StopCause};
+use charter_domain::run::{Run, RunOutcome, RunPrerequisites, StopCause};
 use serde_json::json;
 use tracing::{Instrument, Span};
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use super::analyse::SkillAnalysis;
 use super::classify::Classification;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::progress::{Progress, ProgressEvent};
-use crate::runs::{NewRun, RunShown};
+use crate::runs::{NewRun, RunView};
 use crate::{Engine, EngineError, telemetry};
 
 impl Engine {
@@ -29,8 +29,8 @@ impl Engine {
         progress: &Progress,
     ) -> Result<SkillAnalysis, EngineError> {
         let span = self.agent_span(&asked.caller.tenant, skill.as_ref());
-        let found = self.find_out(asked, classified, skill, run_id, progress);
-        ended(&span, found.instrument(span.clone()).await)
+        let found = self.run_skill_steps(asked, classified, skill, run_id, progress);
+        record_failure(&span, found.instrument(span.clone()).await)
     }
 
     /// The span of what the owner of a skill or playbook does with it.
@@ -41,7 +41,7 @@ impl Engine {
         telemetry::agent(owner, capability, tenant)
     }
 
-    async fn find_out(
+    async fn run_skill_steps(
         self: &Arc<Self>,
         asked: &ActiveRequest,
         classified: &Classification,
@@ -61,15 +61,15 @@ impl Engine {
             }
             Some(_) => None,
         };
-        progress.tell(ProgressEvent::SkillStarted {
+        progress.send(ProgressEvent::SkillStarted {
             skill: skill.to_string(),
             run_id: run_id.to_string(),
         });
-        let run = self.drive_to(tenant, run_id, new, progress).await?;
+        let run = self.drive_or_await(tenant, run_id, new, progress).await?;
         succeeded(&run)?;
-        let pinned = self.pinned_by(tenant, &run).await?;
+        let pinned = self.load_pinned(tenant, &run).await?;
         let analysed = self.analyse(asked, &pinned, &run).await?;
-        progress.tell(ProgressEvent::Analysed {
+        progress.send(ProgressEvent::Analysed {
             skill: skill.to_string(),
             findings: analysed.findings.len(),
             evidence: analysed.evidence.len(),
@@ -84,26 +84,26 @@ impl Engine {
         classified: &Classification,
         playbook: &PlaybookId,
         progress: &Progress,
-    ) -> Result<RunShown, EngineError> {
+    ) -> Result<RunView, EngineError> {
         let span = self.agent_span(&asked.caller.tenant, playbook.as_ref());
-        let shown = self.set_going(asked, classified, playbook, progress);
-        ended(&span, shown.instrument(span.clone()).await)
+        let shown = self.start_playbook_run(asked, classified, playbook, progress);
+        record_failure(&span, shown.instrument(span.clone()).await)
     }
 
-    async fn set_going(
+    async fn start_playbook_run(
         self: &Arc<Self>,
         asked: &ActiveRequest,
         classified: &Classification,
         playbook: &PlaybookId,
         progress: &Progress,
-    ) -> Result<RunShown, EngineError> {
+    ) -> Result<RunView, EngineError> {
         let tenant = &asked.caller.tenant;
         let run_id = run_id(asked, playbook.as_ref());
         let mut new = None;
         let mut notices = Vec::new();
         if self.store().run(tenant, &run_id).await?.is_none() {
             let document = self.runnable_playbook(&asked.caller, playbook)?;
-            self.must_be_defined(&asked.caller, playbook).await?;
+            self.check_definitions(&asked.caller, playbook).await?;
             let declared = document.document().declared_parameters();
             let text = change_text(asked, classified);
             let target = ParameterTarget {
@@ -130,14 +130,14 @@ impl Engine {
             let tags = self.tags_for(asked, Flow::Write)?;
             new = Some(NewRun { tags, ..made });
         }
-        self.drive_to(tenant, &run_id, new, progress).await?;
+        self.drive_or_await(tenant, &run_id, new, progress).await?;
         let mut shown = self.show_run(&asked.caller, &run_id).await?;
         shown.notes.extend(notices);
         Ok(shown)
     }
 
     /// Drives a run that is new, or goes on with one that an earlier attempt created.
-    pub(super) async fn drive_to(
+    pub(super) async fn drive_or_await(
         self: &Arc<Self>,
         tenant: &TenantId,
         run_id: &RunId,
@@ -145,16 +145,17 @@ impl Engine {
         progress: &Progress,
     ) -> Result<Run, EngineError> {
         let driven = match new {
-            Some(new) => self.drive_new(new, progress.clone()).await,
+            Some(new) => self.drive_new_run(new, progress.clone()).await,
             None => {
                 let pinned = self.pinned(tenant, run_id).await?;
-                self.drive(run_id, pinned.workspace, progress.clone()).await
+                self.drive_stored_run(run_id, pinned.workspace, progress.clone())
+                    .await
             }
         };
         match driven {
             // Another process claimed it, or took it over.
             Err(error) if error.code == ErrorCode::Overloaded => {
-                self.driven_elsewhere(tenant, run_id).await
+                self.await_other_replica(tenant, run_id).await
             }
             driven => driven,
         }
@@ -212,7 +213,7 @@ fn change_text(asked: &ActiveRequest, classified: &Classification) -> String {
 }
 
 /// The same, said in a span.
-fn ended<T>(span: &Span, result: Result<T, EngineError>) -> Result<T, EngineError> {
+fn record_failure<T>(span: &Span, result: Result<T, EngineError>) -> Result<T, EngineError> {
     if let Err(error) = &result {
         telemetry::failed(span, error);
     }
@@ -233,11 +234,11 @@ pub(super) fn run_id_of(tenant: &TenantId, request: &RequestId, document: &str) 
 
 fn succeeded(run: &Run) -> Result<(), EngineError> {
     match run.outcome() {
-        Some(Outcome::Completed { .. }) => Ok(()),
+        Some(RunOutcome::Completed { .. }) => Ok(()),
         Some(
-            Outcome::Failed { cause }
-            | Outcome::RolledBack { cause }
-            | Outcome::RollbackFailed { cause, .. },
+            RunOutcome::Failed { cause }
+            | RunOutcome::RolledBack { cause }
+            | RunOutcome::RollbackFailed { cause, .. },
         ) => Err(stopped(run, cause)),
         None => {
             let message = "the run waits for a person to approve a call";

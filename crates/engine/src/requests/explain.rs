@@ -111,7 +111,7 @@ impl Engine {
             let least = question.cited_from().min(known.likeness());
             explanation.known = known.at_least(least);
             explanation.known.passages.truncate(QUOTED);
-            let graph = ExpertGraph::of(&view);
+            let graph = ExpertGraph::from_view(&view);
             let met = explanation.known.nodes.iter();
             explanation.nodes = met.map(|met| node(&graph, met)).collect();
         }
@@ -222,7 +222,7 @@ pub(super) fn response(
         json!(explanation.document.iter().collect::<Vec<_>>()),
     )
     .build();
-    Offers::of(explanation.offers.clone()).add_to(&mut response);
+    Offers::new(explanation.offers.clone()).add_to(&mut response);
     Ok(response)
 }
 
@@ -230,7 +230,7 @@ pub(super) fn response(
 #[derive(Debug, Serialize)]
 struct PassageCited<'k> {
     #[serde(flatten)]
-    passage: &'k crate::PassageShown,
+    passage: &'k crate::PassageView,
     #[serde(skip_serializing_if = "Option::is_none")]
     sentence: Option<&'k str>,
     likeness: f32,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{Caller, Engine, EngineError};
 
 /// Time after which a request is looked at even if nobody in this process said that there is news.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Something that was recorded of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +71,7 @@ impl Follower {
         let engine = Arc::clone(&self.engine);
         while !self.ended {
             // Registered before looking, so that what comes meanwhile is not missed.
-            let news = engine.news().notified();
+            let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
             let record = engine.request_of(&self.caller, &self.id).await?;
@@ -93,7 +93,7 @@ impl Follower {
             tokio::select! {
                 () = engine.shutdown().cancelled() => return Ok(None),
                 () = news => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
         Ok(None)

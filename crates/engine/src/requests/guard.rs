@@ -11,8 +11,8 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::template::Template;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, DomainId};
-use charter_domain::gate::{Decision, RuleResult, decide_answer};
-use charter_domain::guardrail::{self, ApplicableGuardrail, RequestTags, Subject};
+use charter_domain::gate::{GateDecision, RuleResult, decide_answer};
+use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject, RequestTags};
 use charter_domain::template::{self, TemplateLookup};
 use serde_json::{Map, Value, json};
 
@@ -34,8 +34,8 @@ pub(super) struct AnswerSubject {
 }
 
 impl AnswerSubject {
-    fn subject<'a>(&'a self, domain: &'a DomainId, tags: &'a RequestTags) -> Subject<'a> {
-        Subject {
+    fn subject<'a>(&'a self, domain: &'a DomainId, tags: &'a RequestTags) -> GuardrailSubject<'a> {
+        GuardrailSubject {
             skill: None,
             agent: self.agent.as_ref().map(AgentId::as_str),
             domain: Some(domain.as_str()),
@@ -76,15 +76,14 @@ impl Engine {
             let bearing = guardrail::resolve(&view, about.subject(domain, &tags));
             let effort =
                 Effort::long_if_any(bearing.iter().map(ApplicableGuardrail::asks_expressions));
-            let place = self.place_to_ask(&asked.caller.tenant, effort).await;
+            let place = self.evaluation_slot_for(&asked.caller.tenant, effort).await;
             let warnings = match place.ask(|| decide_answer(&bearing, &tags, domain.as_str())) {
-                Decision::Deny { rules } => {
+                GateDecision::Deny { rules } => {
                     let message = rules.iter().map(quoted).collect::<Vec<_>>().join("; ");
                     return Err(EngineError::new(ErrorCode::GuardrailBlocked, message));
                 }
-                Decision::Allow { warnings, .. } | Decision::NeedsApproval { warnings, .. } => {
-                    warnings
-                }
+                GateDecision::Allow { warnings, .. }
+                | GateDecision::NeedsApproval { warnings, .. } => warnings,
             };
             for warning in warnings.iter().map(quoted) {
                 if !all.contains(&warning) {
@@ -113,7 +112,7 @@ impl Engine {
             let values = self.answer_values(asked, about, &response)?;
             let tenant = &asked.caller.tenant;
             match self.fill_in(tenant, &what, &structure, values).await? {
-                Ok(rendered) => put(&mut response, &template, rendered),
+                Ok(rendered) => apply_template(&mut response, &template, rendered),
                 Err(warning) => warnings.push(warning),
             }
         }
@@ -172,7 +171,7 @@ fn quoted(rule: &RuleResult) -> String {
 }
 
 /// Gives an answer the shape of its template: its `summary` takes the place of the text, its `title` goes before it.
-fn put(response: &mut AgentResponse, template: &Template, rendered: Value) {
+fn apply_template(response: &mut AgentResponse, template: &Template, rendered: Value) {
     let text = |field: &str| rendered.get(field).and_then(Value::as_str);
     let summary = text("summary").unwrap_or(&response.content);
     response.content = match text("title") {
@@ -238,7 +237,7 @@ mod tests {
             (json!({"other": "x", "summary": 7}), "As it was found."),
         ] {
             let mut response = answer();
-            put(&mut response, &template(), rendered.clone());
+            apply_template(&mut response, &template(), rendered.clone());
             assert_eq!(response.content, content);
             let metadata = response.metadata.unwrap().extra;
             assert_eq!(metadata["rendered"], rendered);

@@ -276,12 +276,12 @@ pub(super) fn response(
     .metadata("verdict", verdict(&classified.verdict)?)
     .metadata("because", json!(because))
     .build();
-    Offers::of(offers).add_to(&mut response);
+    Offers::new(offers).add_to(&mut response);
     Ok(response)
 }
 
 impl Offers {
-    pub(super) fn of(offers: Vec<Offer>) -> Self {
+    pub(super) fn new(offers: Vec<Offer>) -> Self {
         Self {
             offers,
             warnings: Vec::new(),

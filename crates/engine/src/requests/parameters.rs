@@ -12,7 +12,7 @@ use charter_contract::parameter::Parameter;
 use charter_domain::parameters::{
     Bound, Collected, MemoryText, ProposedValue, ValueSource, proposed_values,
 };
-use charter_domain::run::{Run, Tokens};
+use charter_domain::run::{Run, TokensUsed};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -53,12 +53,12 @@ pub(super) struct CollectedParameters {
     /// Failures of sources.
     pub(super) notices: Vec<String>,
     /// Tokens that a model used to draft values.
-    pub(super) tokens: Tokens,
+    pub(super) tokens: TokensUsed,
 }
 
 /// A parameter's value with its source, as an answer shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ParameterShown {
+pub struct ParameterView {
     /// Its name.
     name: String,
     /// Its value.
@@ -68,10 +68,10 @@ pub struct ParameterShown {
     source: ValueSource,
 }
 
-impl ParameterShown {
+impl ParameterView {
     /// The parameters of a run, in the order of their names. A value whose source the journal does not name was given.
     #[must_use]
-    pub fn of(values: &Map<String, Value>, sources: &BTreeMap<String, ValueSource>) -> Vec<Self> {
+    pub fn list(values: &Map<String, Value>, sources: &BTreeMap<String, ValueSource>) -> Vec<Self> {
         let mut shown: Vec<Self> = values
             .iter()
             .map(|(name, value)| Self {
@@ -86,7 +86,7 @@ impl ParameterShown {
 
     /// The parameters of a run.
     pub(crate) fn of_run(run: &Run) -> Vec<Self> {
-        Self::of(run.parameters(), &run.opening().sources)
+        Self::list(run.parameters(), &run.opening().sources)
     }
 
     /// The values alone, by their names.
@@ -145,7 +145,7 @@ impl CollectedParameters {
             return Ok(self.bound);
         }
         let error = EngineError::parameters(&format!("`{of}`"), &self.bound.faults);
-        let known = ParameterShown::of(&self.bound.values, &self.bound.sources);
+        let known = ParameterView::list(&self.bound.values, &self.bound.sources);
         let mut details = error.details.clone().unwrap_or_else(|| json!({}));
         details["known"] = json!(known);
         if !self.proposals.is_empty() {

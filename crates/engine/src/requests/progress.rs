@@ -104,7 +104,7 @@ impl Progress {
         Self(None)
     }
 
-    pub(crate) fn tell(&self, event: ProgressEvent) {
+    pub(crate) fn send(&self, event: ProgressEvent) {
         if let Some(sender) = &self.0
             && let Err(dropped) = sender.try_send(event)
         {
@@ -113,14 +113,14 @@ impl Progress {
     }
 
     pub(crate) fn step_started(&self, step: &StepId, tool: &ToolId) {
-        self.tell(ProgressEvent::StepStarted {
+        self.send(ProgressEvent::StepStarted {
             step: step.to_string(),
             tool: tool.to_string(),
         });
     }
 
     pub(crate) fn step_waits(&self, step: &StepId, tool: &ToolId, wait_ms: u64) {
-        self.tell(ProgressEvent::StepWaits {
+        self.send(ProgressEvent::StepWaits {
             step: step.to_string(),
             tool: tool.to_string(),
             wait_ms,
@@ -136,7 +136,7 @@ impl Progress {
                 refusal: failure,
             } => (step, "failed", Some(failure.message.clone())),
         };
-        self.tell(ProgressEvent::StepEnded {
+        self.send(ProgressEvent::StepEnded {
             step: step.to_string(),
             outcome: outcome.to_owned(),
             message,

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::ActiveRequest;
 use super::classify::Classification;
 use super::respond::verdict;
-use crate::candidates::Proposal;
+use crate::candidates::CandidateProposal;
 use crate::{Engine, EngineError};
 
 /// A candidate as the answer shows it.
@@ -47,7 +47,7 @@ pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
     classified: &Classification,
-    proposal: &Proposal,
+    proposal: &CandidateProposal,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
     let shown = shown(proposal)?;
@@ -66,7 +66,7 @@ pub(super) fn response(
     Ok(builder.build())
 }
 
-fn shown(proposal: &Proposal) -> Result<Shown<'_>, EngineError> {
+fn shown(proposal: &CandidateProposal) -> Result<Shown<'_>, EngineError> {
     let document = &proposal.document;
     let (kind, agent, steps, parameters) = match document {
         Document::Skill(skill) => {

@@ -10,14 +10,14 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::run::{ResultSource, Tokens};
+use charter_domain::run::{ResultSource, TokensUsed};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::analyse::{Call, SkillAnalysis};
 use super::answer::SkillResult;
 use super::classify::Classification;
-use super::parameters::ParameterShown;
+use super::parameters::ParameterView;
 use super::words::{ModelAnalysis, ReadAnswer};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
@@ -99,13 +99,17 @@ pub(super) fn response(
 }
 
 /// Tokens that models used in the runs of an answer: of its skills, and of an analysis in a run of its own.
-fn tokens_of(done: &[SkillAnalysis], runs: &[String], analysis: Option<&ModelAnalysis>) -> Tokens {
+fn tokens_of(
+    done: &[SkillAnalysis],
+    runs: &[String],
+    analysis: Option<&ModelAnalysis>,
+) -> TokensUsed {
     let of_skills = done.iter().map(|analysed| analysed.tokens);
     let joint = analysis.filter(|analysis| !runs.contains(&analysis.run.to_string()));
     let of_joint = joint.map(|analysis| analysis.tokens);
     of_skills
         .chain(of_joint)
-        .fold(Tokens::default(), Tokens::and)
+        .fold(TokensUsed::default(), TokensUsed::and)
 }
 
 /// Which model contributed to an answer, what that took, and how much of what it wrote was dropped.
@@ -142,8 +146,8 @@ pub(super) fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
 }
 
 /// The parameters of all runs, each value with its source once.
-fn parameters_of(done: &[SkillAnalysis]) -> Vec<&ParameterShown> {
-    let mut parameters: Vec<&ParameterShown> = Vec::new();
+fn parameters_of(done: &[SkillAnalysis]) -> Vec<&ParameterView> {
+    let mut parameters: Vec<&ParameterView> = Vec::new();
     for shown in done.iter().flat_map(|analysed| &analysed.parameters) {
         if !parameters.contains(&shown) {
             parameters.push(shown);
@@ -153,7 +157,7 @@ fn parameters_of(done: &[SkillAnalysis]) -> Vec<&ParameterShown> {
 }
 
 /// A line about the values that the caller did not give and that are no defaults.
-fn taken_from(parameters: &[&ParameterShown]) -> String {
+fn taken_from(parameters: &[&ParameterView]) -> String {
     let taken = parameters.iter().filter(|shown| !shown.is_plain());
     let taken: Vec<String> = taken.map(|shown| shown.in_words()).collect();
     match taken.as_slice() {

@@ -10,7 +10,7 @@ use charter_contract::agentic::response::AgentResponse;
 use charter_contract::bounds::{RESULT_STATE_BYTES, RESULT_STATES_BYTES};
 use charter_contract::ids::{EvidenceId, RequestId, ResponseId, RunId, StepId, TenantId};
 use charter_contract::json::decode_stored;
-use charter_domain::run::{ChangeState, Outcome, Run, RunAccount};
+use charter_domain::run::{ChangeState, Run, RunAccount, RunOutcome};
 use charter_store::StoreError;
 use charter_store::journal::RunPhase;
 use charter_store::request::RequestRecord;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::change::{described, words};
 use super::{ActiveRequest, Classification, respond};
-use crate::runs::RunShown;
+use crate::runs::RunView;
 use crate::{Engine, EngineError, events};
 
 /// Requests whose runs have ended that recovery looks at together.
@@ -107,7 +107,7 @@ impl Engine {
             .record_result(tenant, asked.id(), &text, vec![told], at);
         match recorded.await {
             Ok(()) => {
-                self.tell_watchers();
+                self.notify_watchers();
                 Ok(())
             }
             Err(StoreError::AlreadyExists { .. }) => Ok(()),
@@ -130,7 +130,7 @@ fn response(
     asked: &ActiveRequest,
     classified: &Classification,
     run: &Run,
-    shown: &RunShown,
+    shown: &RunView,
 ) -> Result<AgentResponse, EngineError> {
     let summary = &shown.summary;
     let mut result = ResultText::new(shown);
@@ -164,11 +164,13 @@ fn response(
 /// Keys that some output should have had, for the run to be complete.
 fn missing_evidence(run: &Run) -> Vec<&str> {
     match run.outcome() {
-        Some(Outcome::Completed { missing_evidence }) => {
+        Some(RunOutcome::Completed { missing_evidence }) => {
             missing_evidence.iter().map(AsRef::as_ref).collect()
         }
         Some(
-            Outcome::Failed { .. } | Outcome::RolledBack { .. } | Outcome::RollbackFailed { .. },
+            RunOutcome::Failed { .. }
+            | RunOutcome::RolledBack { .. }
+            | RunOutcome::RollbackFailed { .. },
         )
         | None => Vec::new(),
     }
@@ -183,7 +185,7 @@ struct ResultText<'s> {
 }
 
 impl<'s> ResultText<'s> {
-    fn new(shown: &'s RunShown) -> Self {
+    fn new(shown: &'s RunView) -> Self {
         let mut evidence: BTreeMap<&StepId, Vec<&EvidenceId>> = BTreeMap::new();
         for record in &shown.evidence {
             if let Some(step) = &record.step {
@@ -251,7 +253,7 @@ impl<'s> ResultText<'s> {
 
 /// What a person is told: how it ended, what was changed, from what to what, by which evidence, and what was left undone.
 fn content(
-    shown: &RunShown,
+    shown: &RunView,
     account: &RunAccount<'_>,
     changes: &[Value],
     missing: &[&str],

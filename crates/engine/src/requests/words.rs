@@ -11,7 +11,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId};
 use charter_domain::answer::{AnalysisResult, outline};
 use charter_domain::graph::{from_analysis, with_analysis};
-use charter_domain::run::{Outcome, Run, RunPrerequisites, Tokens};
+use charter_domain::run::{Run, RunOutcome, RunPrerequisites, TokensUsed};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
@@ -19,7 +19,7 @@ use super::analyse::SkillAnalysis;
 use super::answer::SkillResult;
 use super::classify::Classification;
 use super::execute::run_id;
-use super::parameters::ParameterShown;
+use super::parameters::ParameterView;
 use super::progress::Progress;
 use crate::analysis::{AnalysisOrder, Drafting, route_of};
 use crate::runs::{LoadedRun, NewRun, pin};
@@ -44,7 +44,7 @@ pub(super) struct ReadAnswer {
 pub(super) struct ModelAnalysis {
     pub(super) run: RunId,
     pub(super) result: AnalysisResult,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: TokensUsed,
     /// The skills whose results it was shown.
     pub(super) skills: Vec<SkillId>,
 }
@@ -88,7 +88,10 @@ impl Engine {
     }
 
     /// The pin of the tool that stands for the analysis.
-    fn analysis_pin(&self, tenant: &TenantId) -> Result<charter_domain::run::Pin, EngineError> {
+    fn analysis_pin(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<charter_domain::run::DocumentPin, EngineError> {
         let (view, tool) = (self.live().view(tenant), analysis_tool_id());
         let found = view.tool(tool.as_ref());
         let found = found.ok_or_else(|| EngineError::not_found("tool", &tool))?;
@@ -168,7 +171,7 @@ impl Engine {
             self.render(tenant, tags, skill, findings, None, drafted)
                 .await?,
         );
-        let parameters = ParameterShown::values(&analysed.parameters);
+        let parameters = ParameterView::values(&analysed.parameters);
         analysed.summary = self
             .summarise(tenant, skill, &parameters, findings, warnings)
             .await?;
@@ -209,7 +212,7 @@ impl Engine {
                 Some(self.new_analysis(asked, &order, skills, id.clone())?)
             }
         };
-        let run = self.drive_to(tenant, &id, new, progress).await?;
+        let run = self.drive_or_await(tenant, &id, new, progress).await?;
         let skills = shown.iter().map(|(result, _)| result.skill.clone());
         let skills = skills.collect();
         Ok(ended(&run)?.map(|drafting| (drafting, skills)))
@@ -266,9 +269,11 @@ fn alone_drafted(result: &mut SkillResult) -> Option<(Drafting, Vec<SkillId>)> {
 /// `approval_required` while it waits for a person.
 fn ended(run: &Run) -> Result<Option<Drafting>, EngineError> {
     match run.outcome() {
-        Some(Outcome::Completed { .. }) => Ok(Drafting::of(run)),
+        Some(RunOutcome::Completed { .. }) => Ok(Drafting::from_run(run)),
         Some(
-            Outcome::Failed { .. } | Outcome::RolledBack { .. } | Outcome::RollbackFailed { .. },
+            RunOutcome::Failed { .. }
+            | RunOutcome::RolledBack { .. }
+            | RunOutcome::RollbackFailed { .. },
         ) => Ok(Some(Drafting::Failed("its run was stopped".to_owned()))),
         None => {
             let message = "the analysis waits for a person to approve it";

@@ -69,7 +69,7 @@ fn b000_12_a_skill_brings_its_agent_and_its_domain() {
     let of = |skill, agent, domain| {
         ids(&bearing_on(
             &view,
-            Subject {
+            GuardrailSubject {
                 skill,
                 agent,
                 domain,

@@ -6,8 +6,8 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::intent::Intent;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
-    self, Decision, Evidence, Fit, Language, Look, NamedDocument, Reading, Registered, Remark,
-    Settled, Source, Start, settle,
+    self, AnswerSource, ChangeTiming, Evidence, ExampleKind, Fit, IntentDecision, IntentReading,
+    Language, NamedDocument, NeededEvidence, Remark, Settled, settle,
 };
 use charter_search::{
     EmbeddedQuery, NameMatch, QueryError, RouteQuery, RouteSettings, VerdictKind,
@@ -35,7 +35,7 @@ pub(crate) struct Hints {
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(super) text: String,
-    pub(super) reading: Reading,
+    pub(super) reading: IntentReading,
     /// What is compared.
     pub(super) subject: String,
     pub(super) compared: ComparableQuery,
@@ -58,9 +58,9 @@ pub(crate) struct RoutingResult {
     pub(crate) verdict: RoutedVerdict,
     /// What was found and is below the floor, best first.
     pub(crate) dropped: Vec<RoutedCandidate>,
-    pub(crate) source: Source,
+    pub(crate) source: AnswerSource,
     /// What may be started, where a change is asked for.
-    pub(crate) start: Start,
+    pub(crate) start: ChangeTiming,
     /// Why nothing is asked for, where nothing is.
     pub(crate) remark: Option<Remark>,
     /// How many things are asked for.
@@ -97,7 +97,7 @@ impl WeighedVerdict {
 
 impl Ranked {
     /// Each kind by itself: nothing of one moves anything of the other.
-    fn of(
+    fn rank(
         question: &Question,
         stacked: &Stacked,
         settings: &RouteSettings,
@@ -145,13 +145,13 @@ impl Ranked {
 
     /// The document that the question names; of a skill and a playbook, the one that its intent asks for.
     fn named(&self, intent: Intent) -> Option<NamedDocument> {
-        let of = |weighed: &WeighedVerdict, kind: Registered| {
+        let of = |weighed: &WeighedVerdict, kind: ExampleKind| {
             let named = weighed.best()?.named?;
             let mistyped = named == NameMatch::WithAnError;
             Some(NamedDocument { kind, mistyped })
         };
-        let skill = of(&self.skills, Registered::Skill);
-        let playbook = of(&self.playbooks, Registered::Playbook);
+        let skill = of(&self.skills, ExampleKind::Skill);
+        let playbook = of(&self.playbooks, ExampleKind::Playbook);
         let is_exact = |named: &NamedDocument| !named.mistyped;
         match (skill, playbook) {
             (Some(skill), Some(playbook)) if is_exact(&skill) == is_exact(&playbook) => {
@@ -166,8 +166,13 @@ impl Ranked {
     }
 
     /// The verdict of a decision.
-    fn routed(self, question: &Question, decision: Decision, known: &Knowledge) -> RoutingResult {
-        let Reading {
+    fn routed(
+        self,
+        question: &Question,
+        decision: IntentDecision,
+        known: &Knowledge,
+    ) -> RoutingResult {
+        let IntentReading {
             remark,
             parts,
             language,
@@ -175,27 +180,27 @@ impl Ranked {
         } = question.reading;
         let reason = decision.reason.clone();
         let (verdict, dropped) = match decision.source {
-            Source::Skills => (self.skills.verdict, self.skills.dropped),
-            Source::Playbooks => (self.playbooks.verdict, self.playbooks.dropped),
-            Source::Passages => (
+            AnswerSource::Skills => (self.skills.verdict, self.skills.dropped),
+            AnswerSource::Playbooks => (self.playbooks.verdict, self.playbooks.dropped),
+            AnswerSource::Passages => (
                 known_by(self.skills.verdict, known.candidates(), reason),
                 Vec::new(),
             ),
-            Source::SkillText => {
+            AnswerSource::SkillText => {
                 let text = self.skills.best().cloned();
                 (
                     known_by(self.skills.verdict, text.into_iter().collect(), reason),
                     Vec::new(),
                 )
             }
-            Source::PlaybookText => {
+            AnswerSource::PlaybookText => {
                 let text = self.playbooks.best().cloned();
                 (
                     known_by(self.playbooks.verdict, text.into_iter().collect(), reason),
                     Vec::new(),
                 )
             }
-            Source::Agents | Source::Nothing => {
+            AnswerSource::Agents | AnswerSource::Nothing => {
                 let weighed = match decision.intent {
                     Intent::Change => self.playbooks,
                     Intent::Read | Intent::Knowledge | Intent::None => self.skills,
@@ -290,7 +295,7 @@ impl Engine {
         if let Some(intent) = hints.intent {
             question.reading = question.reading.overruled(intent);
         }
-        let ranked = Ranked::of(&question, &stacked, settings, top_k)?;
+        let ranked = Ranked::rank(&question, &stacked, settings, top_k)?;
         let view = live.view(tenant);
         let asked = self.gateway_reading(tenant, &view, &mut question, &ranked, translated);
         let gateway = asked.await;
@@ -299,11 +304,11 @@ impl Engine {
         let mut decision = loop {
             match settle(&question.reading, &evidence) {
                 Settled::Decided(decision) => break decision,
-                Settled::Look(Look::Passages) => {
+                Settled::Look(NeededEvidence::Passages) => {
                     known = self.knowledge_of(caller, &question, &hints.lenses).await?;
                     evidence.passage = Some(known.likeness());
                 }
-                Settled::Look(Look::Agents) => {
+                Settled::Look(NeededEvidence::Agents) => {
                     evidence.agent = Some(an_agent_is_near(&question, &stacked, settings)?);
                 }
             }
@@ -330,7 +335,7 @@ impl Engine {
         top_k: usize,
     ) -> Result<RoutingResult, EngineError> {
         let question = self.question(identifiers, stacked, text).await?;
-        let ranked = Ranked::of(&question, stacked, settings, top_k)?;
+        let ranked = Ranked::rank(&question, stacked, settings, top_k)?;
         let mut evidence = ranked.evidence(&question, stacked, settings);
         evidence.passage = Some(0.0);
         evidence.agent = Some(an_agent_is_near(&question, stacked, settings)?);
@@ -362,7 +367,7 @@ impl Engine {
         identifiers: &Identifiers,
         stacked: &Stacked,
         text: &str,
-        reading: Reading,
+        reading: IntentReading,
     ) -> Result<Question, EngineError> {
         let subject = identifiers.replaced(&reading.subject);
         let compared = self.compared(&subject, &stacked.actions).await?;
@@ -403,14 +408,14 @@ impl Engine {
 }
 
 /// The kind of what has a text as an example, if all of it is of one kind.
-fn exemplified(stacked: &Stacked, text: &str) -> Option<Registered> {
+fn exemplified(stacked: &Stacked, text: &str) -> Option<ExampleKind> {
     let entries = stacked.actions.exemplified_by(text);
     let kinds = entries.filter_map(|entry| Some(parse_entry_id(entry)?.0));
     let mut kinds = kinds.map(|kind| {
         if kind == DocumentKind::Playbook {
-            Registered::Playbook
+            ExampleKind::Playbook
         } else {
-            Registered::Skill
+            ExampleKind::Skill
         }
     });
     let first = kinds.next()?;

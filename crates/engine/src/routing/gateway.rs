@@ -12,7 +12,7 @@ use charter_contract::ids::{Label, TenantId};
 use charter_contract::intent::Intent;
 use charter_domain::catalogue::View;
 use charter_domain::identifiers::Identifiers;
-use charter_domain::intent::{self, Certainty, Doubt, Language, Reading, Start};
+use charter_domain::intent::{self, Certainty, ChangeTiming, Doubt, IntentReading, Language};
 use charter_effects::{ModelAnswer, ModelRequest, ModelStage, NamedSchema};
 use charter_search::VerdictKind;
 use schemars::JsonSchema;
@@ -253,19 +253,19 @@ impl Engine {
 }
 
 /// The reading of a translation. It starts nothing: who checks a plan reads the language that it is written in.
-fn of_translation(translation: &str, language: &str) -> Reading {
+fn of_translation(translation: &str, language: &str) -> IntentReading {
     let mut reading = intent::read(translation);
     reading
         .reasons
         .insert(0, format!("it was translated from {language}"));
     if reading.intent == Intent::Change {
-        reading.start = Start::Offer(Doubt::Translated);
+        reading.start = ChangeTiming::Offer(Doubt::Translated);
     }
     reading
 }
 
 /// The intents that the form of a text allows.
-fn allowed(reading: &Reading) -> Vec<Intent> {
+fn allowed(reading: &IntentReading) -> Vec<Intent> {
     let mut intents = vec![reading.intent];
     if let Certainty::Open(other) = reading.certainty {
         intents.push(other);
@@ -277,7 +277,7 @@ fn allowed(reading: &Reading) -> Vec<Intent> {
 }
 
 /// The candidates of a broad verdict of the kind that the intent looks at.
-fn several<'r>(reading: &Reading, ranked: &'r Ranked) -> &'r [RoutedCandidate] {
+fn several<'r>(reading: &IntentReading, ranked: &'r Ranked) -> &'r [RoutedCandidate] {
     let of = |weighed: &'r WeighedVerdict| {
         let verdict = &weighed.verdict;
         let broad = verdict.kind == VerdictKind::Broad && verdict.candidates.len() > 1;
@@ -355,12 +355,12 @@ fn shown(view: &View, candidate: &RoutedCandidate) -> Value {
 }
 
 /// Takes the model's intent for one that the form left open.
-fn adopt(reading: &mut Reading, intent: Intent) {
+fn adopt(reading: &mut IntentReading, intent: Intent) {
     let Certainty::Open(_) = reading.certainty else {
         return;
     };
     if intent == Intent::Change {
-        reading.start = Start::Offer(Doubt::Model);
+        reading.start = ChangeTiming::Offer(Doubt::Model);
     }
     reading.intent = intent;
     reading.certainty = Certainty::Likely;
@@ -381,7 +381,7 @@ mod tests {
         adopt(&mut adopted, Intent::Change);
         assert_eq!(
             (adopted.intent, adopted.start),
-            (Intent::Change, Start::Offer(Doubt::Model))
+            (Intent::Change, ChangeTiming::Offer(Doubt::Model))
         );
         let certain = intent::read("delete the volume vol-77");
         assert_eq!(allowed(&certain), [Intent::Change]);
@@ -395,7 +395,7 @@ mod tests {
         let reading = of_translation("delete the volume vol-77", "German");
         assert_eq!(
             (reading.intent, reading.start),
-            (Intent::Change, Start::Offer(Doubt::Translated))
+            (Intent::Change, ChangeTiming::Offer(Doubt::Translated))
         );
     }
 }

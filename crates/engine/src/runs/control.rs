@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tracing::Instrument;
 
 use super::PendingRun;
-use super::drivers::{DriverHandle, Order, busy, left_behind};
+use super::drivers::{DriverHandle, DriverMessage, has_unread_notice, held_elsewhere};
 use super::journal::{FoldedRun, PendingEvent, chain, is_of_newer};
 use crate::questions::Effort;
 use crate::requests::Progress;
@@ -23,8 +23,8 @@ use crate::settings::ProcessRole;
 use crate::{Engine, EngineError, events, missions};
 
 /// How long a command waits for a run that is held, and how often it tries.
-const PATIENCE: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(20);
+const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
+const ORDER_RETRY: Duration = Duration::from_millis(20);
 
 /// A refusal of the run machine, as clients see it.
 pub(super) fn illegal(refused: &IllegalTransition) -> EngineError {
@@ -39,8 +39,8 @@ impl Engine {
         run: &RunId,
         order: RunOrder,
     ) -> Result<(), EngineError> {
-        let mut patience = PATIENCE;
-        while let Err(error) = self.order_once(tenant, run, &order).await {
+        let mut patience = ORDER_TIMEOUT;
+        while let Err(error) = self.try_order(tenant, run, &order).await {
             if error.code != ErrorCode::Overloaded {
                 return Err(error);
             }
@@ -51,36 +51,37 @@ impl Engine {
                     false => Err(error),
                 };
             }
-            tokio::time::sleep(PAUSE).await;
-            patience = patience.saturating_sub(PAUSE);
+            tokio::time::sleep(ORDER_RETRY).await;
+            patience = patience.saturating_sub(ORDER_RETRY);
         }
         Ok(())
     }
 
     /// Gives a command to the run's driver, if this process has it and it does not leave meanwhile.
-    pub(super) async fn tell_driver(
+    pub(super) async fn send_to_driver(
         &self,
         run: &RunId,
         command: Command,
     ) -> Option<Result<(), EngineError>> {
         let driver = self.drivers().driver(run)?;
         let (answer, answered) = oneshot::channel();
-        let order = Order::Command(Box::new(command), answer);
+        let order = DriverMessage::Command(Box::new(command), answer);
         driver.send(order).await.ok()?;
         answered.await.ok()
     }
 
-    async fn order_once(
+    async fn try_order(
         self: &Arc<Self>,
         tenant: &TenantId,
         run: &RunId,
         order: &RunOrder,
     ) -> Result<(), EngineError> {
-        if let Some(obeyed) = self.tell_driver(run, order.clone().into()).await {
+        if let Some(obeyed) = self.send_to_driver(run, order.clone().into()).await {
             return obeyed;
         }
-        self.decide_on(tenant, run, order.clone().into()).await?;
-        self.take_up_run(tenant.clone(), run.clone());
+        self.decide_without_driver(tenant, run, order.clone().into())
+            .await?;
+        self.spawn_driver(tenant.clone(), run.clone());
         Ok(())
     }
 
@@ -90,19 +91,19 @@ impl Engine {
     }
 
     /// Drives a run in the background, as far as it goes; whoever drives it already looks again.
-    pub(crate) fn take_up_run(self: &Arc<Self>, tenant: TenantId, run: RunId) {
+    pub(crate) fn spawn_driver(self: &Arc<Self>, tenant: TenantId, run: RunId) {
         if !self.drives_runs() {
             return;
         }
         let engine = Arc::clone(self);
         let driving = async move {
             if let Some(driver) = engine.drivers().driver(&run)
-                && driver.send(Order::Look).await.is_ok()
+                && driver.send(DriverMessage::Refresh).await.is_ok()
             {
                 return;
             }
-            let driven = engine.drive_alone(&tenant, &run).await;
-            engine.left(run, driven).await;
+            let driven = engine.drive_unattended(&tenant, &run).await;
+            engine.log_driver_result(run, driven).await;
         };
         self.tasks().spawn(driving.in_current_span());
     }
@@ -111,18 +112,19 @@ impl Engine {
     /// at once: however long the run then waits for its turn, its lease is renewed. Otherwise a process that
     /// claims more than it can begin within a lease loses it to others, who lose it in turn, and nobody gets
     /// anything done.
-    pub(crate) fn take_up_claimed(self: &Arc<Self>, claimed: ClaimedRun) {
+    pub(crate) fn spawn_claimed_driver(self: &Arc<Self>, claimed: ClaimedRun) {
         let ClaimedRun { run, lease } = claimed;
-        let Ok(place) = self.drivers().sit(&run.run_id) else {
+        let Ok(place) = self.drivers().acquire(&run.run_id) else {
             // Whoever is there drives it under this lease, or leaves and has it taken up again.
             self.drivers().supersede(&run.run_id, lease.fence);
-            return self.take_up_run(run.tenant_id, run.run_id);
+            return self.spawn_driver(run.tenant_id, run.run_id);
         };
-        self.drivers().holds_claimed(&run.run_id, lease.fence);
+        self.drivers()
+            .set_claimed_lease_held(&run.run_id, lease.fence);
         let engine = Arc::clone(self);
         let driving = async move {
-            let driven = engine.drive_claimed(place, &run, lease).await;
-            engine.left(run.run_id, driven).await;
+            let driven = engine.drive_claimed_run(place, &run, lease).await;
+            engine.log_driver_result(run.run_id, driven).await;
         };
         self.tasks().spawn(driving.in_current_span());
     }
@@ -131,7 +133,7 @@ impl Engine {
     ///
     /// # Errors
     /// `already_exists` when storage knows the run; what kept it from being stored.
-    pub(super) async fn drive_later(
+    pub(super) async fn spawn_new_run(
         self: &Arc<Self>,
         place: DriverHandle,
         new: PendingRun,
@@ -140,10 +142,10 @@ impl Engine {
         let is_stored = Arc::clone(&stored);
         let driving = async move {
             let run = new.record.run_id.clone();
-            match engine.drive_unstored(place, new).await {
+            match engine.drive_new_run_in_slot(place, new).await {
                 Err(error) if !is_stored.initialized() => Err(error),
                 driven => {
-                    engine.left(run, driven).await;
+                    engine.log_driver_result(run, driven).await;
                     Ok(())
                 }
             }
@@ -159,9 +161,9 @@ impl Engine {
     }
 
     /// What a driver in the background left.
-    async fn left(&self, run: RunId, driven: Result<Run, EngineError>) {
+    async fn log_driver_result(&self, run: RunId, driven: Result<Run, EngineError>) {
         match driven {
-            Err(error) if is_of_newer(&error) => self.leave_to_newer(run, &error).await,
+            Err(error) if is_of_newer(&error) => self.leave_to_newer_version(run, &error).await,
             Err(error) if error.code != ErrorCode::Overloaded => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
                 tracing::warn!(run.id = %run, error = %error, cause, "a run was not driven; it is taken up again");
@@ -171,12 +173,12 @@ impl Engine {
     }
 
     /// Gives a run up that a newer version carries on, and does not claim it again.
-    async fn leave_to_newer(&self, run: RunId, error: &EngineError) {
+    async fn leave_to_newer_version(&self, run: RunId, error: &EngineError) {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(run.id = %run, cause, "a run is left to the newer version that wrote its journal");
-        let lease = self.lease_of(&run).await;
+        let lease = self.acquire_run_lease(&run).await;
         // Before the lease is released: after that, this process could claim the run again.
-        self.others().leave(run);
+        self.peer_replicas().leave(run);
         if let Ok(lease) = lease {
             // If this fails, the lease runs out.
             drop(self.store().release(&lease).await);
@@ -184,28 +186,29 @@ impl Engine {
     }
 
     /// Drives a run that no request waits for.
-    pub(crate) async fn drive_alone(
+    pub(crate) async fn drive_unattended(
         self: &Arc<Self>,
         tenant: &TenantId,
         run: &RunId,
     ) -> Result<Run, EngineError> {
         let pinned = self.pinned(tenant, run).await?;
-        self.drive(run, pinned.workspace, Progress::silent()).await
+        self.drive_stored_run(run, pinned.workspace, Progress::silent())
+            .await
     }
 
     /// Takes a waiting run up again when its moment has come.
-    pub(super) fn wake_later(self: &Arc<Self>, run: &Run, tenant: &TenantId) {
+    pub(super) fn schedule_wake(self: &Arc<Self>, run: &Run, tenant: &TenantId) {
         let nothing = std::collections::BTreeSet::new();
-        let next = run.next(&nothing, |moment| self.has_come(moment));
+        let next = run.next(&nothing, |moment| self.is_due(moment));
         let Next::Wait { until: Some(until) } = next else {
             return;
         };
         let (engine, tenant, run) = (Arc::clone(self), tenant.clone(), run.id().clone());
-        let wait = self.left_until(until);
+        let wait = self.time_until(until);
         self.tasks().spawn(async move {
             tokio::select! {
                 () = engine.shutdown().cancelled() => {}
-                () = tokio::time::sleep(wait) => engine.take_up_run(tenant, run),
+                () = tokio::time::sleep(wait) => engine.spawn_driver(tenant, run),
             }
         });
     }
@@ -215,29 +218,32 @@ impl Engine {
     ///
     /// # Errors
     /// `overloaded` while the run has a driver; `illegal_transition`; what storage says.
-    pub(crate) async fn decide_on(
+    pub(crate) async fn decide_without_driver(
         self: &Arc<Self>,
         tenant: &TenantId,
         run_id: &RunId,
         command: Command,
     ) -> Result<(), EngineError> {
-        let mut place = self.drivers().sit(run_id).map_err(|_driven| busy())?;
-        let decided = self.decide_seated(tenant, run_id, command).await;
+        let mut place = self
+            .drivers()
+            .acquire(run_id)
+            .map_err(|_driven| held_elsewhere())?;
+        let decided = self.decide_under_lease(tenant, run_id, command).await;
         drop(place.seat);
-        if left_behind(&mut place.orders) {
-            self.take_up_run(tenant.clone(), run_id.clone());
+        if has_unread_notice(&mut place.orders) {
+            self.spawn_driver(tenant.clone(), run_id.clone());
         }
         self.note_end(tenant, &decided?).await;
         Ok(())
     }
 
-    async fn decide_seated(
+    async fn decide_under_lease(
         &self,
         tenant: &TenantId,
         run_id: &RunId,
         command: Command,
     ) -> Result<Run, EngineError> {
-        let lease = self.lease_of(run_id).await?;
+        let lease = self.acquire_run_lease(run_id).await?;
         let decided = self.append_decided(tenant, run_id, command, &lease).await;
         if decided.is_err() {
             self.store().release(&lease).await?;
@@ -246,11 +252,11 @@ impl Engine {
     }
 
     /// Whether evidence has to be made before a run may end.
-    async fn owes_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
+    async fn needs_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
         if run.calls().is_empty() {
             return Ok(false);
         }
-        let pinned = self.pinned_by(tenant, run).await?;
+        let pinned = self.load_pinned(tenant, run).await?;
         Ok(pinned.workspace.leaves_evidence(self))
     }
 
@@ -279,10 +285,10 @@ impl Engine {
                 applied.map_err(|error| EngineError::internal("folding an event", error))?;
             }
             let effort = Effort::long_if_any([run.asks_expressions()]);
-            let place = self.place_to_ask(tenant, effort).await;
+            let place = self.evaluation_slot_for(tenant, effort).await;
             events = place.ask(|| run.advance());
             // Whoever drives the run leaves its evidence and then ends it.
-            if events.iter().any(RunEvent::is_final) && self.owes_evidence(tenant, &run).await? {
+            if events.iter().any(RunEvent::is_final) && self.needs_evidence(tenant, &run).await? {
                 break;
             }
         }

@@ -5,7 +5,7 @@ use charter_contract::ids::{RunId, StepId, ToolId};
 use charter_contract::run_status::RunStatus;
 use charter_domain::approval::Approval;
 use charter_domain::graph::{Step, StepGraph};
-use charter_domain::run::{Run, RunEvent, StepState, Wait};
+use charter_domain::run::{Run, RunEvent, StepState, StepWait};
 use charter_store::page::{MAX_PAGE, PageRequest};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub struct StepExplained {
     /// The approvals that were asked for.
     pub approvals: Vec<Approval>,
     /// What it waits for; nothing when it is next, has begun or ended.
-    pub waits_for: Vec<Wait>,
+    pub waits_for: Vec<StepWait>,
 }
 
 impl Engine {
@@ -57,7 +57,7 @@ impl Engine {
         step: Option<&StepId>,
     ) -> Result<RunExplained, EngineError> {
         self.record_of(caller, run_id).await?;
-        let (folded, history) = self.told(&caller.tenant, run_id).await?;
+        let (folded, history) = self.history_with_run(&caller.tenant, run_id).await?;
         let run = folded.run;
         let approvals = self.all_approvals(caller, run_id).await?;
         let mut steps: Vec<StepExplained> = Vec::new();

@@ -19,9 +19,9 @@ use charter_contract::json::memory_of_fields;
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
-use charter_domain::gate::Decision;
+use charter_domain::gate::GateDecision;
 use charter_domain::run::{
-    Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, StepStart, Tokens,
+    Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, StepStart, TokensUsed,
 };
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{NextPhase, RunRecord};
@@ -36,12 +36,14 @@ use tracing::{Instrument, Span};
 
 use self::turns::RateLimitQueue;
 use self::writing::RunOwnership;
-use super::drivers::{DriverHandle, Order, busy, left_behind, unless_lost};
+use super::drivers::{
+    DriverHandle, DriverMessage, has_unread_notice, held_elsewhere, run_unless_revoked,
+};
 use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
 use super::journal::{FoldedRun, PendingEvent};
 use super::room::{ResumableRun, RunMemory, RunMemoryShare};
 use super::{NewRun, PendingRun};
-use crate::outputs::{OutputMemory, VALUES_WAIT};
+use crate::outputs::{OutputMemory, VALUES_TIMEOUT};
 use crate::questions::Effort;
 use crate::requests::Progress;
 use crate::settings::ProcessRole;
@@ -50,14 +52,14 @@ use crate::{Engine, EngineError};
 use crate::{approvals, missions, telemetry};
 
 /// A run that this worker holds.
-struct Drive<'e> {
+struct RunDriver<'e> {
     engine: &'e Arc<Engine>,
     folded: FoldedRun,
     hold: RunOwnership,
     workspace: Workspace,
     progress: Progress,
     cancel: CancellationToken,
-    orders: &'e mut mpsc::Receiver<Order>,
+    orders: &'e mut mpsc::Receiver<DriverMessage>,
     /// Where the run stands as far as watchers know.
     told: Option<RunStatus>,
     /// Decided and not yet durable.
@@ -108,14 +110,14 @@ impl Engine {
     /// # Errors
     /// `overloaded` while another process holds the run; `unavailable` when the engine stops first;
     /// what storage says otherwise. Failures of steps are no errors: they are in the run's outcome.
-    pub(crate) async fn drive(
+    pub(crate) async fn drive_stored_run(
         self: &Arc<Self>,
         run_id: &RunId,
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
         let whence = RunSource::Stored(run_id.clone());
-        self.drive_from(whence, workspace, progress).await
+        self.drive_when_slot_free(whence, workspace, progress).await
     }
 
     /// Drives a run that is not stored yet: it is created, held and its first steps begun in one
@@ -123,62 +125,63 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`Engine::drive`]; `already_exists` when storage knows the run.
-    pub(crate) async fn drive_new(
+    pub(crate) async fn drive_new_run(
         self: &Arc<Self>,
         new: NewRun,
         progress: Progress,
     ) -> Result<Run, EngineError> {
         let new = self.unstored(new)?;
-        let pinned = self.pinned_by_new(&new).await?;
+        let pinned = self.load_pinned_for_new(&new).await?;
         let whence = RunSource::New(Box::new(new));
-        self.drive_from(whence, pinned.workspace, progress).await
+        self.drive_when_slot_free(whence, pinned.workspace, progress)
+            .await
     }
 
     /// The same in a driver's place, for whoever waits no longer than until the run is stored.
-    pub(super) async fn drive_unstored(
+    pub(super) async fn drive_new_run_in_slot(
         self: &Arc<Self>,
         place: DriverHandle,
         new: PendingRun,
     ) -> Result<Run, EngineError> {
-        let pinned = self.pinned_by_new(&new).await?;
+        let pinned = self.load_pinned_for_new(&new).await?;
         let whence = RunSource::New(Box::new(new));
-        self.drive_at(place, whence, pinned.workspace, Progress::silent())
+        self.drive_in_slot(place, whence, pinned.workspace, Progress::silent())
             .await
     }
 
-    async fn drive_from(
+    async fn drive_when_slot_free(
         self: &Arc<Self>,
         whence: RunSource,
         workspace: Workspace,
         progress: Progress,
     ) -> Result<Run, EngineError> {
         if self.settings().duty == ProcessRole::Api {
-            return self.leave_to_workers(whence, &workspace.tenant).await;
+            return self.delegate_to_workers(whence, &workspace.tenant).await;
         }
-        let place = self.drivers().sit_next(whence.run_id()).await;
-        self.drive_at(place, whence, workspace, progress).await
+        let place = self.drivers().acquire_when_free(whence.run_id()).await;
+        self.drive_in_slot(place, whence, workspace, progress).await
     }
 
     /// Drives a run that was claimed for this process. If it cannot be read the lease is left to run out, so
     /// that it is not claimed again at once.
-    pub(super) async fn drive_claimed(
+    pub(super) async fn drive_claimed_run(
         self: &Arc<Self>,
         place: DriverHandle,
         run: &RunRecord,
         lease: Lease,
     ) -> Result<Run, EngineError> {
         let reading = async {
-            let housed = self.fold_to_carry_on(&run.tenant_id, &run.run_id).await?;
-            let pinned = self.pinned_by(&run.tenant_id, &housed.folded.run).await?;
+            let housed = self.fold_for_resume(&run.tenant_id, &run.run_id).await?;
+            let pinned = self.load_pinned(&run.tenant_id, &housed.folded.run).await?;
             Ok((housed, pinned.workspace))
         };
-        let (housed, workspace) = unless_lost(&place.lost, reading).await?;
+        let (housed, workspace) = run_unless_revoked(&place.lost, reading).await?;
         let whence = RunSource::Held(Box::new(housed), lease);
-        self.drive_at(place, whence, workspace, Progress::silent())
+        self.drive_in_slot(place, whence, workspace, Progress::silent())
             .await
     }
 
-    async fn drive_at(
+    async fn drive_in_slot(
         self: &Arc<Self>,
         mut place: DriverHandle,
         whence: RunSource,
@@ -189,15 +192,15 @@ impl Engine {
         // The end of any other is no result of a request by itself.
         let changes = workspace.kind == RunKind::Playbook;
         let span = telemetry::run(&run_id, &tenant);
-        let driving = self.drive_seated(whence, workspace, progress, &mut place);
+        let driving = self.drive_under_lease(whence, workspace, progress, &mut place);
         let driven = driving.instrument(span.clone()).await;
         telemetry::run_left(&span, &driven);
         drop((span, place.seat));
-        if left_behind(&mut place.orders) {
-            self.take_up_run(tenant.clone(), run_id);
+        if has_unread_notice(&mut place.orders) {
+            self.spawn_driver(tenant.clone(), run_id);
         }
         let run = driven?;
-        self.wake_later(&run, &tenant);
+        self.schedule_wake(&run, &tenant);
         if changes {
             self.note_end(&tenant, &run).await;
         }
@@ -205,7 +208,7 @@ impl Engine {
     }
 
     /// Waits while a worker drives the run, to its end or until it waits for a person.
-    async fn leave_to_workers(
+    async fn delegate_to_workers(
         self: &Arc<Self>,
         whence: RunSource,
         tenant: &TenantId,
@@ -214,20 +217,20 @@ impl Engine {
         if let RunSource::New(new) = whence {
             self.store_new(*new).await?;
         }
-        self.driven_elsewhere(tenant, &run_id).await
+        self.await_other_replica(tenant, &run_id).await
     }
 
     /// A run that another process drives, when it has ended or waits for a person.
-    pub(crate) async fn driven_elsewhere(
+    pub(crate) async fn await_other_replica(
         &self,
         tenant: &TenantId,
         run_id: &RunId,
     ) -> Result<Run, EngineError> {
-        self.await_rest(tenant, run_id).await?;
+        self.await_settled(tenant, run_id).await?;
         Ok(self.fold(tenant, run_id).await?.run)
     }
 
-    async fn drive_seated(
+    async fn drive_under_lease(
         self: &Arc<Self>,
         whence: RunSource,
         workspace: Workspace,
@@ -236,9 +239,9 @@ impl Engine {
     ) -> Result<Run, EngineError> {
         let (housed, hold, unwritten, artifacts) = match whence {
             RunSource::Stored(run_id) => {
-                let lease = self.lease_of(&run_id).await?;
-                self.drivers().holds(&run_id, lease.fence);
-                match self.fold_to_carry_on(&workspace.tenant, &run_id).await {
+                let lease = self.acquire_run_lease(&run_id).await?;
+                self.drivers().set_lease_held(&run_id, lease.fence);
+                match self.fold_for_resume(&workspace.tenant, &run_id).await {
                     Ok(housed) => (housed, RunOwnership::Held(lease), Vec::new(), Vec::new()),
                     Err(error) => {
                         self.store().release(&lease).await?;
@@ -251,7 +254,7 @@ impl Engine {
             }
             RunSource::New(new) => {
                 let room = RunMemory::new(self.run_values(), &workspace.tenant);
-                let part = room.take(new.run.memory(), VALUES_WAIT).await?;
+                let part = room.take(new.run.memory(), VALUES_TIMEOUT).await?;
                 let hold = RunOwnership::Unstored(Box::new(new.record), new.stored);
                 let started = vec![new.started];
                 let folded = FoldedRun::unwritten(new.run);
@@ -265,7 +268,7 @@ impl Engine {
             RunOwnership::Held(_) | RunOwnership::Returned => Some(folded.run.status()),
         };
         let mission = missions::state_of(&folded.run);
-        let mut drive = Drive {
+        let mut drive = RunDriver {
             engine: self,
             told,
             folded,
@@ -284,7 +287,7 @@ impl Engine {
             mission,
             turns: RateLimitQueue::default(),
         };
-        let ended = unless_lost(&place.lost, drive.go_on()).await;
+        let ended = run_unless_revoked(&place.lost, drive.run_loop()).await;
         drive.cancel.cancel();
         if let RunOwnership::Held(lease) = &drive.hold {
             self.store().release(lease).await?;
@@ -294,28 +297,28 @@ impl Engine {
     }
 
     /// This worker's hold on a run.
-    pub(super) async fn lease_of(&self, run_id: &RunId) -> Result<Lease, EngineError> {
+    pub(super) async fn acquire_run_lease(&self, run_id: &RunId) -> Result<Lease, EngineError> {
         let now = self.now();
         let until = self.after(now, self.settings().lease);
         let lease = self
             .store()
             .acquire(run_id.as_ref(), self.holder(), now, until);
-        lease.await?.ok_or_else(busy)
+        lease.await?.ok_or_else(held_elsewhere)
     }
 }
 
-impl Drive<'_> {
-    async fn go_on(&mut self) -> Result<(), EngineError> {
+impl RunDriver<'_> {
+    async fn run_loop(&mut self) -> Result<(), EngineError> {
         let mut in_flight = InFlight::new();
         let mut in_hand: BTreeSet<StepId> = BTreeSet::new();
-        self.look_at_approvals().await?;
+        self.apply_approval_decisions().await?;
         loop {
-            self.settle().await?;
-            if self.is_time_up() {
-                self.on_time(&mut in_flight, &mut in_hand).await?;
+            self.apply_automatic_transitions().await?;
+            if self.is_past_deadline() {
+                self.handle_deadlines(&mut in_flight, &mut in_hand).await?;
                 continue;
             }
-            let has_come = |moment| self.engine.has_come(moment);
+            let has_come = |moment| self.engine.is_due(moment);
             let waiting = self.turns.waiting(has_come);
             let next = match waiting.is_empty() {
                 true => self.folded.run.next(&in_hand, has_come),
@@ -323,7 +326,7 @@ impl Drive<'_> {
             };
             match next {
                 Next::Ended => {
-                    self.lapse_pending().await?;
+                    self.expire_pending_approvals().await?;
                     return self.write(NextPhase::Ends).await;
                 }
                 // Effects under way are dropped, which ends them: the journal says that they began,
@@ -341,7 +344,8 @@ impl Drive<'_> {
                 }
                 Next::Start(_) if self.engine.is_draining() => {
                     self.write(NextPhase::Runs).await?;
-                    self.wait(&mut in_flight, &mut in_hand, None).await?;
+                    self.wait_for_event(&mut in_flight, &mut in_hand, None)
+                        .await?;
                 }
                 Next::Start(_) if in_flight.is_empty() && self.lacks_room() => {
                     self.make_room().await?;
@@ -351,7 +355,7 @@ impl Drive<'_> {
                     let mut begun = 0_usize;
                     for step in steps {
                         // What cannot start may end the run or skip the steps after it.
-                        let Some(effect) = self.begin(&step).await? else {
+                        let Some(effect) = self.begin_step(&step).await? else {
                             break;
                         };
                         begun = begun.saturating_add(memory_of_fields(&effect.call().parameters));
@@ -364,7 +368,7 @@ impl Drive<'_> {
                     self.write(NextPhase::Runs).await?;
                     for effect in effects {
                         in_hand.insert(effect.call().step.clone());
-                        in_flight.push(self.start(effect));
+                        in_flight.push(self.start_effect(effect));
                     }
                 }
                 Next::Wait { until }
@@ -375,18 +379,19 @@ impl Drive<'_> {
                 Next::Wait { until } => {
                     let until = self.turns.sooner(until, &waiting);
                     self.write(NextPhase::Runs).await?;
-                    self.wait(&mut in_flight, &mut in_hand, until).await?;
+                    self.wait_for_event(&mut in_flight, &mut in_hand, until)
+                        .await?;
                 }
             }
         }
     }
 
     /// What follows by itself. Before the run's end is decided, its evidence is there.
-    async fn settle(&mut self) -> Result<(), EngineError> {
+    async fn apply_automatic_transitions(&mut self) -> Result<(), EngineError> {
         loop {
             let effort = Effort::long_if_any([self.folded.run.asks_expressions()]);
             let tenant = &self.workspace.tenant;
-            let place = self.engine.place_to_ask(tenant, effort).await;
+            let place = self.engine.evaluation_slot_for(tenant, effort).await;
             let events = place.ask(|| self.folded.run.advance());
             if events.is_empty() {
                 return Ok(());
@@ -394,66 +399,66 @@ impl Drive<'_> {
             if events.iter().any(RunEvent::is_final) {
                 self.leave_evidence().await?;
             }
-            self.take(events)?;
+            self.apply_events(events)?;
         }
     }
 
     /// Waits for the first of: the end of an effect, an order, the moment.
-    async fn wait(
+    async fn wait_for_event(
         &mut self,
         in_flight: &mut InFlight,
         in_hand: &mut BTreeSet<StepId>,
         until: Option<Timestamp>,
     ) -> Result<(), EngineError> {
         let beat = self.engine.settings().lease / 3;
-        let patience = until.map_or(beat, |until| self.engine.left_until(until).min(beat));
+        let patience = until.map_or(beat, |until| self.engine.time_until(until).min(beat));
         let idle = in_flight.is_empty();
-        let _resting = idle.then(|| self.engine.drivers().rests(self.folded.run.id()));
+        let _resting = idle.then(|| self.engine.drivers().mark_idle(self.folded.run.id()));
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Ok(()),
             () = self.engine.draining().cancelled(), if in_flight.is_empty() => Ok(()),
-            Some(order) = self.orders.recv() => self.obey(order).await,
+            Some(order) = self.orders.recv() => self.handle_message(order).await,
             Some(end) = in_flight.next(), if !in_flight.is_empty() => {
                 // Whatever ended meanwhile shares the commit.
                 let mut ended = Some(end);
                 while let Some(end) = ended {
                     in_hand.remove(end.step());
-                    self.end(end).await?;
+                    self.finish_step(end).await?;
                     ended = in_flight.next().now_or_never().flatten();
                 }
                 Ok(())
             }
-            () = tokio::time::sleep(patience) => self.on_time(in_flight, in_hand).await,
+            () = tokio::time::sleep(patience) => self.handle_deadlines(in_flight, in_hand).await,
         }
     }
 
     /// Whether a moment is so near that the run is worth holding until then.
     fn is_soon(&self, until: Option<Timestamp>) -> bool {
-        until.is_some_and(|until| self.engine.left_until(until) < self.engine.settings().lease)
+        until.is_some_and(|until| self.engine.time_until(until) < self.engine.settings().lease)
     }
 
     /// Whether the run's time limit is over: nothing begins any more then.
-    fn is_time_up(&self) -> bool {
+    fn is_past_deadline(&self) -> bool {
         let end = self.folded.run.deadline();
-        end.is_some_and(|end| self.engine.has_come(end))
+        end.is_some_and(|end| self.engine.is_due(end))
     }
 
     /// Carries out what a moment brought: approvals that lapse, the run's time limit.
-    async fn on_time(
+    async fn handle_deadlines(
         &mut self,
         in_flight: &mut InFlight,
         in_hand: &mut BTreeSet<StepId>,
     ) -> Result<(), EngineError> {
-        if self.is_time_up() {
-            self.decide(Command::TimeUp)?;
-            self.cut_off(in_flight, in_hand).await?;
+        if self.is_past_deadline() {
+            self.apply_command(Command::TimeUp)?;
+            self.abandon_effects(in_flight, in_hand).await?;
         }
-        self.look_at_approvals().await
+        self.apply_approval_decisions().await
     }
 
     /// Ends the effects under way. What they did is not known, and their steps say so.
-    async fn cut_off(
+    async fn abandon_effects(
         &mut self,
         in_flight: &mut InFlight,
         in_hand: &mut BTreeSet<StepId>,
@@ -464,24 +469,24 @@ impl Drive<'_> {
         for step in std::mem::take(in_hand) {
             let message = format!("the run's time was over while the step `{step}` was under way");
             let failure = failure(ErrorKind::TimeoutError, ErrorCode::ToolTimeout, message);
-            let tokens = Tokens::default();
+            let tokens = TokensUsed::default();
             let failed = StepEnd::Failed {
                 step,
                 failure,
                 tokens,
             };
-            self.end(failed).await?;
+            self.finish_step(failed).await?;
         }
         Ok(())
     }
 
-    async fn obey(&mut self, order: Order) -> Result<(), EngineError> {
+    async fn handle_message(&mut self, order: DriverMessage) -> Result<(), EngineError> {
         match order {
-            Order::Look => self.look_at_approvals().await,
-            Order::Command(command, answer) => {
+            DriverMessage::Refresh => self.apply_approval_decisions().await,
+            DriverMessage::Command(command, answer) => {
                 let accepted = match self.folded.run.decide(*command) {
                     Ok(events) => {
-                        self.take(events)?;
+                        self.apply_events(events)?;
                         self.write(NextPhase::Runs).await
                     }
                     Err(refused) => Err(super::control::illegal(&refused)),
@@ -496,18 +501,18 @@ impl Drive<'_> {
                     return Err(EngineError::interrupted());
                 }
                 // A run that was resumed uses what was approved in the pause.
-                self.look_at_approvals().await
+                self.apply_approval_decisions().await
             }
         }
     }
 
     /// Decides that a step begins; one that may not is failed, skipped or waits for a person, and
     /// has no effect.
-    async fn begin(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
-        let place = self.place_to_prepare(step).await;
+    async fn begin_step(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
+        let place = self.evaluation_slot(step).await;
         let at = self.engine.now();
         if let Some(failure) = self.folded.run.not_repeated(step) {
-            self.fail_unbegun(step, failure, at)?;
+            self.fail_before_effect(step, failure, at)?;
             return Ok(None);
         }
         let preparation = place.ask(|| self.workspace.prepare(&self.folded.run, step, at));
@@ -515,44 +520,44 @@ impl Drive<'_> {
             Ok(Preparation::Effect(prepared)) => prepared,
             Ok(Preparation::NotInDryRun) => {
                 let step = step.clone();
-                self.decide(Command::SkipForDryRun { step })?;
+                self.apply_command(Command::SkipForDryRun { step })?;
                 return Ok(None);
             }
             Err(failure) => {
-                self.fail_unbegun(step, failure, at)?;
+                self.fail_before_effect(step, failure, at)?;
                 return Ok(None);
             }
         };
         prepared.recall(self.engine, at);
-        if !self.takes_turn(&mut prepared, at) {
+        if !self.reserve_rate_limit(&mut prepared, at) {
             return Ok(None);
         }
         let decision = prepared.decision().clone();
-        self.decide_begin(&prepared, decision, at)?;
+        self.decide_step_start(&prepared, decision, at)?;
         let begun = self.folded.run.is_interrupted(step);
         Ok(begun.then_some(prepared))
     }
 
     /// Fails a step of which no effect is under way.
-    fn fail_unbegun(
+    fn fail_before_effect(
         &mut self,
         step: &StepId,
         failure: StepFailure,
         at: Timestamp,
     ) -> Result<(), EngineError> {
-        self.decide(Command::Fail {
+        self.apply_command(Command::Fail {
             step: step.clone(),
             failure,
             at,
-            tokens: Tokens::default(),
+            tokens: TokensUsed::default(),
         })
     }
 
     /// Begins a call under a decision, or asks a person about it, or refuses it.
-    fn decide_begin(
+    fn decide_step_start(
         &mut self,
         prepared: &Prepared,
-        decision: Decision,
+        decision: GateDecision,
         at: Timestamp,
     ) -> Result<(), EngineError> {
         let beginning = StepStart {
@@ -564,11 +569,11 @@ impl Drive<'_> {
         };
         let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
         // The journal dates the beginning as it was decided: strict replay compares approvals with it.
-        self.take_at(events, at)
+        self.apply_events_at(events, at)
     }
 
-    fn start(&self, mut effect: Box<Prepared>) -> BoxFuture<'static, StepEnd> {
-        effect.tell(&self.progress);
+    fn start_effect(&self, mut effect: Box<Prepared>) -> BoxFuture<'static, StepEnd> {
+        effect.report_progress_to(&self.progress);
         let step = &effect.call().step;
         self.progress.step_started(step, &effect.call().tool);
         let engine = Arc::clone(self.engine);
@@ -584,13 +589,13 @@ impl Drive<'_> {
         Box::pin(performed.instrument(span))
     }
 
-    async fn end(&mut self, end: StepEnd) -> Result<(), EngineError> {
+    async fn finish_step(&mut self, end: StepEnd) -> Result<(), EngineError> {
         // A step that was cut off because the server stops has not failed: it is taken up again.
         if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
             return Err(EngineError::interrupted());
         }
         self.progress.step_ended(&end);
-        let command = match self.taken(end) {
+        let command = match self.admit_stage_output(end) {
             StepEnd::Succeeded {
                 step,
                 output,
@@ -624,14 +629,14 @@ impl Drive<'_> {
                 tokens,
             },
             StepEnd::InDoubt { step, refusal } => {
-                return self.ask_about_repeat(&step, refusal).await;
+                return self.request_approval_to_repeat(&step, refusal).await;
             }
         };
-        self.decide(command)
+        self.apply_command(command)
     }
 
     /// Takes what a stage made into its mission. What the mission or the plan does not admit fails the step.
-    fn taken(&mut self, end: StepEnd) -> StepEnd {
+    fn admit_stage_output(&mut self, end: StepEnd) -> StepEnd {
         let StepEnd::Succeeded {
             step,
             output,
@@ -651,7 +656,7 @@ impl Drive<'_> {
         match desk.taken(&self.folded.run, step, output) {
             Ok(artifacts) => {
                 self.artifacts.extend(artifacts);
-                self.engine.lend(&mut self.workspace, tools);
+                self.engine.add_tools(&mut self.workspace, tools);
                 end
             }
             Err(failure) => StepEnd::Failed {
@@ -662,17 +667,17 @@ impl Drive<'_> {
         }
     }
 
-    fn decide(&mut self, command: Command) -> Result<(), EngineError> {
+    fn apply_command(&mut self, command: Command) -> Result<(), EngineError> {
         let events = decided(self.folded.run.decide(command))?;
-        self.take(events)
+        self.apply_events(events)
     }
 
     /// Folds events that happen now, to be written with the next append.
-    fn take(&mut self, events: Vec<RunEvent>) -> Result<(), EngineError> {
-        self.take_at(events, self.engine.now())
+    fn apply_events(&mut self, events: Vec<RunEvent>) -> Result<(), EngineError> {
+        self.apply_events_at(events, self.engine.now())
     }
 
-    fn take_at(&mut self, events: Vec<RunEvent>, at: Timestamp) -> Result<(), EngineError> {
+    fn apply_events_at(&mut self, events: Vec<RunEvent>, at: Timestamp) -> Result<(), EngineError> {
         for event in events {
             if let RunEvent::ApprovalRequested(asked) = &event {
                 self.folded.asked = true;

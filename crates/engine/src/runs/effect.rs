@@ -13,19 +13,19 @@ use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::tool::{Implementation, Tool, ToolClass};
 use charter_contract::catalogue::vocabulary::Role;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::{PlaybookId, ScriptId, StepId, TenantId, ToolId, UserId};
 use charter_contract::parameter::ParameterType;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Digest, ExactCall};
-use charter_domain::catalogue::Entry;
-use charter_domain::gate::{Decision, RuleKind, RuleResult};
-use charter_domain::graph::{Action, Arguments, Step};
+use charter_domain::catalogue::CatalogueEntry;
+use charter_domain::gate::{GateDecision, RuleKind, RuleResult};
+use charter_domain::graph::{Arguments, Step, StepAction};
 use charter_domain::guardrail::{ApplicableGuardrail, RequestTags};
 use charter_domain::mission::TARGET_CHANGED;
 use charter_domain::parameters;
 use charter_domain::policy::PolicySet;
-use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, StepYield, Tokens};
+use charter_domain::run::{ErrorKind, ResultSource, Run, StepFailure, StepYield, TokensUsed};
 use charter_effects::{Limits, PackageFiles, ScriptTool, ToolOutcome, check_against};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -44,7 +44,7 @@ const DRY_RUN: &str = "dry_run";
 /// A tool as a run pinned it, with the files of its package.
 #[derive(Debug, Clone)]
 pub(crate) struct PinnedTool {
-    pub(crate) entry: Arc<Entry<Tool>>,
+    pub(crate) entry: Arc<CatalogueEntry<Tool>>,
     pub(crate) files: Arc<PackageFiles>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Workspace {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(super) call: ExactCall,
-    pub(super) decision: Decision,
+    pub(super) decision: GateDecision,
     pub(super) tool: PinnedTool,
     pub(super) script: Option<ScriptTool>,
     pub(super) dry_run: bool,
@@ -122,7 +122,7 @@ pub(crate) enum StepEnd {
     Failed {
         step: StepId,
         failure: StepFailure,
-        tokens: Tokens,
+        tokens: TokensUsed,
     },
     /// A write was answered, and the answer is refused: it did happen, or may have.
     InDoubt { step: StepId, refusal: StepFailure },
@@ -138,11 +138,11 @@ impl StepEnd {
     }
 
     /// Tokens that were used for it.
-    pub(crate) fn tokens(&self) -> Tokens {
+    pub(crate) fn tokens(&self) -> TokensUsed {
         match self {
             Self::Succeeded { brings, .. } => brings.tokens,
             Self::Failed { tokens, .. } => *tokens,
-            Self::InDoubt { .. } => Tokens::default(),
+            Self::InDoubt { .. } => TokensUsed::default(),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Workspace {
             .graph()
             .step(step)
             .ok_or_else(|| missing(format!("the run has no step `{step}`")))?;
-        let Action::Call { arguments, .. } = &step.action else {
+        let StepAction::Call { arguments, .. } = &step.action else {
             return Err(missing(format!("the step `{}` calls nothing", step.id)));
         };
         let called = self.called(step).map_err(missing)?;
@@ -212,14 +212,14 @@ impl Workspace {
         };
         let document = &called.tool.entry.document;
         let mut decision = self.ask(run, step, document, &call, now);
-        if let Some(refusal) = self.beyond_mandate(run, step, document, now)? {
+        if let Some(refusal) = self.mandate_refusal(run, step, document, now)? {
             decision = refusal;
         }
         Ok(Preparation::Effect(Box::new(Prepared {
             approved_until: run.approval_end(&call, &decision, now),
             decision,
             own: self.own_work(run, step, document, &call)?,
-            seen: self.seen(run, step, now)?,
+            seen: self.target_read(run, step, now)?,
             // Whatever else a mission calls only reads (B002-6).
             of_proposal: self.desk.is_some() && called.writes,
             call,
@@ -234,7 +234,7 @@ impl Workspace {
     }
 
     /// The look at what a step changes, where the step asks for one.
-    fn seen(
+    fn target_read(
         &self,
         run: &Run,
         step: &Step,
@@ -255,26 +255,26 @@ impl Workspace {
 
     /// The refusal of a call that the task it is made for may not make: its package does not name the
     /// tool, or its pass does not cover what the tool reads (B002-5, B002-8).
-    fn beyond_mandate(
+    fn mandate_refusal(
         &self,
         run: &Run,
         step: &Step,
         tool: &Tool,
         now: Timestamp,
-    ) -> Result<Option<Decision>, StepFailure> {
+    ) -> Result<Option<GateDecision>, StepFailure> {
         let (Some(desk), Some(task)) = (&self.desk, &step.mandate) else {
             return Ok(None);
         };
         let refused = desk.refuses(run, task, tool, now)?;
         let rule = |(id, why): (String, String)| RuleResult::new(RuleKind::Permission, &id, why);
-        Ok(refused.map(|refused| Decision::Deny {
+        Ok(refused.map(|refused| GateDecision::Deny {
             rules: vec![rule(refused)],
         }))
     }
 
     /// What a step calls; otherwise what is missing.
     pub(super) fn called(&self, step: &Step) -> Result<CalledTool<'_>, String> {
-        let Action::Call {
+        let StepAction::Call {
             tool,
             script,
             writes,
@@ -352,7 +352,7 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
 /// The resolved arguments of a step.
 fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, StepFailure> {
     let left = RUN_MEMORY.saturating_sub(run.memory());
-    let mut filling = Filling::of(left.min(JSON_MEMORY));
+    let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
     let values = arguments.resolve(run.bindings(), &mut filling);
     values.map_err(|error| {
         let code = ErrorCode::InvalidParameters;
@@ -371,7 +371,7 @@ impl Prepared {
         &self.call
     }
 
-    pub(crate) fn decision(&self) -> &Decision {
+    pub(crate) fn decision(&self) -> &GateDecision {
         &self.decision
     }
 
@@ -379,12 +379,12 @@ impl Prepared {
         &self.tool.entry.document
     }
 
-    pub(crate) fn refuse(&mut self, decision: Decision) {
+    pub(crate) fn refuse(&mut self, decision: GateDecision) {
         self.decision = decision;
     }
 
     /// Lets who follows the run hear what comes of it before it has ended.
-    pub(crate) fn tell(&mut self, progress: &Progress) {
+    pub(crate) fn report_progress_to(&mut self, progress: &Progress) {
         if let Some(own) = &mut self.own {
             own.tell(progress);
         }
@@ -416,7 +416,7 @@ impl Prepared {
         cancel: CancellationToken,
     ) -> StepEnd {
         if let Some(own) = self.own.take() {
-            return self.carry_out(own, engine, &room, cancel).await;
+            return self.run_internal(own, engine, &room, cancel).await;
         }
         let step = self.call.step.clone();
         if let Some(output) = self.recalled.take() {
@@ -442,7 +442,7 @@ impl Prepared {
         match ended {
             Ok((output, duration_ms, memory)) => {
                 if let Some(key) = result_key {
-                    engine.tool_results().put(key, &output, engine.now());
+                    engine.tool_results().insert(key, &output, engine.now());
                 }
                 StepEnd::Succeeded {
                     step,
@@ -458,7 +458,7 @@ impl Prepared {
             Err(none) => StepEnd::Failed {
                 step,
                 failure: none.into_failure(),
-                tokens: Tokens::default(),
+                tokens: TokensUsed::default(),
             },
         }
     }
@@ -478,7 +478,7 @@ impl Prepared {
         let key = format!("{}/again", look.call.step);
         let seen = Box::pin(look.run(engine, room, key, cancel.clone())).await;
         let (now, ..) = seen.map_err(NoOutput::into_failure)?;
-        if Digest::of(&now) == Digest::of(&before) {
+        if Digest::from_json(&now) == Digest::from_json(&before) {
             return Ok(());
         }
         let message =
@@ -503,7 +503,7 @@ impl Prepared {
         let call = self.tool_call(engine, key, Arc::<OutputAllocation>::clone(&room))?;
         let _slot = engine.tool_slot(&tenant, &call).await;
         still_approved(approved_until, engine.now())?;
-        let _resting = engine.drivers().rests(&run);
+        let _resting = engine.drivers().mark_idle(&run);
         match engine.tools().run(call, cancel).await {
             ToolOutcome::Succeeded {
                 output,

@@ -17,7 +17,7 @@ use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, 
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::Digest;
-use charter_domain::graph::{Action, Step, StepGraph};
+use charter_domain::graph::{Step, StepAction, StepGraph};
 use charter_domain::run::{EffectStart, ResultSource, Run, RunEvent, StepState};
 use charter_store::evidence::EvidenceFilter;
 use charter_store::journal::JournalEvent;
@@ -91,7 +91,7 @@ pub(super) struct Anchor {
 
 impl Anchor {
     /// Of a run whose journal is durable as folded.
-    pub(super) fn of(folded: &FoldedRun) -> Self {
+    pub(super) fn from_run(folded: &FoldedRun) -> Self {
         Self {
             plan_digest: folded.run.plan_digest(),
             journal_version: folded.version,
@@ -220,7 +220,7 @@ impl<'h> OpenCall<'h> {
                 Some(ReportedCall { by, reason })
             }
         };
-        let Action::Call {
+        let StepAction::Call {
             tool,
             script,
             writes,
@@ -284,7 +284,7 @@ impl Engine {
         });
         record.payload.insert(RUN.to_owned(), about);
         if let Some(reported) = &made.reported {
-            record.summary = said_by(reported.by, record.summary);
+            record.summary = reporter_note(reported.by, record.summary);
         }
         Ok(Some(record))
     }
@@ -471,6 +471,6 @@ fn without_filters(tool: &Tool) -> Tool {
 }
 
 /// A summary that says on whose word it stands; one that has no room for that keeps its own words.
-fn said_by(user: &UserId, summary: Text) -> Text {
+fn reporter_note(user: &UserId, summary: Text) -> Text {
     Text::parse(&format!("Reported by `{user}`, not observed: {summary}")).unwrap_or(summary)
 }

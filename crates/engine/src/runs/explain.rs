@@ -13,7 +13,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
-use charter_domain::gate::{Decision, RuleFinding};
+use charter_domain::gate::{GateDecision, RuleFinding};
 use charter_domain::graph::{self, Step};
 use charter_domain::run::{Run, RunPrerequisites};
 use schemars::JsonSchema;
@@ -83,7 +83,7 @@ pub struct CallExplanation {
     pub dry_run: bool,
     /// The decision as a journal would hold it; absent for what would be left out, which is not put
     /// to the gate.
-    pub decision: Option<Decision>,
+    pub decision: Option<GateDecision>,
     /// Every rule that was considered, in the order in which the gate asks.
     pub rules: Vec<RuleFinding>,
     /// What was taken for the facts that a run adds.
@@ -120,9 +120,9 @@ impl Engine {
         let tool = self.resolve_tool(caller, thought.tool.as_ref())?;
         let new = self.thought_run(caller, thought, tool.document())?;
         let run = self.unstored(new)?.run;
-        let workspace = self.pinned_by(&caller.tenant, &run).await?.workspace;
+        let workspace = self.load_pinned(&caller.tenant, &run).await?.workspace;
         let effort = workspace.effort(&thought.tool);
-        let place = self.place_to_ask(&caller.tenant, effort).await;
+        let place = self.evaluation_slot_for(&caller.tenant, effort).await;
         let step = step_of(&run, thought)?;
         let internal = |cause: String| EngineError::internal("explaining a call", cause);
         let called = workspace.called(step).map_err(internal)?;

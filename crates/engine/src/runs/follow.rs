@@ -9,7 +9,7 @@ use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::json::decode_stored;
 use charter_contract::run_status::RunStatus;
-use charter_domain::graph::Source;
+use charter_domain::graph::PlanSource;
 use charter_domain::run::Run;
 use charter_store::journal::JournalEvent;
 use futures_util::Stream;
@@ -21,7 +21,7 @@ use super::journal::MEMORY_PER_BYTE;
 use crate::{Caller, Engine, EngineError};
 
 /// Time after which a run is looked at even if nobody in this process said that there is news.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Events that are read at once.
 const BATCH: usize = 500;
@@ -29,7 +29,7 @@ const BATCH: usize = 500;
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RunEvent")]
-pub struct RunEventShown {
+pub struct RunEventView {
     /// The event.
     #[serde(flatten)]
     pub entry: HistoryEvent,
@@ -43,9 +43,9 @@ pub struct RunEventShown {
 /// One page of a run's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RunEventPage")]
-pub struct RunEventListing {
+pub struct RunEventPage {
     /// Oldest first.
-    pub entries: Vec<RunEventShown>,
+    pub entries: Vec<RunEventView>,
     /// The event to go on after; absent when there are no more now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
@@ -69,13 +69,13 @@ impl Engine {
         run: &RunId,
         after: u64,
         limit: usize,
-    ) -> Result<RunEventListing, EngineError> {
+    ) -> Result<RunEventPage, EngineError> {
         self.record_of(caller, run).await?;
         let (found, next) = self
             .journal_page(&caller.tenant, run, Run::status, after, limit)
             .await?;
-        Ok(RunEventListing {
-            entries: found.into_iter().map(RunEventShown::from).collect(),
+        Ok(RunEventPage {
+            entries: found.into_iter().map(RunEventView::from).collect(),
             next,
         })
     }
@@ -90,10 +90,10 @@ impl Engine {
         caller: &Caller,
         run: &RunId,
         after: u64,
-    ) -> Result<impl Stream<Item = RunEventShown> + Send + use<>, EngineError> {
+    ) -> Result<impl Stream<Item = RunEventView> + Send + use<>, EngineError> {
         self.record_of(caller, run).await?;
         let followed = self.follow_journal(caller.tenant.clone(), run.clone(), Run::status, after);
-        Ok(futures_util::StreamExt::map(followed, RunEventShown::from))
+        Ok(futures_util::StreamExt::map(followed, RunEventView::from))
     }
 
     /// Events after one, at most `limit`, and the one to go on after where there are more. `stands` says what is
@@ -162,7 +162,7 @@ impl Engine {
     }
 }
 
-impl From<FollowedEvent<RunStatus>> for RunEventShown {
+impl From<FollowedEvent<RunStatus>> for RunEventView {
     fn from(followed: FollowedEvent<RunStatus>) -> Self {
         Self {
             status: followed.after,
@@ -206,7 +206,7 @@ impl<S> Folding<S> {
         let before = self.run.as_ref().map(self.stands);
         let event = match &self.run {
             // Where a mission stands is in the outputs of its stages.
-            Some(run) if !matches!(run.graph().source(), Some(Source::Mission(_))) => {
+            Some(run) if !matches!(run.graph().source(), Some(PlanSource::Mission(_))) => {
                 entry.event.outline()
             }
             Some(_) | None => entry.event.clone(),
@@ -261,7 +261,7 @@ impl<S> Follower<S> {
             }
             // Registered before looking, so that what comes meanwhile is not missed.
             let engine = Arc::clone(&self.engine);
-            let news = engine.news().notified();
+            let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
             // All that was read is folded.
@@ -277,7 +277,7 @@ impl<S> Follower<S> {
             tokio::select! {
                 () = engine.shutdown().cancelled() => return Ok(None),
                 () = news => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }

@@ -7,10 +7,10 @@ use charter_contract::ids::ToolId;
 use charter_contract::time::Timestamp;
 use charter_domain::approval::ExactCall;
 use charter_domain::gate::{
-    self, Decision, GateInput, PolicyAnswer, RuleEffect, RuleFinding, RuleKind, RulePhase,
-    RuleResult, Safety,
+    self, GateDecision, GateInput, PolicyAnswer, RuleEffect, RuleFinding, RuleKind, RulePhase,
+    RuleResult, StepSafety,
 };
-use charter_domain::graph::{Source, Step};
+use charter_domain::graph::{PlanSource, Step};
 use charter_domain::guardrail::ApplicableGuardrail;
 use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
 use charter_domain::rate_limit::{BucketLevel, RateLimitExceeded};
@@ -24,7 +24,7 @@ use crate::questions::Effort;
 #[derive(Debug)]
 pub(super) struct ExplainedDecision {
     /// The decision that the step would begin under.
-    pub(super) decision: Decision,
+    pub(super) decision: GateDecision,
     /// Each rule, in the order in which the gate asks.
     pub(super) findings: Vec<RuleFinding>,
     /// What the run's history says to policies.
@@ -59,14 +59,16 @@ impl Workspace {
         tool: &Tool,
         call: &ExactCall,
         now: Timestamp,
-    ) -> Decision {
+    ) -> GateDecision {
         let decided = gate::decide(&self.question(run, step, tool, call));
         match self.policy_turn(run, call, &decided, now) {
             PolicyTiming::Never => decided.under(self.ungoverned(step, tool)),
             PolicyTiming::OnceApproved => decided,
             PolicyTiming::Now => {
                 let facts = self.facts(run, call, &decided, now);
-                let said = self.policies.decide(&self.put(run, tool, call, &facts));
+                let said = self
+                    .policies
+                    .decide(&self.policy_question(run, tool, call, &facts));
                 decided.under(PolicyAnswer::from(&said))
             }
         }
@@ -95,7 +97,9 @@ impl Workspace {
                 decided.under(self.ungoverned(step, tool))
             }
             PolicyTiming::OnceApproved | PolicyTiming::Now => {
-                let (said, heard) = self.policies.explain(&self.put(run, tool, call, &facts));
+                let (said, heard) = self
+                    .policies
+                    .explain(&self.policy_question(run, tool, call, &facts));
                 let asked = match turn {
                     PolicyTiming::Now => RulePhase::Now,
                     PolicyTiming::Never | PolicyTiming::OnceApproved => RulePhase::OnceApproved,
@@ -138,7 +142,7 @@ impl Workspace {
             guardrails: &self.guardrails,
             tags: &self.tags,
             domain: self.domain.as_deref(),
-            safety: Safety {
+            safety: StepSafety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,
                 mission: self.desk.as_deref().map(MissionContext::kind_id),
@@ -166,10 +170,10 @@ impl Workspace {
         &self,
         run: &Run,
         call: &ExactCall,
-        decided: &Decision,
+        decided: &GateDecision,
         now: Timestamp,
     ) -> PolicyTiming {
-        let waits = matches!(decided, Decision::NeedsApproval { .. });
+        let waits = matches!(decided, GateDecision::NeedsApproval { .. });
         if !self.policies.governs(call.tool.as_ref()) {
             PolicyTiming::Never
         } else if waits && !run.permits(call, decided, now) {
@@ -179,7 +183,13 @@ impl Workspace {
         }
     }
 
-    fn facts(&self, run: &Run, call: &ExactCall, decided: &Decision, now: Timestamp) -> RunFacts {
+    fn facts(
+        &self,
+        run: &Run,
+        call: &ExactCall,
+        decided: &GateDecision,
+        now: Timestamp,
+    ) -> RunFacts {
         RunFacts {
             kind: self.kind,
             subject: self.subject.clone(),
@@ -195,7 +205,7 @@ impl Workspace {
     }
 
     /// What policies are asked.
-    fn put<'a>(
+    fn policy_question<'a>(
         &'a self,
         run: &Run,
         tool: &'a Tool,
@@ -221,12 +231,12 @@ fn unregistered(run: &Run) -> Option<&str> {
     let source = run.graph().source();
     source
         .filter(|source| source.is_unregistered())
-        .map(Source::id)
+        .map(PlanSource::id)
 }
 
 /// Nobody is asked or warned about what is refused.
-fn set_aside(findings: &mut [RuleFinding], decided: &Decision) {
-    if !matches!(decided, Decision::Deny { .. }) {
+fn set_aside(findings: &mut [RuleFinding], decided: &GateDecision) {
+    if !matches!(decided, GateDecision::Deny { .. }) {
         return;
     }
     for finding in findings {
@@ -242,15 +252,15 @@ fn limit(
     step: &Step,
     tool: &Tool,
     call: &ExactCall,
-    decided: Decision,
+    decided: GateDecision,
     bucket: Option<Result<BucketLevel, RateLimitExceeded>>,
     now: Timestamp,
-) -> (Decision, RuleFinding) {
+) -> (GateDecision, RuleFinding) {
     let limited = gate::rate_limit(tool, bucket, step.reverses.is_some());
     let asked = match &decided {
-        Decision::Deny { .. } => RulePhase::NotAsked,
+        GateDecision::Deny { .. } => RulePhase::NotAsked,
         decided if run.permits(call, decided, now) => RulePhase::Now,
-        Decision::Allow { .. } | Decision::NeedsApproval { .. } => RulePhase::OnceApproved,
+        GateDecision::Allow { .. } | GateDecision::NeedsApproval { .. } => RulePhase::OnceApproved,
     };
     let refusal = limited.refusal().filter(|_| asked == RulePhase::Now);
     let decision = refusal.unwrap_or(decided);

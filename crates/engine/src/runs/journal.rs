@@ -260,7 +260,7 @@ impl Engine {
 
     /// A run's history and where it stands after it. Of the values the run has its parameters alone; all others are in
     /// the history.
-    pub(crate) async fn told(
+    pub(crate) async fn history_with_run(
         &self,
         tenant: &TenantId,
         run: &RunId,

@@ -71,10 +71,10 @@ impl Engine {
         caller: &Caller,
         query: RunQuery,
         page: &PageRequest,
-    ) -> Result<RunListing, EngineError> {
+    ) -> Result<RunPage, EngineError> {
         let filter = query.filter(caller)?;
         let page = self.store().runs(&caller.tenant, &filter, page).await?;
-        Ok(RunListing {
+        Ok(RunPage {
             entries: page.entries.into_iter().map(RunSummary::from).collect(),
             next: page.next,
         })
@@ -116,7 +116,7 @@ impl From<RunRecord> for RunSummary {
 /// One page of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RunPage")]
-pub struct RunListing {
+pub struct RunPage {
     /// Newest first.
     pub entries: Vec<RunSummary>,
     /// Where the next page starts.
@@ -126,7 +126,7 @@ pub struct RunListing {
 #[cfg(test)]
 mod tests {
     use charter_contract::ids::{MissionId, PipelineId, PlanId, RequestId, TreeId};
-    use charter_domain::graph::Source;
+    use charter_domain::graph::PlanSource;
     use uuid::Uuid;
 
     use super::*;
@@ -136,23 +136,23 @@ mod tests {
     fn every_sources_noun_is_a_word_of_its_origin() {
         let sources = [
             (
-                Source::ExecutionPlan(PlanId::from_uuid(Uuid::nil())),
+                PlanSource::ExecutionPlan(PlanId::from_uuid(Uuid::nil())),
                 RunOrigin::Plan,
             ),
             (
-                Source::Pipeline(PipelineId::from_uuid(Uuid::nil())),
+                PlanSource::Pipeline(PipelineId::from_uuid(Uuid::nil())),
                 RunOrigin::Plan,
             ),
             (
-                Source::DecisionTree(TreeId::from_uuid(Uuid::nil())),
+                PlanSource::DecisionTree(TreeId::from_uuid(Uuid::nil())),
                 RunOrigin::Plan,
             ),
             (
-                Source::Mission(MissionId::parse("m").unwrap()),
+                PlanSource::Mission(MissionId::parse("m").unwrap()),
                 RunOrigin::Mission,
             ),
             (
-                Source::Analysis(RequestId::from_uuid(Uuid::nil())),
+                PlanSource::Analysis(RequestId::from_uuid(Uuid::nil())),
                 RunOrigin::Analysis,
             ),
         ];

@@ -10,12 +10,12 @@ use charter_contract::parameter::Parameter;
 use charter_domain::approval::Digest;
 use charter_domain::graph;
 use charter_domain::parameters::{self, ValueSource};
-use charter_domain::person::Person;
-use charter_domain::run::{Outcome, Run, RunOrder, RunPrerequisites};
+use charter_domain::person::CredentialUser;
+use charter_domain::run::{Run, RunOrder, RunOutcome, RunPrerequisites};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{NewRun, RunShown};
+use super::{NewRun, RunView};
 use crate::{Caller, Engine, EngineError, Role};
 
 /// A person's agreement to a plan.
@@ -38,7 +38,7 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
         given: &Map<String, Value>,
-    ) -> Result<RunShown, EngineError> {
+    ) -> Result<RunView, EngineError> {
         self.give_from(caller, run_id, given, &BTreeMap::new())
             .await
     }
@@ -53,7 +53,7 @@ impl Engine {
         run_id: &RunId,
         given: &Map<String, Value>,
         from: &BTreeMap<String, ValueSource>,
-    ) -> Result<RunShown, EngineError> {
+    ) -> Result<RunView, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let declared = self.declared_by(&run).await?;
         let person = caller.person();
@@ -139,8 +139,8 @@ impl Engine {
         caller: &Caller,
         run_id: &RunId,
         confirmation: Confirmation,
-    ) -> Result<RunShown, EngineError> {
-        let command = |Person { user, makers }| RunOrder::Confirm {
+    ) -> Result<RunView, EngineError> {
+        let command = |CredentialUser { user, makers }| RunOrder::Confirm {
             by: user,
             makers,
             digest: Digest::claimed(&confirmation.digest),
@@ -157,8 +157,8 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         run_id: &RunId,
-    ) -> Result<RunShown, EngineError> {
-        let pause = |by: Person| RunOrder::Pause { by: by.user };
+    ) -> Result<RunView, EngineError> {
+        let pause = |by: CredentialUser| RunOrder::Pause { by: by.user };
         self.steer(caller, run_id, pause).await
     }
 
@@ -170,8 +170,8 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         run_id: &RunId,
-    ) -> Result<RunShown, EngineError> {
-        let resume = |by: Person| RunOrder::Resume { by: by.user };
+    ) -> Result<RunView, EngineError> {
+        let resume = |by: CredentialUser| RunOrder::Resume { by: by.user };
         self.steer(caller, run_id, resume).await
     }
 
@@ -185,8 +185,8 @@ impl Engine {
         run_id: &RunId,
         reason: String,
         roll_back: bool,
-    ) -> Result<RunShown, EngineError> {
-        let abort = |by: Person| RunOrder::Abort {
+    ) -> Result<RunView, EngineError> {
+        let abort = |by: CredentialUser| RunOrder::Abort {
             by: by.user,
             reason,
             roll_back,
@@ -204,7 +204,7 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         run_id: &RunId,
-    ) -> Result<RunShown, EngineError> {
+    ) -> Result<RunView, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let not_now = |detail: String| EngineError::new(ErrorCode::IllegalTransition, detail);
         let graph = graph::rolling_back(&run).map_err(|error| not_now(error.to_string()))?;
@@ -218,7 +218,7 @@ impl Engine {
             let earlier = self.fold(&caller.tenant, &id).await?.run;
             match earlier.outcome() {
                 // One that failed may be tried again, if nothing that it did would be done twice.
-                Some(Outcome::Failed { .. }) if earlier.wrote_nothing() => attempt += 1,
+                Some(RunOutcome::Failed { .. }) if earlier.wrote_nothing() => attempt += 1,
                 _ => {
                     let status = earlier.status();
                     return Err(not_now(format!("its rollback `{id}` is {status}")));
@@ -251,8 +251,8 @@ impl Engine {
         self: &Arc<Self>,
         caller: &Caller,
         run_id: &RunId,
-        order: impl FnOnce(Person) -> RunOrder,
-    ) -> Result<RunShown, EngineError> {
+        order: impl FnOnce(CredentialUser) -> RunOrder,
+    ) -> Result<RunView, EngineError> {
         self.manageable(caller, run_id).await?;
         let order = order(caller.person());
         self.order(&caller.tenant, run_id, order).await?;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use uuid::{Uuid, uuid};
 
-use super::{NewRun, RunShown};
+use super::{NewRun, RunView};
 use crate::tasks::MAX_CLIENT_ID;
 use crate::{Caller, Engine, EngineError, apart};
 
@@ -63,15 +63,15 @@ impl IdempotencyKey {
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunStarted {
     /// It was started.
-    New(Box<RunShown>),
+    New(Box<RunView>),
     /// An equal order started it before.
-    Repeat(Box<RunShown>),
+    Repeat(Box<RunView>),
 }
 
 impl RunStarted {
     /// The run, whatever started it.
     #[must_use]
-    pub fn run(self) -> RunShown {
+    pub fn run(self) -> RunView {
         match self {
             Self::New(run) | Self::Repeat(run) => *run,
         }
@@ -100,7 +100,7 @@ struct Content {
 struct WrittenContent(String);
 
 impl WrittenContent {
-    fn of(new: &NewRun) -> Result<Self, EngineError> {
+    fn from_new_run(new: &NewRun) -> Result<Self, EngineError> {
         #[derive(Serialize)]
         struct FingerprintWriter<'n> {
             graph: &'n StepGraph,
@@ -167,7 +167,7 @@ impl Engine {
             is_known,
         } = ordered;
         let content = if may_repeat {
-            Some(WrittenContent::of(&new)?)
+            Some(WrittenContent::from_new_run(&new)?)
         } else {
             None
         };

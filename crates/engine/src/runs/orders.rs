@@ -27,7 +27,7 @@ const GIVEN: &str = "order.given";
 const ANSWERED: &str = "order.answered";
 
 /// How long somebody elsewhere has to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An order as it is published.
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,14 +82,14 @@ impl Engine {
             id,
             tenant: tenant.clone(),
             run: run.clone(),
-            until: self.after(now, PATIENCE),
+            until: self.after(now, REPLY_TIMEOUT),
             what: what.clone(),
         };
         let (answer, answered) = oneshot::channel();
         self.orders().with(|waiting| waiting.insert(id, answer));
         let published = self.publish_order(GIVEN, &given).await;
         let answered = match published {
-            Ok(()) => tokio::time::timeout(PATIENCE, answered).await,
+            Ok(()) => tokio::time::timeout(REPLY_TIMEOUT, answered).await,
             Err(error) => {
                 self.orders().with(|waiting| waiting.remove(&id));
                 return Err(error);
@@ -136,7 +136,7 @@ impl Engine {
         if until <= self.now() {
             return;
         }
-        let Some(obeyed) = self.tell_driver(&run, what.into()).await else {
+        let Some(obeyed) = self.send_to_driver(&run, what.into()).await else {
             return;
         };
         let refused = obeyed.err().map(|error| Refusal {

@@ -11,10 +11,10 @@ use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PackageName, RunId, ScriptId, TenantId, ToolId};
 use charter_contract::scope::Scope;
-use charter_domain::catalogue::{BUILT_IN, Entry, Origin};
-use charter_domain::graph::{Source, StepGraph};
-use charter_domain::guardrail::{self, ApplicableGuardrail, RequestTags, Subject};
-use charter_domain::run::{Pin, Run};
+use charter_domain::catalogue::{BUILT_IN, CatalogueEntry, Origin};
+use charter_domain::graph::{PlanSource, StepGraph};
+use charter_domain::guardrail::{self, ApplicableGuardrail, GuardrailSubject, RequestTags};
+use charter_domain::run::{DocumentPin, Run};
 use charter_domain::script::{self, ScriptSource};
 use charter_effects::{PackageFiles, ScriptTool};
 use charter_store::catalogue::DocumentKey;
@@ -51,11 +51,11 @@ impl Engine {
         run_id: &RunId,
     ) -> Result<LoadedRun, EngineError> {
         let run = self.fold(tenant, run_id).await?.run;
-        self.pinned_by(tenant, &run).await
+        self.load_pinned(tenant, &run).await
     }
 
     /// The same of a run whose state is known.
-    pub(crate) async fn pinned_by(
+    pub(crate) async fn load_pinned(
         &self,
         tenant: &TenantId,
         run: &Run,
@@ -64,7 +64,10 @@ impl Engine {
     }
 
     /// The same of a run that storage does not know yet.
-    pub(super) async fn pinned_by_new(&self, new: &PendingRun) -> Result<LoadedRun, EngineError> {
+    pub(super) async fn load_pinned_for_new(
+        &self,
+        new: &PendingRun,
+    ) -> Result<LoadedRun, EngineError> {
         let tenant = &new.record.tenant_id;
         self.pinned_with(tenant, &new.run, &new.artifacts).await
     }
@@ -89,7 +92,7 @@ impl Engine {
                 Document::Playbook(document) => playbook = Some((document, origin)),
                 Document::Tool(document) => {
                     let files = self.package_files(&origin).await?;
-                    let entry = Arc::new(Entry {
+                    let entry = Arc::new(CatalogueEntry {
                         document,
                         origin,
                         content_hash: pin.content_hash.clone(),
@@ -108,7 +111,7 @@ impl Engine {
         let desk = desk.await?.map(Arc::new);
         // The skills of an analysis are not executed: their results are looked at.
         let analysed = match run.graph().source() {
-            Some(Source::Analysis(_)) => std::mem::take(&mut skills),
+            Some(PlanSource::Analysis(_)) => std::mem::take(&mut skills),
             Some(_) | None => Vec::new(),
         };
         let skill = skills.pop();
@@ -148,7 +151,7 @@ impl Engine {
     }
 
     /// Gives a mission's workspace the tools that its new steps call, and what bears on them.
-    pub(crate) fn lend(&self, workspace: &mut Workspace, tools: &[PinnedTool]) {
+    pub(crate) fn add_tools(&self, workspace: &mut Workspace, tools: &[PinnedTool]) {
         if tools.is_empty() {
             return;
         }
@@ -214,7 +217,7 @@ impl Engine {
         let agent = owner
             .as_ref()
             .map(|owner| owner.document().agent_id.as_ref());
-        let subject = Subject {
+        let subject = GuardrailSubject {
             skill: Some(subject),
             agent,
             domain: Some(domain),
@@ -266,7 +269,7 @@ impl Engine {
     }
 
     /// A document in the pinned version: the one in force when it is still that, else from history.
-    pub(super) async fn pinned_document(&self, pin: &Pin) -> Result<Document, EngineError> {
+    pub(super) async fn pinned_document(&self, pin: &DocumentPin) -> Result<Document, EngineError> {
         let live = self.live();
         let layer = match &pin.tenant {
             None => Some(&live.snapshot.global),
@@ -379,13 +382,13 @@ impl ExecutedDocuments {
     }
 }
 
-fn scope_of(pin: &Pin) -> Scope {
+fn scope_of(pin: &DocumentPin) -> Scope {
     pin.tenant
         .as_ref()
         .map_or(Scope::Global, |tenant| Scope::Tenant(tenant.clone()))
 }
 
-fn origin_of(pin: &Pin) -> Result<Origin, EngineError> {
+fn origin_of(pin: &DocumentPin) -> Result<Origin, EngineError> {
     Ok(Origin {
         scope: scope_of(pin),
         package: PackageName::parse(&pin.package)

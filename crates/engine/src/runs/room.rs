@@ -8,7 +8,7 @@ use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::ids::{RunId, TenantId};
 
 use super::journal::FoldedRun;
-use crate::outputs::VALUES_WAIT;
+use crate::outputs::VALUES_TIMEOUT;
 use crate::shares::{Share, Shares};
 use crate::{Engine, EngineError};
 
@@ -100,7 +100,7 @@ impl Engine {
     ///
     /// # Errors
     /// `overloaded` when there is no memory for its values for too long.
-    pub(super) async fn fold_to_carry_on(
+    pub(super) async fn fold_for_resume(
         &self,
         tenant: &TenantId,
         run: &RunId,
@@ -113,7 +113,7 @@ impl Engine {
         }
         // A run that waits is not in memory.
         drop(folded);
-        let part = room.take(memory, VALUES_WAIT).await?;
+        let part = room.take(memory, VALUES_TIMEOUT).await?;
         let folded = self.fold(tenant, run).await?;
         Ok(ResumableRun { folded, room, part })
     }

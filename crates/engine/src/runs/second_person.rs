@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use charter_contract::catalogue::playbook::SafetyClass;
 use charter_contract::ids::{TenantId, UserId};
-use charter_domain::person::Person;
+use charter_domain::person::CredentialUser;
 use charter_domain::run::{Run, StepState};
 use charter_store::page::{MAX_PAGE, PageRequest};
 
@@ -83,7 +83,7 @@ impl Engine {
             let mut keys = found.entries.into_iter();
             let has_second = keys.any(|key| {
                 let decides = key.is_live(now) && key.rights.decides();
-                let person = Person {
+                let person = CredentialUser {
                     user: key.user_id,
                     makers: key.makers,
                 };

@@ -11,7 +11,9 @@ use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, Digest};
 use charter_domain::graph::Entry;
 use charter_domain::parameters::{ProposedValue, ValueSource};
-use charter_domain::run::{FoldError, Outcome, Run, RunEvent, StepState, StrictReplay, Tokens};
+use charter_domain::run::{
+    FoldError, Run, RunEvent, RunOutcome, StepState, StrictReplay, TokensUsed,
+};
 use charter_store::journal::{GENESIS, RunRecord, verify_chain};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +27,7 @@ use crate::{Caller, Engine, EngineError};
 /// A run with its journal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Run")]
-pub struct RunShown {
+pub struct RunView {
     /// The run.
     #[serde(flatten)]
     pub summary: RunSummary,
@@ -89,20 +91,20 @@ pub struct RunState {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unclear: BTreeMap<String, String>,
     /// Its steps in listed order, reversals last.
-    pub steps: Vec<StepShown>,
+    pub steps: Vec<StepView>,
     /// Steps whose writes may have happened, and nobody knows.
     pub in_doubt: Vec<StepId>,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<RunOutcome>,
     /// Tokens that models used for it so far; absent where none were used.
-    #[serde(skip_serializing_if = "Tokens::is_none")]
-    pub tokens: Tokens,
+    #[serde(skip_serializing_if = "TokensUsed::is_none")]
+    pub tokens: TokensUsed,
 }
 
 /// A step in the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Step")]
-pub struct StepShown {
+pub struct StepView {
     /// Its id.
     pub step: StepId,
     /// The tool it calls.
@@ -119,7 +121,7 @@ pub struct StepShown {
 }
 
 impl RunState {
-    pub(crate) fn of(run: &Run) -> Self {
+    pub(crate) fn from_run(run: &Run) -> Self {
         let opening = run.opening();
         let steps = run.graph().steps().iter().zip(run.steps());
         Self {
@@ -132,7 +134,7 @@ impl RunState {
             sources: opening.sources.clone(),
             unclear: opening.unclear.clone(),
             steps: steps
-                .map(|(step, (id, state))| StepShown {
+                .map(|(step, (id, state))| StepView {
                     step: id.clone(),
                     tool: step.tool().cloned(),
                     writes: step.writes(),
@@ -184,7 +186,7 @@ impl Engine {
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run.
-    pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunShown, EngineError> {
+    pub async fn show_run(&self, caller: &Caller, run: &RunId) -> Result<RunView, EngineError> {
         let (shown, _memory) = self.show_run_with_memory(caller, run).await?;
         Ok(shown)
     }
@@ -197,13 +199,13 @@ impl Engine {
         &self,
         caller: &Caller,
         run: &RunId,
-    ) -> Result<(RunShown, Option<Share>), EngineError> {
+    ) -> Result<(RunView, Option<Share>), EngineError> {
         let record = self.record_of(caller, run).await?;
-        let (folded, history) = self.told(&caller.tenant, run).await?;
+        let (folded, history) = self.history_with_run(&caller.tenant, run).await?;
         let (events, memory) = history.into_parts();
-        let shown = RunShown {
+        let shown = RunView {
             summary: record.into(),
-            state: RunState::of(&folded.run),
+            state: RunState::from_run(&folded.run),
             approvals: self.open_approvals(&caller.tenant, run).await?,
             evidence: self.evidence_of_run(&caller.tenant, &folded.run).await?,
             notes: self.notes_on(&caller.tenant, &folded.run).await?,
@@ -258,7 +260,7 @@ impl Engine {
             sequence,
             at,
             status: folded.run.status(),
-            state: RunState::of(&folded.run),
+            state: RunState::from_run(&folded.run),
         })
     }
 
@@ -335,7 +337,7 @@ impl Engine {
                 continue;
             };
             let effort = Effort::long_if_any([replay.run().asks_expressions()]);
-            let place = self.place_to_ask(&caller.tenant, effort).await;
+            let place = self.evaluation_slot_for(&caller.tenant, effort).await;
             if let Err(found) = place.ask(|| replay.take(event, stored.at)) {
                 diverges = Some(found);
                 break;

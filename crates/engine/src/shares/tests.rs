@@ -148,7 +148,7 @@ async fn a_tenants_own_work_takes_half_of_what_is_left() {
 }
 
 #[tokio::test]
-async fn what_is_given_back_goes_to_who_waits_for_it() {
+async fn a_released_share_goes_to_the_next_waiter() {
     let shares = bytes(64);
     let ann = key("acme", 1);
     let first = at_once(&shares, &ann, 60).await.unwrap();

@@ -11,7 +11,7 @@ use super::{Task, TaskKey, TaskMessage, TaskState};
 use crate::{Caller, Engine, EngineError};
 
 /// How long a cancellation is waited for; a call that is under way ends first.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the journal and the answer say.
 const REASON: &str = "the task was cancelled";
@@ -36,7 +36,7 @@ impl Engine {
                     .await?;
             }
         }
-        let left = PATIENCE.saturating_sub(started.elapsed());
+        let left = CANCEL_TIMEOUT.saturating_sub(started.elapsed());
         self.ended_task(caller, id, left).await
     }
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::standing::{Outline, RecordedAnswer, asked_back};
 use super::thread::{Attempt, Thread};
 use super::{Task, TaskKey, TaskState};
-use crate::requests::{CLARIFICATION, ParameterShown};
-use crate::runs::RunShown;
+use crate::requests::{CLARIFICATION, ParameterView};
+use crate::runs::RunView;
 use crate::{Caller, Engine, EngineError};
 
 impl Engine {
@@ -81,7 +81,7 @@ impl Engine {
     async fn asks_of_run(
         &self,
         caller: &Caller,
-        run: &RunShown,
+        run: &RunView,
     ) -> Result<Option<Value>, EngineError> {
         let state = &run.state;
         Ok(match run.summary.status.as_str() {
@@ -166,7 +166,7 @@ fn words_of_state(state: TaskState) -> &'static str {
 }
 
 /// What a run waits for, or what became of it, in words.
-fn words_of_run(run: &RunShown) -> String {
+fn words_of_run(run: &RunView) -> String {
     let status = run.summary.status.replace('_', " ");
     let mut words = format!("{}: {status}.", run.summary.title);
     let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
@@ -177,8 +177,8 @@ fn words_of_run(run: &RunShown) -> String {
         }
     } else if run.state.confirm && run.summary.status == "awaiting_confirmation" {
         words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
-        let values = ParameterShown::of(&run.state.parameters, &run.state.sources);
-        let values: Vec<String> = values.iter().map(ParameterShown::in_words).collect();
+        let values = ParameterView::list(&run.state.parameters, &run.state.sources);
+        let values: Vec<String> = values.iter().map(ParameterView::in_words).collect();
         if !values.is_empty() {
             words += &format!(" Parameters: {}.", values.join("; "));
         }

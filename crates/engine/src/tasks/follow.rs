@@ -13,7 +13,7 @@ use super::{Task, TaskKey, TaskState};
 use crate::{Caller, Engine, EngineError};
 
 /// Time after which a task is looked at even if nobody in this process said that there is news.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A follower's place.
 struct Follower {
@@ -108,7 +108,7 @@ impl Follower {
             }
             // Registered before looking, so that what comes meanwhile is not missed.
             let engine = Arc::clone(&self.engine);
-            let news = engine.news().notified();
+            let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
             let changed = match self.id.clone() {
@@ -121,7 +121,7 @@ impl Follower {
             tokio::select! {
                 () = engine.shutdown().cancelled() => return Ok(None),
                 () = news => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }
@@ -132,7 +132,7 @@ impl Follower {
         let thread = engine.thread(&self.caller, id).await?;
         let outline = engine.outline(&thread).await?;
         if outline.is_stalled {
-            self.go_on(thread.last.asked.clone());
+            self.resume_request(thread.last.asked.clone());
         }
         let stands = ReportedState {
             state: outline.state,
@@ -166,10 +166,10 @@ impl Follower {
 
     /// Answers a request whose runs are over: it was left when one of them waited for an approval. Does
     /// nothing while it is being answered.
-    fn go_on(&self, asked: crate::requests::ActiveRequest) {
+    fn resume_request(&self, asked: crate::requests::ActiveRequest) {
         let engine = Arc::clone(&self.engine);
         self.engine.tasks().spawn(async move {
-            if let Some(Err(error)) = engine.take_up(&asked).await {
+            if let Some(Err(error)) = engine.resume_request(&asked).await {
                 tracing::debug!(request.id = %asked.id(), error = %error, "a request failed");
             }
         });

@@ -14,7 +14,7 @@ use crate::{Caller, Engine, EngineError};
 
 /// Requests, and missions, that are looked at for one listing, newest first: what a task changed last follows from
 /// its runs, so all of these are read to bring them into order.
-const LOOKED_AT: usize = 1_000;
+const MAX_SCANNED: usize = 1_000;
 
 /// Requests that are read at once.
 const BATCH: usize = 100;
@@ -32,7 +32,7 @@ pub struct TaskFilter {
 
 /// One page of tasks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TaskListing {
+pub struct TaskPage {
     /// The one that changed last first.
     pub entries: Vec<Task>,
     /// Where the next page starts.
@@ -54,7 +54,7 @@ impl Engine {
         caller: &Caller,
         filter: &TaskFilter,
         page: &PageRequest,
-    ) -> Result<TaskListing, EngineError> {
+    ) -> Result<TaskPage, EngineError> {
         let after = page.after.as_deref().map(decode).transpose()?;
         let mut places = self.places(caller, filter).await?;
         self.mission_places(caller, filter, &mut places).await?;
@@ -71,7 +71,7 @@ impl Engine {
         for (_, id) in &shown {
             entries.push(self.task(caller, id).await?);
         }
-        Ok(TaskListing {
+        Ok(TaskPage {
             entries,
             next,
             total,
@@ -147,7 +147,7 @@ impl Engine {
                 }
             }
             after = page.next;
-            if after.is_none() || seen >= LOOKED_AT {
+            if after.is_none() || seen >= MAX_SCANNED {
                 return Ok(places);
             }
         }
@@ -185,7 +185,7 @@ impl Engine {
                 places.push((since, TaskKey::Mission(id)));
             }
             after = page.next;
-            if after.is_none() || seen >= LOOKED_AT {
+            if after.is_none() || seen >= MAX_SCANNED {
                 return Ok(());
             }
         }

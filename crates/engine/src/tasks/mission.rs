@@ -16,9 +16,7 @@ use uuid::Uuid;
 use super::begin::used;
 use super::{Task, TaskInput, TaskKey, TaskMessage, TaskState};
 use crate::missions::{FirstMessage, MissionStart};
-use crate::{
-    ArtifactShown, Caller, Engine, EngineError, MissionOrder, MissionShown, ProposalShown,
-};
+use crate::{ArtifactView, Caller, Engine, EngineError, MissionOrder, MissionView, ProposalView};
 
 /// The field of a message that orders a mission.
 pub(super) const MISSION: &str = "mission";
@@ -99,7 +97,7 @@ impl Engine {
             since: mission.updated_at,
             words: words(&mission),
             asks: asks(&mission),
-            said: vec![said(&mission, begun.message)],
+            said: vec![task_input(&mission, begun.message)],
             answer: None,
             result: None,
             artifacts: self.results_of(caller, &mission.mission_id).await?,
@@ -122,7 +120,7 @@ impl Engine {
         &self,
         caller: &Caller,
         id: &MissionId,
-    ) -> Result<Vec<ArtifactShown>, EngineError> {
+    ) -> Result<Vec<ArtifactView>, EngineError> {
         let mut results = Vec::new();
         for kind in RESULTS {
             let filter = ArtifactFilter {
@@ -221,7 +219,7 @@ pub(super) fn state_of(state: MissionState) -> TaskState {
 }
 
 /// The conversation of a mission: the one that its message named or was given, else itself alone.
-fn context_of(mission: &MissionShown, begun: &MissionStart) -> String {
+fn context_of(mission: &MissionView, begun: &MissionStart) -> String {
     let message = begun.message.as_ref();
     message.map_or_else(
         || mission.mission_id.to_string(),
@@ -229,7 +227,7 @@ fn context_of(mission: &MissionShown, begun: &MissionStart) -> String {
     )
 }
 
-fn said(mission: &MissionShown, message: Option<FirstMessage>) -> TaskInput {
+fn task_input(mission: &MissionView, message: Option<FirstMessage>) -> TaskInput {
     let (message_id, wishes) = match message {
         Some(first) => (first.message_id, first.wishes),
         None => {
@@ -246,7 +244,7 @@ fn said(mission: &MissionShown, message: Option<FirstMessage>) -> TaskInput {
 }
 
 /// Where a mission stands, for a person; nothing for one that is done.
-fn words(mission: &MissionShown) -> String {
+fn words(mission: &MissionView) -> String {
     let done = mission
         .tasks
         .iter()
@@ -269,12 +267,12 @@ fn words(mission: &MissionShown) -> String {
     }
 }
 
-fn is_open(shown: &ProposalShown) -> bool {
+fn is_open(shown: &ProposalView) -> bool {
     shown.approval_id.is_some()
 }
 
 /// What a mission waits for.
-fn asks(mission: &MissionShown) -> Option<Value> {
+fn asks(mission: &MissionView) -> Option<Value> {
     let open = mission.proposals.iter().filter(|shown| is_open(shown));
     let approvals = open.map(|shown| {
         let proposal = &shown.proposal;

@@ -16,7 +16,7 @@ use super::standing::{RoutedDocument, asked_back, routed};
 use super::thread::{Origin, Thread, wishes};
 use super::{TaskKey, TaskMessage, TaskState};
 use crate::requests::{ActiveRequest, Clarification};
-use crate::runs::RunShown;
+use crate::runs::RunView;
 use crate::{Caller, Engine, EngineError, Progress};
 
 /// The field of a message that gives values.
@@ -97,7 +97,7 @@ impl Engine {
     async fn reply_to_run(
         self: &Arc<Self>,
         caller: &Caller,
-        run: &RunShown,
+        run: &RunView,
         message: &TaskMessage,
     ) -> Result<(), EngineError> {
         let id = &run.summary.run_id;
@@ -309,7 +309,7 @@ fn given(message: &TaskMessage) -> Result<Map<String, Value>, EngineError> {
 }
 
 /// Whether a run has what a message gives already: the message was sent twice.
-fn is_taken(run: &RunShown, message: &TaskMessage) -> bool {
+fn is_taken(run: &RunView, message: &TaskMessage) -> bool {
     if let Some(confirmation) = &message.confirmation {
         return !run.state.confirm && run.state.plan_digest.as_str() == confirmation.digest;
     }

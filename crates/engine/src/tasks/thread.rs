@@ -42,7 +42,7 @@ impl Origin {
     }
 
     /// The origin of a request; none for one that was no message, or that somebody wrote by hand.
-    pub(super) fn of(request: &AgentRequest) -> Option<Self> {
+    pub(super) fn from_request(request: &AgentRequest) -> Option<Self> {
         let value = request.metadata.as_ref()?.extra.get(FIELD)?;
         serde_json::from_value(value.clone()).ok()
     }
@@ -50,7 +50,7 @@ impl Origin {
 
 /// Whether a request began a task. A request that came of a reply began none.
 pub(super) fn begins_task(request: &AgentRequest) -> bool {
-    Origin::of(request).is_none_or(|origin| origin.of.is_none())
+    Origin::from_request(request).is_none_or(|origin| origin.of.is_none())
 }
 
 /// What a request's metadata wish for, without where it came from.
@@ -100,9 +100,9 @@ impl Attempt {
         })
     }
 
-    fn said(&self) -> TaskInput {
+    fn task_input(&self) -> TaskInput {
         let request = &self.asked.request;
-        let origin = Origin::of(request);
+        let origin = Origin::from_request(request);
         let text = origin.as_ref().and_then(|origin| origin.reply.clone());
         TaskInput {
             message_id: origin.map_or_else(|| request.id.to_string(), |from| from.message_id),
@@ -142,7 +142,7 @@ fn reply_id(first: &RequestId, n: u32) -> RequestId {
 /// The conversation of a request: the one that its message named or was given, else its session,
 /// else itself alone.
 fn context(request: &AgentRequest) -> String {
-    Origin::of(request).map_or_else(
+    Origin::from_request(request).map_or_else(
         || {
             let session = request.session_id.as_ref();
             session.map_or_else(|| request.id.to_string(), ToString::to_string)
@@ -186,7 +186,7 @@ impl Engine {
             id: request.id.clone(),
             user,
             context: context(request),
-            said: vec![first.said()],
+            said: vec![first.task_input()],
             replies: 0,
             last: first,
         };
@@ -194,7 +194,7 @@ impl Engine {
             let next = self.store().request(tenant, &thread.next_id()).await?;
             let Some(next) = next else { break };
             thread.last = Attempt::read(self.with_result(next).await, tenant)?;
-            thread.said.push(thread.last.said());
+            thread.said.push(thread.last.task_input());
             thread.replies += 1;
         }
         Ok(Some(thread))

@@ -30,7 +30,7 @@ struct Source {
 }
 
 impl Source {
-    fn of(directory: &Path) -> io::Result<Source> {
+    fn from_directory(directory: &Path) -> io::Result<Source> {
         let metadata = std::fs::metadata(directory.join(weights::WEIGHTS))?;
         Ok(Source {
             bytes: metadata.len(),
@@ -82,7 +82,7 @@ impl Header {
 /// As [`weights::load`].
 pub(super) fn load(directory: &Path) -> Result<Bert, WeightsError> {
     let path = directory.join(FILE);
-    let Ok(source) = Source::of(directory) else {
+    let Ok(source) = Source::from_directory(directory) else {
         return weights::load(directory);
     };
     let epsilon = weights::epsilon(directory)?;

@@ -45,7 +45,7 @@ impl Tokens {
 
     /// The whole words of the vocabulary.
     pub(super) fn words(&self) -> &Words {
-        let whole = || Words::of(self.tokenizer.get_vocab(false));
+        let whole = || Words::from_vocabulary(self.tokenizer.get_vocab(false));
         self.words.get_or_init(whole)
     }
 

@@ -45,7 +45,7 @@ pub(super) struct Words {
 
 impl Words {
     /// Of the tokens of a vocabulary, those that are words.
-    pub(super) fn of(vocabulary: HashMap<String, u32>) -> Self {
+    pub(super) fn from_vocabulary(vocabulary: HashMap<String, u32>) -> Self {
         let is_word = |token: &str| {
             token.chars().count() >= LEAST_LETTERS && token.chars().all(char::is_alphabetic)
         };
@@ -54,7 +54,7 @@ impl Words {
             .filter(|(token, _)| is_word(token))
             .collect();
         Words {
-            spellings: Spellings::of(ids.keys().cloned()),
+            spellings: Spellings::from_words(ids.keys().cloned()),
             ids,
         }
     }
@@ -118,7 +118,7 @@ mod tests {
             .iter()
             .zip(0..)
             .map(|(word, id)| ((*word).to_owned(), id));
-        let words = Words::of(vocabulary.collect());
+        let words = Words::from_vocabulary(vocabulary.collect());
         for word in [
             "bucket",
             "buckets",

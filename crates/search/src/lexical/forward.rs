@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_over_is_dropped() {
+    fn overwritten_terms_are_dropped() {
         let index = forward();
         let kept: usize = (0..TEXTS.len() as u32)
             .map(|at| index.terms(at).len())

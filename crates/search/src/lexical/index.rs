@@ -249,7 +249,7 @@ impl LexicalBuilder {
         self.index.entries = entries;
         self.index.frequencies = frequencies;
         self.index.sequences.shrink_to_fit();
-        self.index.spellings = Spellings::of(self.spelt.unwrap_or_default());
+        self.index.spellings = Spellings::from_words(self.spelt.unwrap_or_default());
         self.index
     }
 }

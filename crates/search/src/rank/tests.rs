@@ -302,7 +302,7 @@ proptest! {
         values in prop::collection::vec(-9_i8..9, 0..70),
     ) {
         let values: Vec<f32> = values.into_iter().map(f32::from).collect();
-        let (all, each) = (Range::of_all(&values), Range::of(values.iter().copied()));
+        let (all, each) = (Range::of_all(&values), Range::from_values(values.iter().copied()));
         prop_assert_eq!((all.least, all.most, all.width), (each.least, each.most, each.width));
     }
 }
@@ -318,7 +318,7 @@ fn named_layers() -> Layers {
 }
 
 #[test]
-fn what_a_query_names_comes_first_whatever_its_case_and_separators() {
+fn a_named_entry_ranks_first_in_any_case_and_separators() {
     let layers = named_layers();
     let first = |text: &str| {
         let found = hits(&layers, &query(text, 9), Allowed::Everything);

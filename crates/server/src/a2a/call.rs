@@ -138,14 +138,14 @@ impl Sending {
             view: View {
                 history,
                 artifacts: true,
-                accepts: Accepts::of(modes)?,
+                accepts: Accepts::from_modes(modes)?,
             },
             waits: !configuration.return_immediately.unwrap_or_default(),
         })
     }
 
     /// Hands the message to the engine; the task that it began or replied to.
-    async fn hand_over(
+    async fn submit_message(
         &self,
         state: &AppState,
         caller: &Caller,
@@ -172,17 +172,19 @@ fn task_id(id: &str) -> Result<TaskKey, A2aError> {
 }
 
 /// How long an answer that is not streamed is waited for: a little less than the server gives it.
-fn patience(state: &AppState) -> Duration {
+fn answer_timeout(state: &AppState) -> Duration {
     state.limits.timeout.mul_f64(0.9)
 }
 
 async fn send(state: &AppState, caller: &Caller, sent: SendMessage) -> Result<Value, A2aError> {
     let sending = Sending::read(sent)?;
-    let id = sending.hand_over(state, caller, Progress::silent()).await?;
+    let id = sending
+        .submit_message(state, caller, Progress::silent())
+        .await?;
     let task = if sending.waits {
         state
             .engine
-            .settled_task(caller, &id, patience(state))
+            .settled_task(caller, &id, answer_timeout(state))
             .await
     } else {
         state.engine.task(caller, &id).await
@@ -200,7 +202,7 @@ async fn send_streaming(
     let sending = Sending::read(sent)?;
     let place = place(state, caller)?;
     let (progress, events) = Progress::channel();
-    let id = sending.hand_over(state, caller, progress).await?;
+    let id = sending.submit_message(state, caller, progress).await?;
     let how = (Until::Settled, sending.view.accepts);
     let events = stream::events(&state.engine, caller.clone(), id, Some(events), how);
     Ok(Reply::Many(events, Box::new(place)))

@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 256 << 10;
 
 /// What a data part may give: the fields of a request's `metadata` that choose and fill what is run, or an
 /// order of a mission.
-const WISHES: [&str; 9] = [
+const OPTION_FIELDS: [&str; 9] = [
     "parameters",
     "skill_id",
     "playbook_id",
@@ -154,9 +154,9 @@ fn add(read: &mut TaskMessage, field: &str, value: &Value, here: &str) -> Result
             Some(_) => twice(),
         };
     }
-    if !WISHES.contains(&field) {
-        let known = WISHES.join(", ");
-        let meant = nearest(field, WISHES.into_iter().chain([CONFIRM]));
+    if !OPTION_FIELDS.contains(&field) {
+        let known = OPTION_FIELDS.join(", ");
+        let meant = nearest(field, OPTION_FIELDS.into_iter().chain([CONFIRM]));
         let meant = meant.map_or_else(String::new, |meant| format!(" ({meant})"));
         let wrong = format!("is not known; a data part has {known} or {CONFIRM}{meant}");
         return Err(A2aError::param(&there, wrong));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_with_a_message_is_said() {
+    fn every_violation_of_a_message_is_reported() {
         let message = json!({"messageId": "", "role": "ROLE_AGENT", "parts": [
             {"data": {"skil_id": "a.b", "dry_run": true}}, {"text": 7}, {"url": "http://x/"},
         ]});

@@ -142,7 +142,7 @@ mod tests {
 
     /// A2A 1.0 section 9.5, JSON-RPC 2.0.
     #[test]
-    fn what_is_no_call_is_refused_with_the_code_for_it() {
+    fn an_invalid_call_is_refused_with_its_json_rpc_code() {
         let deep = "[".repeat(100_000);
         let deeper = "[".repeat(81) + &"]".repeat(81);
         let heavy = format!("[{}0]", "{\"\":0},".repeat(200_000));

@@ -2,7 +2,7 @@
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::json::{Profile, extent_of};
-use charter_engine::{ArtifactShown, ProgressEvent, Task, TaskInput, TaskState};
+use charter_engine::{ArtifactView, ProgressEvent, Task, TaskInput, TaskState};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ impl Accepts {
     };
 
     /// What `acceptedOutputModes` lets through.
-    pub(super) fn of(modes: Option<&[String]>) -> Result<Self, A2aError> {
+    pub(super) fn from_modes(modes: Option<&[String]>) -> Result<Self, A2aError> {
         let Some(modes) = modes.filter(|modes| !modes.is_empty()) else {
             return Ok(Self::ALL);
         };
@@ -205,7 +205,7 @@ fn artifacts(task: &Task, after: u64, accepts: Accepts) -> Vec<Value> {
 
 /// An artifact of a mission. People get the summary of what was reviewed; of the others, what programs
 /// get, where they take nothing else.
-fn of_mission(shown: &ArtifactShown, accepts: Accepts) -> Value {
+fn of_mission(shown: &ArtifactView, accepts: Accepts) -> Value {
     let (kind, id) = (shown.kind, &shown.artifact_id);
     let mut parts = Vec::new();
     let summary = shown.artifact.pointer("/approved_output/summary");

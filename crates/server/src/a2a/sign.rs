@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_signed_is_the_header_and_the_sorted_card() {
+    fn the_signature_covers_the_header_and_the_sorted_card() {
         let key = CardKey::new(&[7; 32], "https://charter.example/keys".to_owned());
         let card = json!({"name": "Charter", "capabilities": {"streaming": true, "push": false}});
         let signature = key.sign(&card);

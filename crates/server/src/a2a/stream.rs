@@ -79,12 +79,12 @@ impl Teller {
             if self.is_over {
                 return None;
             }
-            self.look().await;
+            self.wait_for_event().await;
         }
     }
 
     /// Waits for the next thing to tell.
-    async fn look(&mut self) {
+    async fn wait_for_event(&mut self) {
         if self.last.is_none() {
             let first = self.tasks.next().await;
             return self.begin(first);
@@ -97,20 +97,20 @@ impl Teller {
         };
         tokio::select! {
             event = progress => match event {
-                Some(event) => self.tell(&event),
+                Some(event) => self.send_event(&event),
                 None => self.progress = None,
             },
             task = self.tasks.next() => {
                 // What led to the change was said before it.
                 while let Some(event) = self.progress.as_mut().and_then(|p| p.try_recv().ok()) {
-                    self.tell(&event);
+                    self.send_event(&event);
                 }
                 self.change(task);
             }
         }
     }
 
-    fn tell(&mut self, event: &ProgressEvent) {
+    fn send_event(&mut self, event: &ProgressEvent) {
         if let Some(last) = &self.last {
             let event = show::progress(last, self.told, event);
             self.told += 1;

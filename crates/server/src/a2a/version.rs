@@ -9,7 +9,7 @@ use super::error::{A2aError, Kind};
 const PARAMETER: &str = "A2A-Version";
 
 /// What an absent or empty version means (section 3.6.2).
-const UNSAID: &str = "0.3";
+const DEFAULT_VERSION: &str = "0.3";
 
 /// Longest version that is repeated to a client, in characters.
 const SHOWN: usize = 16;
@@ -21,7 +21,7 @@ pub(super) fn check(headers: &HeaderMap, uri: &Uri) -> Result<(), A2aError> {
     let said = header
         .or_else(|| in_query(uri))
         .filter(|said| !said.is_empty());
-    let said = said.as_deref().unwrap_or(UNSAID);
+    let said = said.as_deref().unwrap_or(DEFAULT_VERSION);
     if major_minor(said) == Some(PROTOCOL) {
         return Ok(());
     }

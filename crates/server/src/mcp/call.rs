@@ -17,11 +17,11 @@ use tokio::sync::watch;
 use super::Shared;
 use super::failure::failed;
 use super::question::PendingQuestion;
-use super::table::Entry;
-use super::work::Subject;
+use super::table::ToolEntry;
+use super::work::WorkSubject;
 
 /// How long a person may take to answer a question that is asked during a call.
-const PERSONS_PATIENCE: Duration = Duration::from_secs(600);
+const ELICITATION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// How long what a client keeps for the server between two rounds stays good.
 const STATE_TTL: Duration = Duration::from_secs(3_600);
@@ -39,8 +39,8 @@ pub(super) struct Call {
     /// The question that the round before ended with.
     pub(super) pending: Option<PendingQuestion>,
     /// What the rounds before started, which goes on with the answer.
-    pub(super) started_before: Option<Subject>,
-    under_way: watch::Sender<Option<Subject>>,
+    pub(super) started_before: Option<WorkSubject>,
+    under_way: watch::Sender<Option<WorkSubject>>,
 }
 
 /// What a client keeps for the server between two rounds.
@@ -90,7 +90,10 @@ impl Call {
     }
 
     /// Takes over what a client sends with the next round of a call.
-    pub(super) fn given(mut self, request: &CallToolRequestParams) -> Result<Self, ErrorData> {
+    pub(super) fn with_round_state(
+        mut self,
+        request: &CallToolRequestParams,
+    ) -> Result<Self, ErrorData> {
         self.answers = request.input_responses.clone().unwrap_or_default();
         if let Some(state) = &request.request_state {
             let opened = self.shared.seal.open_json_with(state, &self.binding());
@@ -101,7 +104,7 @@ impl Call {
             })?;
             self.pending = Some(kept.pending);
             let started = kept.started.as_deref();
-            self.started_before = started.and_then(|id| Subject::parse(id).ok());
+            self.started_before = started.and_then(|id| WorkSubject::parse(id).ok());
         }
         Ok(self)
     }
@@ -110,7 +113,7 @@ impl Call {
     pub(super) fn sealed(&self, pending: &PendingQuestion) -> Result<String, EngineError> {
         let binding = self.binding();
         let options = SealOptions::new().associated_data(&binding).ttl(STATE_TTL);
-        let of = |subject: &Subject| subject.id().to_owned();
+        let of = |subject: &WorkSubject| subject.id().to_owned();
         let kept = RoundState {
             pending: pending.clone(),
             started: self.under_way.borrow().as_ref().map(of),
@@ -135,7 +138,7 @@ impl Call {
     }
 
     /// How the person at the client can be asked.
-    pub(super) fn asking(&self) -> ElicitationMode {
+    pub(super) fn elicitation_mode(&self) -> ElicitationMode {
         let elicitation = self.capabilities().elicitation;
         // Neither form nor URL said means forms.
         let forms = elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none());
@@ -155,7 +158,7 @@ impl Call {
         form: ElicitRequestParams,
     ) -> Result<ElicitResult, EngineError> {
         let peer = &self.context.peer;
-        let asked = peer.create_elicitation_with_timeout(form, Some(PERSONS_PATIENCE));
+        let asked = peer.create_elicitation_with_timeout(form, Some(ELICITATION_TIMEOUT));
         asked.await.map_err(|error| {
             let message = "the client did not bring an answer of its user";
             EngineError::new(ErrorCode::RequestTimeout, message).caused_by(error)
@@ -163,7 +166,7 @@ impl Call {
     }
 
     /// Notes what a cancellation of the call has to stop.
-    pub(super) fn started(&self, subject: Subject) {
+    pub(super) fn started(&self, subject: WorkSubject) {
         self.under_way.send_replace(Some(subject));
     }
 
@@ -175,22 +178,22 @@ impl Call {
         debug_assert!(seen.is_ok());
     }
 
-    fn to_stop(&self) -> Option<Subject> {
+    fn to_stop(&self) -> Option<WorkSubject> {
         self.under_way.send_replace(None)
     }
 
     pub(super) fn failed(&self, error: &EngineError) -> CallToolResult {
         let request = match &*self.under_way.borrow() {
-            Some(Subject::Request(id)) => Some(id.clone()),
-            Some(Subject::Run(_) | Subject::Mission(_)) | None => None,
+            Some(WorkSubject::Request(id)) => Some(id.clone()),
+            Some(WorkSubject::Run(_) | WorkSubject::Mission(_)) | None => None,
         };
         failed(self.engine(), error, request.as_ref())
     }
 
     /// Carries out a tool; a client that cancels stops what it started.
-    pub(super) async fn carry_out(
+    pub(super) async fn run(
         self,
-        entry: &'static Entry,
+        entry: &'static ToolEntry,
         arguments: JsonObject,
     ) -> Result<CallToolResponse, ErrorData> {
         let call = Arc::new(self);

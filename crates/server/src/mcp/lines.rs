@@ -8,7 +8,7 @@ use std::pin::Pin;
 use charter_contract::charset::bytes_without_mark;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::json::{
-    JsonFault, Line, Lines, Profile, TooMuch, decode, decode_beside_numbers,
+    JsonFault, JsonLimitExceeded, Line, Lines, Profile, decode, decode_beside_numbers,
 };
 use charter_engine::EngineError;
 use rmcp::RoleServer;
@@ -122,7 +122,7 @@ fn parse(line: &Line) -> ParsedLine {
     let text = line.bytes.as_slice();
     let text = bytes_without_mark(text);
     if let Some(much) = &line.refused {
-        return match Refusal::of(text, much) {
+        return match Refusal::for_message(text, much) {
             Refusal::Answer(answer) => ParsedLine::Refused(answer),
             Refusal::Instead(failure) => ParsedLine::Message(failure),
             Refusal::Silent => ParsedLine::Nothing,
@@ -171,7 +171,7 @@ pub(super) enum Refusal {
 
 impl Refusal {
     /// The handling of a message that is refused because of `much`.
-    pub(super) fn of(message: &[u8], much: &TooMuch) -> Self {
+    pub(super) fn for_message(message: &[u8], much: &JsonLimitExceeded) -> Self {
         // The fields that are left out take no memory.
         match decode_beside_numbers::<MessageHead>(message, Profile::MESSAGE) {
             Ok(MessageHead {
@@ -198,11 +198,11 @@ impl Refusal {
     }
 }
 
-fn refused(much: &TooMuch, id: Option<RequestId>) -> Box<ServerJsonRpcMessage> {
+fn refused(much: &JsonLimitExceeded, id: Option<RequestId>) -> Box<ServerJsonRpcMessage> {
     Box::new(ServerJsonRpcMessage::error(fault(much), id))
 }
 
-fn fault(much: &TooMuch) -> ErrorData {
+fn fault(much: &JsonLimitExceeded) -> ErrorData {
     let message = format!("the message {much}");
     protocol_error(&EngineError::new(ErrorCode::InvalidRequest, message))
 }

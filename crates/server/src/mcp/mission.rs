@@ -3,7 +3,9 @@
 
 use charter_contract::ids::{MissionId, RunId};
 use charter_contract::mission::{ArtifactKind, MissionState};
-use charter_engine::{ArtifactFilter, EngineError, MissionShown, ProposalShown, TaskShown, apart};
+use charter_engine::{
+    ArtifactFilter, EngineError, MissionTaskView, MissionView, ProposalView, apart,
+};
 use rmcp::model::ResourceTemplate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::call::Call;
 use super::question;
-use super::work::{Subject, Work};
+use super::work::{WorkReport, WorkSubject};
 
 /// What the addresses of missions begin with.
 pub(super) const MISSION: &str = "mission://";
@@ -66,9 +68,9 @@ struct MissionProposal {
     reason: Option<String>,
 }
 
-impl Work {
+impl WorkReport {
     /// A mission, as somebody sees it who looks after it.
-    pub(super) fn of_mission(subject: &Subject, mission: &MissionShown) -> Self {
+    pub(super) fn of_mission(subject: &WorkSubject, mission: &MissionView) -> Self {
         let summary = mission.output.as_ref();
         let summary = summary.and_then(|output| output.get("summary")?.as_str());
         let state = mission.state.as_str().replace('_', " ");
@@ -95,7 +97,7 @@ impl Work {
             id: subject.id().to_owned(),
             run_ids: vec![mission.run_id.to_string()],
             content: Some(content),
-            mission: Some(MissionWork::of(mission)),
+            mission: Some(MissionWork::from_mission(mission)),
             failure,
             ..Self::default()
         }
@@ -103,21 +105,25 @@ impl Work {
 }
 
 impl MissionWork {
-    fn of(mission: &MissionShown) -> Self {
+    fn from_mission(mission: &MissionView) -> Self {
         let id = &mission.mission_id;
         Self {
             state: mission.state.as_str().to_owned(),
             mission_type: mission.mission_type.to_string(),
             output: mission.output.clone(),
-            tasks: mission.tasks.iter().map(MissionTask::of).collect(),
-            proposals: mission.proposals.iter().map(MissionProposal::of).collect(),
+            tasks: mission.tasks.iter().map(MissionTask::from_task).collect(),
+            proposals: mission
+                .proposals
+                .iter()
+                .map(MissionProposal::from_proposal)
+                .collect(),
             resources: vec![format!("{MISSION}{id}"), format!("{MISSION}{id}/artifacts")],
         }
     }
 }
 
 impl MissionTask {
-    fn of(task: &TaskShown) -> Self {
+    fn from_task(task: &MissionTaskView) -> Self {
         Self {
             task_id: task.task_id.to_string(),
             role_type: task.role_type.as_str().to_owned(),
@@ -128,7 +134,7 @@ impl MissionTask {
 }
 
 impl MissionProposal {
-    fn of(shown: &ProposalShown) -> Self {
+    fn from_proposal(shown: &ProposalView) -> Self {
         let proposal = &shown.proposal;
         let target = (&proposal.target_entity_type, &proposal.target_entity_id);
         Self {
@@ -220,10 +226,10 @@ async fn artifacts(call: &Call, id: &MissionId, after: u64) -> Result<Value, Eng
 }
 
 /// The mission that a run carries out.
-pub(super) async fn of_run(call: &Call, run: &RunId) -> Result<Subject, EngineError> {
+pub(super) async fn of_run(call: &Call, run: &RunId) -> Result<WorkSubject, EngineError> {
     let shown = call.engine().show_run(&call.caller, run).await?;
     let envelope = shown.state.parameters.get("envelope");
     let id = envelope.and_then(|envelope| envelope.get("mission_id")?.as_str());
     let id = id.and_then(|id| MissionId::parse(id).ok());
-    id.map(Subject::Mission).ok_or_else(question::foreign)
+    id.map(WorkSubject::Mission).ok_or_else(question::foreign)
 }

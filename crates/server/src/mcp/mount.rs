@@ -193,7 +193,7 @@ impl Gate {
         let profile = Profile::MCP_MESSAGE.of_bytes(usize::MAX);
         let much = read.set_aside(&head, &self.state, profile).await;
         if let Some(much) = much.map_err(RejectedRequest::Body)? {
-            read.bytes = match Refusal::of(&read.bytes, &much) {
+            read.bytes = match Refusal::for_message(&read.bytes, &much) {
                 Refusal::Answer(answer) => return Err(RejectedRequest::Message(answer)),
                 Refusal::Instead(failure) => serde_json::to_vec(&failure).unwrap_or_default(),
                 Refusal::Silent | Refusal::Unknown => {

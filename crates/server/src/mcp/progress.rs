@@ -22,7 +22,7 @@ impl Call {
         let (progress, mut events) = Progress::channel();
         let telling = async {
             while let Some(event) = events.recv().await {
-                reporter.report(said(&event)).await;
+                reporter.report(progress_text(&event)).await;
             }
         };
         // The channel closes with the work, so what was told goes out before the answer.
@@ -33,7 +33,7 @@ impl Call {
 
 impl Call {
     /// Does `work` on a mission while each state that the mission comes to goes to the client.
-    pub(super) async fn telling_of<T>(
+    pub(super) async fn reporter_for<T>(
         &self,
         mission: &MissionId,
         work: impl Future<Output = T>,
@@ -128,7 +128,7 @@ impl ProgressReporter {
     }
 }
 
-fn said(event: &ProgressEvent) -> String {
+fn progress_text(event: &ProgressEvent) -> String {
     match event {
         ProgressEvent::Routed {
             verdict, skills, ..

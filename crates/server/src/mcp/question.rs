@@ -8,7 +8,7 @@ use charter_contract::ids::{ApprovalId, Label, RunId, SkillId};
 use charter_contract::parameter::Parameter;
 use charter_engine::{
     AccessScope, Approval, ApprovalAnswer, ApprovalDecision, Caller, Confirmation, CredentialId,
-    EngineError, RunShown,
+    EngineError, RunView,
 };
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub(super) use forms::{Choice, Choosable, chosen, typed_values};
-pub(super) use waits::{WaitHint, waits_of};
+pub(super) use waits::{WaitHint, wait_hint_of};
 
 use super::call::Call;
 use forms::{
@@ -121,7 +121,7 @@ pub(super) enum AnswerOutcome {
 impl Question {
     /// The question of a run, also where the caller may not answer it. Of several approvals it is one that the
     /// caller may give.
-    pub(super) async fn of_run(call: &Call, run: &RunShown) -> Result<Option<Self>, EngineError> {
+    pub(super) async fn of_run(call: &Call, run: &RunView) -> Result<Option<Self>, EngineError> {
         let id = run.summary.run_id.clone();
         Ok(match run.summary.status.as_str() {
             "awaiting_parameters" => {

@@ -22,7 +22,7 @@ use crate::streams;
 const IDLE: Duration = Duration::from_secs(1_800);
 
 /// How often the credential of a session is looked at again. Its requests and streams look at it themselves.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The caller that opened a session. Another token of the same holder may have other rights.
 #[derive(Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Sessions {
         loop {
             tokio::select! {
                 () = stopping.cancelled() => return,
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = tokio::time::sleep(SWEEP_INTERVAL) => {}
             }
             if !self.manager.sessions.read().await.contains_key(id) {
                 break;

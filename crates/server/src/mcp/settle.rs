@@ -7,29 +7,29 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId};
 use charter_contract::mission::MissionState;
-use charter_engine::{EngineError, Progress, RequestShown, RunShown};
+use charter_engine::{EngineError, Progress, RequestView, RunView};
 use rmcp::model::{CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::call::{Call, ElicitationMode};
-use super::question::{AnswerOutcome, PendingQuestion, Question, waits_of};
+use super::question::{AnswerOutcome, PendingQuestion, Question, wait_hint_of};
 use super::table::ToolReply;
 use super::tasks;
-use super::work::{Subject, Work};
+use super::work::{WorkReport, WorkSubject};
 
 /// How long a call waits before its client is told to look after the work itself.
-const PATIENCE: Duration = Duration::from_secs(45);
+const CALL_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// The same for a client that takes tasks: it loses nothing by that.
-const TASK_PATIENCE: Duration = Duration::from_secs(2);
+const TASK_CALL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Questions that one call puts.
 const MAX_QUESTIONS: usize = 16;
 
 /// Where something stands, and what a person could say to it.
 pub(super) struct WorkStatus {
-    pub(super) work: Work,
+    pub(super) work: WorkReport,
     /// The question that it waits for, also where the caller may not answer it.
     pub(super) question: Option<Question>,
     /// Since when there is news of it.
@@ -63,18 +63,18 @@ pub(super) enum QuestionOutcome {
 
 impl Call {
     /// How long this client waits for an answer.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn answer_timeout(&self) -> Duration {
         if self.takes_tasks() {
-            TASK_PATIENCE
+            TASK_CALL_TIMEOUT
         } else {
-            PATIENCE
+            CALL_TIMEOUT
         }
     }
 
     /// Puts a question to the person at the client.
     pub(super) async fn ask(&self, question: &Question) -> Result<QuestionOutcome, EngineError> {
         let pending = question.pending();
-        match self.asking() {
+        match self.elicitation_mode() {
             ElicitationMode::No => Ok(QuestionOutcome::Nobody),
             ElicitationMode::Inline => {
                 let answer = self.elicit(question.form()?).await?;
@@ -115,27 +115,30 @@ pub(super) fn elicited(answer: &Value) -> Result<ElicitResult, EngineError> {
     })
 }
 
-impl Subject {
+impl WorkSubject {
     /// Goes on with what this call started, or a round before it, after a person's answer. One who said no
     /// is not asked again.
-    pub(super) async fn go_on(
+    pub(super) async fn resume(
         self,
         call: &Call,
         answer: &AnswerOutcome,
-    ) -> Result<ToolReply<Work>, EngineError> {
+    ) -> Result<ToolReply<WorkReport>, EngineError> {
         call.started(self.clone());
         match answer {
-            AnswerOutcome::Acted | AnswerOutcome::Values(_) => self.settle(call).await,
-            AnswerOutcome::Declined => Ok(reply(self.look(call, Duration::ZERO).await?.work)),
+            AnswerOutcome::Acted | AnswerOutcome::Values(_) => self.run_until_settled(call).await,
+            AnswerOutcome::Declined => Ok(reply(self.status(call, Duration::ZERO).await?.work)),
         }
     }
 
     /// Goes on with it as far as this call can.
-    pub(super) async fn settle(&self, call: &Call) -> Result<ToolReply<Work>, EngineError> {
-        let until = tokio::time::Instant::now() + call.patience();
+    pub(super) async fn run_until_settled(
+        &self,
+        call: &Call,
+    ) -> Result<ToolReply<WorkReport>, EngineError> {
+        let until = tokio::time::Instant::now() + call.answer_timeout();
         for _ in 0..MAX_QUESTIONS {
             let patience = until.saturating_duration_since(tokio::time::Instant::now());
-            let standing = self.look(call, patience).await?;
+            let standing = self.status(call, patience).await?;
             if standing.work.status == "working" && call.takes_tasks() {
                 let task = tasks::task(self, &standing);
                 return Ok(ToolReply::Task(CreateTaskResult::new(task)));
@@ -151,26 +154,27 @@ impl Subject {
                 QuestionOutcome::Later(asks) => return Ok(ToolReply::Asks(asks)),
             }
         }
-        Ok(reply(self.look(call, Duration::ZERO).await?.work))
+        Ok(reply(self.status(call, Duration::ZERO).await?.work))
     }
 
     /// Where it stands once it has ended or waits for somebody, or after `patience`.
-    pub(super) async fn look(
+    pub(super) async fn status(
         &self,
         call: &Call,
         patience: Duration,
     ) -> Result<WorkStatus, EngineError> {
         match self {
-            Self::Request(id) => self.look_at_request(call, id, patience).await,
+            Self::Request(id) => self.request_status(call, id, patience).await,
             Self::Run(id) => {
                 let run = call.engine().await_run(&call.caller, id, patience).await?;
-                self.standing(call, &run, Work::of_run(self, &run)).await
+                self.run_status(call, &run, WorkReport::of_run(self, &run))
+                    .await
             }
-            Self::Mission(id) => self.look_at_mission(call, id, patience).await,
+            Self::Mission(id) => self.mission_status(call, id, patience).await,
         }
     }
 
-    async fn look_at_mission(
+    async fn mission_status(
         &self,
         call: &Call,
         id: &MissionId,
@@ -178,10 +182,10 @@ impl Subject {
     ) -> Result<WorkStatus, EngineError> {
         let (engine, caller) = (call.engine(), &call.caller);
         let mission = engine.await_mission(caller, id, patience).await?;
-        let work = Work::of_mission(self, &mission);
+        let work = WorkReport::of_mission(self, &mission);
         if mission.state == MissionState::AwaitingApproval {
             let run = engine.show_run(caller, &mission.run_id).await?;
-            return self.standing(call, &run, work).await;
+            return self.run_status(call, &run, work).await;
         }
         Ok(WorkStatus {
             work,
@@ -193,7 +197,7 @@ impl Subject {
         })
     }
 
-    async fn look_at_request(
+    async fn request_status(
         &self,
         call: &Call,
         id: &RequestId,
@@ -215,41 +219,41 @@ impl Subject {
         if let Some(run) = &recorded.run_id {
             // A change is answered when it waits for somebody; how it goes on says its run.
             match engine.await_run(caller, run, patience).await {
-                Ok(run) => return self.look_at_change(call, recorded, &run).await,
+                Ok(run) => return self.change_status(call, recorded, &run).await,
                 // The run is no longer kept.
                 Err(error) if error.code == ErrorCode::NotFound => {}
                 Err(error) => return Err(error),
             }
         }
-        let since = since_of(&recorded);
+        let since = timestamps_of(&recorded);
         let newest = recorded.result.as_ref().or(recorded.answer.as_ref());
         if let Some(Value::Object(newest)) = newest {
             return Ok(WorkStatus {
-                work: Work::of_answer(self, newest.clone()),
+                work: WorkReport::of_answer(self, newest.clone()),
                 question: None,
                 since,
             });
         }
         match shown {
             Some(run) if !run.goes_on() => {
-                let work = Work::of_run(self, &run);
-                self.standing(call, &run, work).await
+                let work = WorkReport::of_run(self, &run);
+                self.run_status(call, &run, work).await
             }
             _ if runs.is_empty() || patience.is_zero() => Ok(WorkStatus {
-                work: Work::working(self, &runs),
+                work: WorkReport::working(self, &runs),
                 question: None,
                 since,
             }),
-            _ => self.ask_again(call, &recorded, patience).await,
+            _ => self.retry_request(call, &recorded, patience).await,
         }
     }
 
     /// Where a change stands by its run, with the newest that was said of it: its result, once it has ended.
-    async fn look_at_change(
+    async fn change_status(
         &self,
         call: &Call,
-        recorded: RequestShown,
-        run: &RunShown,
+        recorded: RequestView,
+        run: &RunView,
     ) -> Result<WorkStatus, EngineError> {
         let recorded = match (&run.state.outcome, &recorded.result) {
             // It has ended since the request was read.
@@ -260,12 +264,12 @@ impl Subject {
             _ => recorded,
         };
         let has_result = recorded.result.is_some();
-        let mut work = Work::of_run(self, run);
+        let mut work = WorkReport::of_run(self, run);
         if let Some(Value::Object(newest)) = recorded.result.or(recorded.answer) {
             let status = newest.get("metadata").and_then(|told| told.get("status"));
             // An answer from before a person's word describes what the change waited for then.
             let holds = status.and_then(Value::as_str) == Some(run.summary.status.as_str());
-            let newest = Work::of_answer(self, newest);
+            let newest = WorkReport::of_answer(self, newest);
             if has_result {
                 work.content = newest.content;
             }
@@ -273,14 +277,14 @@ impl Subject {
                 work.response = newest.response;
             }
         }
-        self.standing(call, run, work).await
+        self.run_status(call, run, work).await
     }
 
     /// Waits for the answer of a request whose runs have ended, or go on.
-    async fn ask_again(
+    async fn retry_request(
         &self,
         call: &Call,
-        recorded: &RequestShown,
+        recorded: &RequestView,
         patience: Duration,
     ) -> Result<WorkStatus, EngineError> {
         let request: AgentRequest =
@@ -288,34 +292,34 @@ impl Subject {
                 .map_err(|error| EngineError::internal("reading a recorded request", error))?;
         let answering = call
             .engine()
-            .answer(&call.caller, request, Progress::silent());
+            .handle_request(&call.caller, request, Progress::silent());
         let work = match tokio::time::timeout(patience, answering).await {
             Ok(Ok(response)) => {
                 let answer = serde_json::to_value(response)
                     .map_err(|error| EngineError::internal("writing an answer", error))?;
                 let answer = answer.as_object().cloned().unwrap_or_default();
-                Work::of_answer(self, answer)
+                WorkReport::of_answer(self, answer)
             }
             // Somebody else answers it.
-            Ok(Err(error)) if error.code == ErrorCode::Overloaded => Work::working(self, &[]),
+            Ok(Err(error)) if error.code == ErrorCode::Overloaded => WorkReport::working(self, &[]),
             Ok(Err(error)) => return Err(error),
-            Err(_) => Work::working(self, &[]),
+            Err(_) => WorkReport::working(self, &[]),
         };
         Ok(WorkStatus {
             work,
             question: None,
-            since: since_of(recorded),
+            since: timestamps_of(recorded),
         })
     }
 
-    async fn standing(
+    async fn run_status(
         &self,
         call: &Call,
-        run: &RunShown,
-        mut work: Work,
+        run: &RunView,
+        mut work: WorkReport,
     ) -> Result<WorkStatus, EngineError> {
         let question = Question::of_run(call, run).await?;
-        work.waits_for = waits_of(question.as_ref(), run);
+        work.waits_for = wait_hint_of(question.as_ref(), run);
         Ok(WorkStatus {
             question,
             work,
@@ -327,14 +331,14 @@ impl Subject {
     }
 }
 
-fn since_of(recorded: &RequestShown) -> WorkTimestamps {
+fn timestamps_of(recorded: &RequestView) -> WorkTimestamps {
     WorkTimestamps {
         created_at: recorded.created_at.to_string(),
         updated_at: recorded.updated_at.to_string(),
     }
 }
 
-pub(super) fn reply(work: Work) -> ToolReply<Work> {
+pub(super) fn reply(work: WorkReport) -> ToolReply<WorkReport> {
     if work.has_failed() {
         ToolReply::Failed(work)
     } else {

@@ -6,7 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use charter_contract::ids::SkillId;
-use charter_engine::{EngineError, SkillFileShown, SkillManifest};
+use charter_engine::{AgentSkillFile, EngineError, SkillManifest};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -116,7 +116,7 @@ fn entry(manifest: SkillManifest) -> Option<Skill> {
 /// The files of a skill as resources.
 pub(super) fn resources(manifest: &SkillManifest) -> Vec<Resource> {
     let text = |field: &str| manifest.frontmatter.get(field).and_then(Value::as_str);
-    let resource = |file: &SkillFileShown| {
+    let resource = |file: &AgentSkillFile| {
         let uri = uri(&manifest.directory, &file.path);
         if file.path != SKILL_MD {
             return Resource::new(uri, &file.path).with_size(file.bytes);

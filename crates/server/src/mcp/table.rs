@@ -64,7 +64,7 @@ pub(super) trait McpTool: 'static {
 }
 
 /// A line of the table.
-pub(crate) struct Entry {
+pub(crate) struct ToolEntry {
     name: &'static str,
     pub(crate) tool: fn() -> Tool,
     pub(super) serves: fn(&Caller) -> bool,
@@ -73,7 +73,7 @@ pub(crate) struct Entry {
 }
 
 /// Everything that is offered, in the order of use.
-pub(crate) const TOOLS: [Entry; 10] = [
+pub(crate) const TOOLS: [ToolEntry; 10] = [
     entry::<find::Find>(),
     entry::<open::Open>(),
     entry::<run::Run>(),
@@ -86,17 +86,17 @@ pub(crate) const TOOLS: [Entry; 10] = [
     entry::<remember::Remember>(),
 ];
 
-impl Entry {
+impl ToolEntry {
     /// Lets a caller use it, or refuses it.
     pub(super) fn admit(&self, caller: &Caller) -> Result<(), EngineError> {
         operations::admit(&format!("mcp:{}", self.name), caller)
     }
 }
 
-static TABLE: [Entry; TOOLS.len()] = TOOLS;
+static TABLE: [ToolEntry; TOOLS.len()] = TOOLS;
 
 /// The tool of a name.
-pub(super) fn find(name: &str) -> Option<&'static Entry> {
+pub(super) fn find(name: &str) -> Option<&'static ToolEntry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
@@ -107,12 +107,12 @@ pub fn only_reads(name: &str) -> bool {
     annotations.and_then(|hints| hints.read_only_hint) == Some(true)
 }
 
-const fn entry<T: McpTool>() -> Entry {
-    Entry {
+const fn entry<T: McpTool>() -> ToolEntry {
+    ToolEntry {
         name: T::NAME,
         tool: tool::<T>,
         serves: T::serves,
-        call: |call, arguments| Box::pin(async move { carry_out::<T>(&call, arguments).await }),
+        call: |call, arguments| Box::pin(async move { run_tool::<T>(&call, arguments).await }),
     }
 }
 
@@ -125,7 +125,7 @@ fn tool<T: McpTool>() -> Tool {
 
 /// The arguments without those that are `null`, which count as absent, as for tools of the catalogue: models write null
 /// for what they leave out.
-fn given(mut arguments: JsonObject) -> JsonObject {
+fn without_nulls(mut arguments: JsonObject) -> JsonObject {
     arguments.retain(|_, value| !value.is_null());
     arguments
 }
@@ -138,7 +138,7 @@ pub(super) fn arguments_of(tool: &str) -> String {
 /// Reads the arguments of a tool. An argument that there is not, and that resembles none, is answered with the names of
 /// all: a model that made it up can write the right one then.
 fn input<T: McpTool>(arguments: JsonObject) -> Result<T::Input, EngineError> {
-    read_typed(&Value::Object(given(arguments))).map_err(|mut violations| {
+    read_typed(&Value::Object(without_nulls(arguments))).map_err(|mut violations| {
         for violation in &mut violations {
             if is_unknown_argument(violation) && violation.suggestion.is_none() {
                 violation.suggestion = Some(format!("there are {}", names::<T>()));
@@ -163,7 +163,7 @@ fn names<T: McpTool>() -> String {
     names.join(", ")
 }
 
-async fn carry_out<T: McpTool>(
+async fn run_tool<T: McpTool>(
     call: &Call,
     arguments: JsonObject,
 ) -> Result<CallToolResponse, EngineError> {
@@ -194,9 +194,9 @@ mod tests {
         let arguments =
             object(json!({"tool_id": "a.b", "dry_run": null, "parameters": {"x": null}}));
         let kept = json!({"tool_id": "a.b", "parameters": {"x": null}});
-        assert_eq!(Value::Object(given(arguments)), kept);
+        assert_eq!(Value::Object(without_nulls(arguments)), kept);
         assert!(serde_json::from_value::<call::Input>(kept).is_ok());
-        let nothing = Value::Object(given(object(json!({"tool_id": null}))));
+        let nothing = Value::Object(without_nulls(object(json!({"tool_id": null}))));
         let nothing = serde_json::from_value::<call::Input>(nothing);
         assert_eq!(nothing.unwrap_err().to_string(), "missing field `tool_id`");
     }

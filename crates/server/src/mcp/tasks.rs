@@ -14,13 +14,13 @@ use serde_json::Value;
 use super::call::{Call, ElicitationMode};
 use super::failure::{error_result, invalid_params};
 use super::settle::{WorkStatus, elicited};
-use super::work::{Subject, Work};
+use super::work::{WorkReport, WorkSubject};
 
 /// How often a client had better look.
 const POLL_MS: u64 = 1_000;
 
 /// The task of something that goes on.
-pub(super) fn task(subject: &Subject, standing: &WorkStatus) -> Task {
+pub(super) fn task(subject: &WorkSubject, standing: &WorkStatus) -> Task {
     let since = &standing.since;
     let task = Task::new(
         subject.id(),
@@ -50,7 +50,7 @@ pub(super) async fn update(
     answers: &InputResponses,
 ) -> Result<(), ErrorData> {
     let updated = async {
-        let standing = Subject::parse(id)?.look(call, Duration::ZERO).await?;
+        let standing = WorkSubject::parse(id)?.status(call, Duration::ZERO).await?;
         let Some(question) = standing.question else {
             return Ok(());
         };
@@ -67,15 +67,15 @@ pub(super) async fn update(
 /// Stops a task.
 pub(super) async fn cancel(call: &Call, id: &str) -> Result<(), ErrorData> {
     let cancelled = async {
-        let subject = Subject::parse(id)?;
+        let subject = WorkSubject::parse(id)?;
         subject.cancel(call, "the client cancelled the task").await
     };
     cancelled.await.map_err(|error| invalid_params(&error))
 }
 
 async fn detailed(call: &Call, id: &str) -> Result<DetailedTask, EngineError> {
-    let subject = Subject::parse(id)?;
-    let standing = subject.look(call, Duration::ZERO).await?;
+    let subject = WorkSubject::parse(id)?;
+    let standing = subject.status(call, Duration::ZERO).await?;
     let task = task(&subject, &standing);
     let payload = payload(call, &standing)?;
     Ok(DetailedTask::new(task, payload))
@@ -84,7 +84,7 @@ async fn detailed(call: &Call, id: &str) -> Result<DetailedTask, EngineError> {
 fn payload(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineError> {
     if let (Some(question), true) = (
         standing.question_for(call),
-        call.asking() != ElicitationMode::No,
+        call.elicitation_mode() != ElicitationMode::No,
     ) {
         let key = question.pending().key();
         let input_requests = InputRequests::from([(key, question.request()?)]);
@@ -106,7 +106,7 @@ fn payload(call: &Call, standing: &WorkStatus) -> Result<TaskPayload, EngineErro
     }
 }
 
-fn result(work: &Work) -> Result<JsonObject, EngineError> {
+fn result(work: &WorkReport) -> Result<JsonObject, EngineError> {
     let internal = |error| EngineError::internal("writing a task's result", error);
     let written = serde_json::to_value(work).map_err(internal)?;
     let result = if work.has_failed() {

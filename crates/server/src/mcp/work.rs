@@ -2,7 +2,7 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, RunId};
-use charter_engine::{EngineError, Outcome, RunEvent, RunShown, StopCause};
+use charter_engine::{EngineError, RunEvent, RunOutcome, RunView, StopCause};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use super::question::WaitHint;
 
 /// What a client may look after: a request, a mission, or a run of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(super) enum WorkSubject {
     /// A question or task that was answered, or is being answered.
     Request(RequestId),
     /// A run that no request led to.
@@ -24,7 +24,7 @@ pub(super) enum Subject {
 
 /// Where something stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub(super) struct Work {
+pub(super) struct WorkReport {
     /// `working`, `completed`, `failed`, `awaiting_parameters`, `awaiting_confirmation`,
     /// `awaiting_approval`, `paused`, `aborted`, `incomplete`, `rolled_back`, `rollback_failed`, …
     pub(super) status: String,
@@ -61,7 +61,7 @@ pub(super) fn evidence_uri(id: &str) -> String {
     format!("{}{id}", super::resources::EVIDENCE)
 }
 
-impl Subject {
+impl WorkSubject {
     /// Reads what a client names. A mission is called as whoever began it likes.
     pub(super) fn parse(text: &str) -> Result<Self, EngineError> {
         let invalid = || {
@@ -114,9 +114,9 @@ impl Subject {
     }
 }
 
-impl Work {
+impl WorkReport {
     /// Something that goes on.
-    pub(super) fn working(subject: &Subject, runs: &[RunId]) -> Self {
+    pub(super) fn working(subject: &WorkSubject, runs: &[RunId]) -> Self {
         Self {
             status: "working".to_owned(),
             id: subject.id().to_owned(),
@@ -127,7 +127,7 @@ impl Work {
     }
 
     /// A run, as somebody sees it who looks after `subject`.
-    pub(super) fn of_run(subject: &Subject, run: &RunShown) -> Self {
+    pub(super) fn of_run(subject: &WorkSubject, run: &RunView) -> Self {
         let evidence = run.evidence.iter();
         Self {
             status: run.summary.status.clone(),
@@ -148,7 +148,7 @@ impl Work {
     }
 
     /// A request's recorded answer.
-    pub(super) fn of_answer(subject: &Subject, answer: Map<String, Value>) -> Self {
+    pub(super) fn of_answer(subject: &WorkSubject, answer: Map<String, Value>) -> Self {
         let text = |field: &str| answer.get(field).and_then(Value::as_str).map(str::to_owned);
         let metadata = answer.get("metadata");
         let list = |field: &str| -> Vec<String> {
@@ -185,7 +185,7 @@ impl Work {
 }
 
 /// What the one step of a single call gave.
-fn output_of(run: &RunShown) -> Option<Value> {
+fn output_of(run: &RunView) -> Option<Value> {
     if run.state.steps.len() != 1 {
         return None;
     }
@@ -196,16 +196,16 @@ fn output_of(run: &RunShown) -> Option<Value> {
     })
 }
 
-fn failure_of(outcome: &Outcome) -> Option<String> {
+fn failure_of(outcome: &RunOutcome) -> Option<String> {
     match outcome {
-        Outcome::Completed { missing_evidence } if missing_evidence.is_empty() => None,
-        Outcome::Completed { missing_evidence } => {
+        RunOutcome::Completed { missing_evidence } if missing_evidence.is_empty() => None,
+        RunOutcome::Completed { missing_evidence } => {
             let missing: Vec<&str> = missing_evidence.iter().map(AsRef::as_ref).collect();
             Some(format!("evidence is missing: {}", missing.join(", ")))
         }
-        Outcome::Failed { cause }
-        | Outcome::RolledBack { cause }
-        | Outcome::RollbackFailed { cause, .. } => Some(match cause {
+        RunOutcome::Failed { cause }
+        | RunOutcome::RolledBack { cause }
+        | RunOutcome::RollbackFailed { cause, .. } => Some(match cause {
             StopCause::Failure { failure, .. } => failure.message.clone(),
             StopCause::Aborted { reason, .. } => format!("it was cancelled: {reason}"),
             StopCause::TimedOut => "its time limit was over".to_owned(),

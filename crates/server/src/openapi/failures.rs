@@ -32,7 +32,7 @@ const PUBLIC: [&str; 5] = [
 ];
 
 /// Operations that call tools, models or other systems before they answer.
-const REACHING_OUT: [&str; 10] = [
+const OPERATIONS_WITH_EFFECTS: [&str; 10] = [
     "ask",
     "start_run",
     "start_playbook",
@@ -192,7 +192,7 @@ fn statuses(method: &str, public: bool, operation: &Value) -> Vec<(&'static str,
     let read = named || places.contains(&"header");
     let reaches = operation["operationId"]
         .as_str()
-        .is_some_and(|id| REACHING_OUT.contains(&id));
+        .is_some_and(|id| OPERATIONS_WITH_EFFECTS.contains(&id));
     let known = [
         // Each refuses query parameters that it does not take.
         (

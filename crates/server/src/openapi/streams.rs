@@ -24,7 +24,7 @@ const STREAMS: [(&str, &str); 5] = [
 pub(super) fn describe(document: &mut Value) {
     let announced = document["components"]["schemas"]["announced"].take();
     let announced = announced["oneOf"].as_array().cloned().unwrap_or_default();
-    let events = announced.iter().map(told).collect();
+    let events = announced.iter().map(event_schema).collect();
     let journal = |moves, of: &str| vec![event(&[moves, JOURNAL], Id::Sent, &component(of))];
     let answered = || {
         vec![
@@ -94,7 +94,7 @@ fn event(names: &[&str], id: Id, data: &Value) -> Value {
 }
 
 /// One of what is announced to a tenant: its topic is the event's name.
-fn told(announced: &Value) -> Value {
+fn event_schema(announced: &Value) -> Value {
     let topic = announced["properties"]["topic"]["const"].as_str();
     let at = json!({"type": "string", "format": "date-time", "description": "When."});
     let data = json!({

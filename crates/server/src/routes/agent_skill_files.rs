@@ -8,7 +8,7 @@ use axum::http::header::{
 };
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::SkillId;
-use charter_engine::{Artifact, PublishedIndex, SkillFileShown};
+use charter_engine::{AgentSkillFile, Artifact, PublishedIndex};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ use crate::state::AppState;
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillFiles")]
 pub(crate) struct Files {
-    files: Vec<SkillFileShown>,
+    files: Vec<AgentSkillFile>,
 }
 
 /// List the files of a skill.

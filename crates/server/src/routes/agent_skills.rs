@@ -14,8 +14,8 @@ use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
 use charter_contract::schema::{SchemaName, reference};
 use charter_engine::{
-    BulkWritten, EngineError, Force, LinkFinding, Mode, SkillFound, SkillInScope, SkillInstruction,
-    SkillListing, SkillSearch, SkillWritten, SkillsImported, SkillsSent,
+    AgentSkillHit, AgentSkillPage, BulkWritten, EngineError, Force, LinkFinding, Mode,
+    SkillInScope, SkillInstruction, SkillSearch, SkillWritten, SkillsImported, SkillsSent,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ const ROOT: &str = "/v1/agent-skills/";
 pub(crate) const ONE_SKILL: &str = "/v1/agent-skills/{id}";
 
 /// What comes after [`ROOT`] and is asked for with POST.
-const TAKEN_WORDS: [&str; 4] = ["search", "bulk", "import", "lint"];
+const RESERVED_IDS: [&str; 4] = ["search", "bulk", "import", "lint"];
 
 /// The skill of a path below `/v1/agent-skills/`, also where the path is one of [`TAKEN_WORDS`].
 pub(crate) struct SkillPath(pub(crate) SkillId);
@@ -58,13 +58,13 @@ impl FromRequestParts<AppState> for SkillPath {
 /// The routes of skills whose ids are words that other routes take.
 pub(crate) fn taken_words() -> Router<AppState> {
     taken_paths().fold(Router::new(), |router, path| {
-        router.route(&path, get(show).put(put).delete(delete))
+        router.route(&path, get(show).put(put_agent_skill).delete(delete))
     })
 }
 
 /// Where skills of those names are.
 pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
-    TAKEN_WORDS.iter().map(|word| format!("{ROOT}{word}"))
+    RESERVED_IDS.iter().map(|word| format!("{ROOT}{word}"))
 }
 
 /// Write a skill over whatever has its id; `skill_desc_vector` is made from the summary where it is
@@ -75,7 +75,7 @@ pub(crate) fn taken_paths() -> impl Iterator<Item = String> {
     responses((status = 200, description = "Written over", body = ref("#/components/schemas/agent_skill_written")), (status = 201, description = "New", body = ref("#/components/schemas/agent_skill_written")),
         (status = 400, description = "Every violation; a cycle is named by its path", body = ref("#/components/schemas/agent_error")),
         (status = 409, description = "It was imported: import it again", body = ref("#/components/schemas/agent_error"))))]
-pub(crate) async fn put(
+pub(crate) async fn put_agent_skill(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
@@ -182,7 +182,7 @@ pub(crate) async fn children(
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
     QueryParams(asked): QueryParams<PageQuery>,
-) -> Result<Json<SkillListing>, ApiError> {
+) -> Result<Json<AgentSkillPage>, ApiError> {
     let (after, limit) = asked.read(&state)?;
     let children = state
         .engine
@@ -199,7 +199,7 @@ pub(crate) async fn roots(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<PageQuery>,
-) -> Result<Json<SkillListing>, ApiError> {
+) -> Result<Json<AgentSkillPage>, ApiError> {
     let (after, limit) = asked.read(&state)?;
     let roots = state.engine.skill_roots(&caller, after.as_ref(), limit);
     roots
@@ -210,7 +210,7 @@ pub(crate) async fn roots(
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillHits")]
 pub(crate) struct Hits {
-    hits: Vec<SkillFound>,
+    hits: Vec<AgentSkillHit>,
 }
 
 /// Find skills by words (`query`) or by a vector of the index's model (`vector`), at most `top_k`, with

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
 use charter_engine::{
-    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalListing, ReportedResult,
+    Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ReportedResult,
 };
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
-) -> Result<Json<ApprovalListing>, ApiError> {
+) -> Result<Json<ApprovalPage>, ApiError> {
     let run: Option<RunId> = asked
         .run_id
         .as_deref()

@@ -17,32 +17,35 @@ use crate::openapi::COMPONENTS;
 /// Each by the name that operations refer to it with, which is its title as well: names of types may be taken twice.
 pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
     let bodies = [
-        ("a2a_call", of::<JsonRpcCall>()),
-        ("a2a_message", of::<SentMessage>()),
-        ("approval_report", of::<approvals::ResultReport>()),
-        ("approval_word", of::<approvals::DecisionBody>()),
-        ("candidate_proof", of::<candidates::PromotionBody>()),
-        ("evidence_attachment", of::<Attachment>()),
-        ("gate_question", of::<gate::ExplainBody>()),
-        ("graph_query", of::<GraphQuery>()),
-        ("key_order", of::<KeyOrder>()),
-        ("key_rotation", of::<KeyRotation>()),
-        ("lease_request", of::<LeaseRequest>()),
-        ("lens_question", of::<lenses::Question>()),
-        ("lens_question_to_one", of::<lenses::QuestionToOne>()),
-        ("memory_new", of::<Remember>()),
-        ("memory_search", of::<MemoryQuery>()),
-        ("memory_version", of::<Supersede>()),
-        ("mission_order", of::<MissionOrder>()),
-        ("mission_stop", of::<missions::CancelBody>()),
-        ("plan_order", of::<plans::StartPlanBody>()),
-        ("playbook_order", of::<playbooks::StartPlaybookBody>()),
-        ("run_abort", of::<runs::AbortBody>()),
-        ("run_confirmation", of::<runs::ConfirmationBody>()),
-        ("run_parameters", of::<runs::ParametersBody>()),
-        ("skill_bulk", of::<agent_skills::Bulk>()),
-        ("skill_files", of::<SkillsSent>()),
-        ("skill_search", of::<SkillSearch>()),
+        ("a2a_call", schema_of::<JsonRpcCall>()),
+        ("a2a_message", schema_of::<SentMessage>()),
+        ("approval_report", schema_of::<approvals::ResultReport>()),
+        ("approval_word", schema_of::<approvals::DecisionBody>()),
+        ("candidate_proof", schema_of::<candidates::PromotionBody>()),
+        ("evidence_attachment", schema_of::<Attachment>()),
+        ("gate_question", schema_of::<gate::ExplainBody>()),
+        ("graph_query", schema_of::<GraphQuery>()),
+        ("key_order", schema_of::<KeyOrder>()),
+        ("key_rotation", schema_of::<KeyRotation>()),
+        ("lease_request", schema_of::<LeaseRequest>()),
+        ("lens_question", schema_of::<lenses::Question>()),
+        ("lens_question_to_one", schema_of::<lenses::QuestionToOne>()),
+        ("memory_new", schema_of::<Remember>()),
+        ("memory_search", schema_of::<MemoryQuery>()),
+        ("memory_version", schema_of::<Supersede>()),
+        ("mission_order", schema_of::<MissionOrder>()),
+        ("mission_stop", schema_of::<missions::CancelBody>()),
+        ("plan_order", schema_of::<plans::StartPlanBody>()),
+        (
+            "playbook_order",
+            schema_of::<playbooks::StartPlaybookBody>(),
+        ),
+        ("run_abort", schema_of::<runs::AbortBody>()),
+        ("run_confirmation", schema_of::<runs::ConfirmationBody>()),
+        ("run_parameters", schema_of::<runs::ParametersBody>()),
+        ("skill_bulk", schema_of::<agent_skills::Bulk>()),
+        ("skill_files", schema_of::<SkillsSent>()),
+        ("skill_search", schema_of::<SkillSearch>()),
     ];
     bodies.into_iter().map(|(name, mut schema)| {
         schema["title"] = json!(title(name));
@@ -59,7 +62,7 @@ fn title(name: &str) -> String {
     words.collect()
 }
 
-fn of<T: JsonSchema>() -> Value {
+fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = of_type::<T>(Draft::Draft202012);
     replace_contracts(
         &mut schema,

@@ -1,7 +1,7 @@
 //! Who is asking, as the server knows them.
 
 use axum::extract::State;
-use charter_engine::CallerShown;
+use charter_engine::CallerView;
 
 use crate::error::ApiError;
 use crate::extract::Authenticated;
@@ -14,7 +14,7 @@ use crate::state::AppState;
 pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-) -> Result<Json<CallerShown>, ApiError> {
+) -> Result<Json<CallerView>, ApiError> {
     let shown = state.engine.show_caller(&caller).await;
     shown
         .map(Json)

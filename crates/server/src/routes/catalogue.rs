@@ -5,7 +5,7 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{DocumentKind, DocumentKindError};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::validate::nearest;
-use charter_engine::{CatalogueShown, DocumentFilter, DocumentSummary, EngineError};
+use charter_engine::{CatalogueView, DocumentFilter, DocumentSummary, EngineError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -84,7 +84,7 @@ pub(crate) async fn list(
 pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-) -> Json<CatalogueShown> {
+) -> Json<CatalogueView> {
     Json(state.engine.show_catalogue(&caller))
 }
 

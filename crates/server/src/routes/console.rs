@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beside_the_console_is_not_served() {
+    fn files_outside_the_console_are_not_served() {
         for path in ["../console.rs", "../../../Cargo.toml", "/etc/passwd"] {
             let response = answer::<Sample>(path, &HeaderMap::new()).unwrap();
             let kind = header(&response, &CONTENT_TYPE);

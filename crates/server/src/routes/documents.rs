@@ -1,7 +1,7 @@
 //! One document of the catalogue, of any kind.
 
 use axum::extract::State;
-use charter_engine::{Depth, DocumentDependencies, DocumentShown, Side};
+use charter_engine::{DependencySide, Depth, DocumentDependencies, DocumentView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -20,7 +20,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path((kind, id)): Path<(String, String)>,
-) -> Result<Json<DocumentShown>, ApiError> {
+) -> Result<Json<DocumentView>, ApiError> {
     let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
     let shown = state.engine.show_document(&caller, kind, &id).await;
     shown
@@ -33,7 +33,7 @@ pub(crate) async fn show(
 pub(crate) struct DependenciesQuery {
     /// `needs`: what the document cannot do without; `needed_by`: what cannot do without it; both when absent.
     #[param(value_type = Option<String>)]
-    direction: Option<Side>,
+    direction: Option<DependencySide>,
     /// How many references away, 1 to 10; 10 when absent.
     #[param(value_type = Option<u8>, minimum = 1, maximum = 10)]
     depth: Option<Depth>,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::EvidenceId;
-use charter_engine::{EngineError, EvidenceListing, EvidenceQuery};
+use charter_engine::{EngineError, EvidencePage, EvidenceQuery};
 use charter_store::page::PageRequest;
 use serde::Deserialize;
 use serde_json::json;
@@ -55,7 +55,7 @@ pub(crate) async fn find(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<FindQuery>,
-) -> Result<Json<EvidenceListing>, ApiError> {
+) -> Result<Json<EvidencePage>, ApiError> {
     let query = query(&state, &asked)?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state.engine.list_evidence(&caller, query, &page).await;

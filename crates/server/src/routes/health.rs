@@ -16,7 +16,7 @@ use crate::metrics::Exposition;
 use crate::state::AppState;
 
 /// How long storage has to answer a probe.
-const STORAGE_ANSWERS_IN: Duration = Duration::from_secs(1);
+const STORAGE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Whether storage answers: looked at once for all probes that ask at the same time.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Readiness {
         {
             return looked.answers;
         }
-        let looked = tokio::time::timeout(STORAGE_ANSWERS_IN, engine.check_storage()).await;
+        let looked = tokio::time::timeout(STORAGE_PROBE_TIMEOUT, engine.check_storage()).await;
         let looked = looked.unwrap_or_else(|_| {
             let message = "storage did not answer a probe in time";
             Err(EngineError::new(ErrorCode::Unavailable, message))

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, HeaderName};
 use charter_contract::ids::KeyId;
-use charter_engine::{KeyListing, KeyMade, KeyOrder, KeyRotation, KeyShown};
+use charter_engine::{KeyOrder, KeyPage, KeyRotation, KeyView, NewKey};
 use charter_store::page::PageRequest;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -19,7 +19,7 @@ use crate::state::AppState;
 const PAGE: usize = 50;
 
 /// What answers an order for a key.
-type CreatedKeyResponse = (StatusCode, [(HeaderName, &'static str); 1], Json<KeyMade>);
+type CreatedKeyResponse = (StatusCode, [(HeaderName, &'static str); 1], Json<NewKey>);
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -51,7 +51,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
-) -> Result<Json<KeyListing>, ApiError> {
+) -> Result<Json<KeyPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state.engine.keys(&caller, &page).await;
     found
@@ -67,7 +67,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<KeyShown>, ApiError> {
+) -> Result<Json<KeyView>, ApiError> {
     let id: KeyId = parsed(&state, &id)?;
     let found = state.engine.key(&caller, &id).await;
     found
@@ -100,7 +100,7 @@ pub(crate) async fn revoke(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<KeyShown>, ApiError> {
+) -> Result<Json<KeyView>, ApiError> {
     let id: KeyId = parsed(&state, &id)?;
     let revoked = state.engine.revoke_key(&caller, &id).await;
     revoked
@@ -108,7 +108,7 @@ pub(crate) async fn revoke(
         .map_err(|error| ApiError::new(&state, error))
 }
 
-fn shown_once(made: KeyMade) -> CreatedKeyResponse {
+fn shown_once(made: NewKey) -> CreatedKeyResponse {
     (
         StatusCode::CREATED,
         [(CACHE_CONTROL, "no-store")],

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::{DomainId, Label, LensId};
-use charter_engine::{LensAnswer, LensFilter, LensShown, MAX_PASSAGES};
+use charter_engine::{LensAnswer, LensFilter, LensView, MAX_PASSAGES};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -27,7 +27,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
-) -> Result<Json<Vec<LensShown>>, ApiError> {
+) -> Result<Json<Vec<LensView>>, ApiError> {
     let domain: Option<DomainId> = asked
         .domain
         .as_deref()
@@ -47,7 +47,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<LensShown>, ApiError> {
+) -> Result<Json<LensView>, ApiError> {
     let id: LensId = parsed(&state, &id)?;
     let found = state.engine.lens(&caller, &id);
     found
@@ -140,7 +140,7 @@ pub(crate) async fn reindex(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<(StatusCode, Json<LensShown>), ApiError> {
+) -> Result<(StatusCode, Json<LensView>), ApiError> {
     let id: LensId = parsed(&state, &id)?;
     let started = state.engine.reindex_lens(&caller, &id);
     started

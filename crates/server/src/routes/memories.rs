@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::MemoryId;
 use charter_engine::{
-    MemoryFound, MemoryListing, MemoryQuery, MemoryShown, ProposalAnswer, RelatedMemory, Remember,
+    MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory, Remember,
     Supersede,
 };
 use charter_store::page::PageRequest;
@@ -28,7 +28,7 @@ pub(crate) async fn add(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     JsonBody(new): JsonBody<Remember>,
-) -> Result<(StatusCode, Json<MemoryShown>), ApiError> {
+) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
     let added = state.engine.remember(&caller, new).await;
     added
         .map(|shown| (StatusCode::CREATED, Json(shown)))
@@ -54,7 +54,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
-) -> Result<Json<MemoryListing>, ApiError> {
+) -> Result<Json<MemoryPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let listed = state.engine.list_memories(&caller, asked.proposed, &page);
     listed
@@ -71,7 +71,7 @@ pub(crate) async fn find(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     JsonBody(query): JsonBody<MemoryQuery>,
-) -> Result<Json<Vec<MemoryFound>>, ApiError> {
+) -> Result<Json<Vec<MemoryHit>>, ApiError> {
     let found = state.engine.find_memories(&caller, &query).await;
     found
         .map(Json)
@@ -87,7 +87,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<MemoryShown>, ApiError> {
+) -> Result<Json<MemoryView>, ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
     let shown = state.engine.show_memory(&caller, &id).await;
     shown
@@ -103,7 +103,7 @@ pub(crate) async fn history(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<Vec<MemoryShown>>, ApiError> {
+) -> Result<Json<Vec<MemoryView>>, ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
     let shown = state.engine.memory_history(&caller, &id).await;
     shown
@@ -146,7 +146,7 @@ pub(crate) async fn supersede(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     JsonBody(new): JsonBody<Supersede>,
-) -> Result<(StatusCode, Json<MemoryShown>), ApiError> {
+) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
     let added = state.engine.supersede_memory(&caller, &id, new).await;
     added
@@ -162,7 +162,7 @@ pub(crate) async fn accept(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(of): Path<(String, String)>,
-) -> Result<Json<MemoryShown>, ApiError> {
+) -> Result<Json<MemoryView>, ApiError> {
     decide(&state, &caller, &of, ProposalAnswer::Accept).await
 }
 
@@ -174,7 +174,7 @@ pub(crate) async fn reject(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(of): Path<(String, String)>,
-) -> Result<Json<MemoryShown>, ApiError> {
+) -> Result<Json<MemoryView>, ApiError> {
     decide(&state, &caller, &of, ProposalAnswer::Reject).await
 }
 
@@ -183,7 +183,7 @@ async fn decide(
     caller: &charter_engine::Caller,
     (id, version): &(String, String),
     word: ProposalAnswer,
-) -> Result<Json<MemoryShown>, ApiError> {
+) -> Result<Json<MemoryView>, ApiError> {
     let id: MemoryId = parsed(state, id)?;
     let version: u64 = parsed(state, version)?;
     let decided = state.engine.decide_memory(caller, &id, version, word);
@@ -201,7 +201,7 @@ pub(crate) async fn remove(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<MemoryShown>, ApiError> {
+) -> Result<Json<MemoryView>, ApiError> {
     let id: MemoryId = parsed(&state, &id)?;
     let removed = state.engine.remove_memory(&caller, &id).await;
     removed

@@ -8,8 +8,8 @@ use axum::response::{IntoResponse, Response};
 use charter_contract::ids::{MissionId, TaskId};
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_engine::{
-    ArtifactFilter, ArtifactListing, ArtifactShown, EngineError, MissionDiff, MissionImported,
-    MissionListing, MissionOrder, MissionReplayed, MissionShown, MissionStarted,
+    ArtifactFilter, ArtifactView, EngineError, MissionArtifactPage, MissionDiff, MissionImported,
+    MissionOrder, MissionPage, MissionReplayed, MissionStarted, MissionView,
 };
 
 use charter_store::page::PageRequest;
@@ -44,7 +44,7 @@ pub(crate) async fn start(
     Authenticated(caller): Authenticated,
     IdempotencyHeader { key }: IdempotencyHeader,
     JsonBody(mut order): JsonBody<MissionOrder>,
-) -> Result<(StatusCode, Json<MissionShown>), ApiError> {
+) -> Result<(StatusCode, Json<MissionView>), ApiError> {
     if let Some(key) = key {
         order.mission_id.get_or_insert_with(|| key.mission(&caller));
     }
@@ -74,7 +74,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
-) -> Result<Json<MissionListing>, ApiError> {
+) -> Result<Json<MissionPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state.engine.missions(&caller, asked.state, &page).await;
     found
@@ -91,7 +91,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<MissionShown>, ApiError> {
+) -> Result<Json<MissionView>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
     shown(&state, state.engine.show_mission(&caller, &id).await)
 }
@@ -119,7 +119,7 @@ pub(crate) async fn artifacts(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     QueryParams(asked): QueryParams<ArtifactsQuery>,
-) -> Result<Json<ArtifactListing>, ApiError> {
+) -> Result<Json<MissionArtifactPage>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
     let task: Option<TaskId> = asked
         .task
@@ -148,7 +148,7 @@ pub(crate) async fn artifact(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path((id, kind, artifact)): Path<(String, String, String)>,
-) -> Result<Json<ArtifactShown>, ApiError> {
+) -> Result<Json<ArtifactView>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
     let kind: ArtifactKind = parsed(&state, &kind)?;
     let found = state
@@ -222,7 +222,7 @@ pub(crate) async fn cancel(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     JsonBody(stopping): JsonBody<CancelBody>,
-) -> Result<Json<MissionShown>, ApiError> {
+) -> Result<Json<MissionView>, ApiError> {
     let id: MissionId = parsed(&state, &id)?;
     let reason = stopping.reason;
     let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
@@ -270,7 +270,7 @@ pub(crate) async fn import(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Bytes(bundle): Bytes,
-) -> Result<(StatusCode, Json<MissionShown>), ApiError> {
+) -> Result<(StatusCode, Json<MissionView>), ApiError> {
     let imported = state.engine.import_mission(&caller, bundle).await;
     match imported.map_err(|error| ApiError::new(&state, error))? {
         MissionImported::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
@@ -317,8 +317,8 @@ pub(super) fn bounded(limit: Option<usize>) -> usize {
 
 fn shown(
     state: &AppState,
-    mission: Result<MissionShown, EngineError>,
-) -> Result<Json<MissionShown>, ApiError> {
+    mission: Result<MissionView, EngineError>,
+) -> Result<Json<MissionView>, ApiError> {
     mission
         .map(Json)
         .map_err(|error| ApiError::new(state, error))

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use charter_contract::ids::PackageName;
 use charter_contract::package::{PackageBundle, PackageScope};
 use charter_engine::{
-    Mode, PackageDiff, PackageReport, PackageShown, RegistrationReport, VersionRange, VersionsDiff,
+    Mode, PackageDiff, PackageReport, PackageView, RegistrationReport, VersionRange, VersionsDiff,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -21,7 +21,7 @@ use crate::state::AppState;
 pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-) -> Result<Json<Vec<PackageShown>>, ApiError> {
+) -> Result<Json<Vec<PackageView>>, ApiError> {
     let packages = state.engine.packages(&caller).await;
     packages
         .map(Json)
@@ -103,7 +103,7 @@ pub(crate) async fn history(
     Authenticated(caller): Authenticated,
     Path(name): Path<String>,
     QueryParams(asked): QueryParams<ScopeQuery>,
-) -> Result<Json<Vec<PackageShown>>, ApiError> {
+) -> Result<Json<Vec<PackageView>>, ApiError> {
     let name: PackageName = parsed(&state, &name)?;
     let history = state
         .engine

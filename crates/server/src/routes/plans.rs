@@ -6,7 +6,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::schema::{SchemaName, reference};
 use charter_contract::validate::{Contract, read_value};
 use charter_contract::violation::Report;
-use charter_engine::{EngineError, RunShown, SubmittedPlan};
+use charter_engine::{EngineError, RunView, SubmittedPlan};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -74,7 +74,7 @@ pub(crate) async fn start(
     Authenticated(caller): Authenticated,
     IdempotencyHeader { key }: IdempotencyHeader,
     JsonBody(wanted): JsonBody<StartPlanBody>,
-) -> Result<(StatusCode, Json<RunShown>), ApiError> {
+) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let sent = wanted
         .plan()
         .map_err(|error| ApiError::new(&state, error))?;

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::PlaybookId;
-use charter_engine::RunShown;
+use charter_engine::RunView;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -36,7 +36,7 @@ pub(crate) async fn start(
     Path(id): Path<String>,
     IdempotencyHeader { key }: IdempotencyHeader,
     JsonBody(wanted): JsonBody<StartPlaybookBody>,
-) -> Result<(StatusCode, Json<RunShown>), ApiError> {
+) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let id: PlaybookId = parsed(&state, &id)?;
     let run = state
         .engine

@@ -44,7 +44,10 @@ pub(crate) async fn ask(
         let (progress, events) = Progress::channel();
         let events = ReceiverStream::new(events).map(|event| ("progress", event.to_value()));
         let last = async move {
-            let answer = answering.engine.answer(&caller, request, progress).await;
+            let answer = answering
+                .engine
+                .handle_request(&caller, request, progress)
+                .await;
             closing(&answering, &id, answer)
         };
         // The progress channel closes when the answer is there, so the answer comes last.
@@ -62,7 +65,7 @@ pub(crate) async fn ask(
     }
     let answer = state
         .engine
-        .answer(&caller, request, Progress::silent())
+        .handle_request(&caller, request, Progress::silent())
         .await;
     answer
         .map(|response| Json(response).into_response())

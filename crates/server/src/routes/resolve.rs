@@ -9,7 +9,7 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::Label;
 use charter_engine::{
-    InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, Subject, ToolFilter,
+    GuardrailSubject, InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -41,7 +41,7 @@ pub(crate) async fn guardrails(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<SubjectQuery>,
 ) -> Json<Vec<ResolvedGuardrail>> {
-    let subject = Subject {
+    let subject = GuardrailSubject {
         skill: asked.skill_id.as_deref(),
         agent: asked.agent_id.as_deref(),
         domain: asked.domain.as_deref(),
@@ -96,7 +96,7 @@ pub(crate) async fn template(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<TemplateQuery>,
 ) -> Result<Json<ResolvedTemplate>, ApiError> {
-    let subject = Subject {
+    let subject = GuardrailSubject {
         skill: asked.skill_id.as_deref(),
         agent: asked.agent_id.as_deref(),
         domain: asked.domain.as_deref(),

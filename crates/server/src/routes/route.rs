@@ -1,7 +1,7 @@
 //! Routing without acting.
 
 use axum::extract::State;
-use charter_engine::{Purpose, ThresholdOverrides, VerdictShown};
+use charter_engine::{Purpose, ThresholdOverrides, VerdictView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -43,7 +43,7 @@ pub(crate) async fn route(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<RouteQuery>,
-) -> Result<Json<VerdictShown>, ApiError> {
+) -> Result<Json<VerdictView>, ApiError> {
     let purpose = asked.purpose.unwrap_or(Purpose::Request);
     let top_k = asked.top_k.unwrap_or(state.engine.settings().candidates);
     let tried = ThresholdOverrides {

@@ -6,7 +6,7 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::RunId;
 use charter_contract::run_status::RunOrigin;
-use charter_engine::{Confirmation, Replayed, RunAt, RunListing, RunQuery, RunShown, RunStarted};
+use charter_engine::{Confirmation, Replayed, RunAt, RunPage, RunQuery, RunStarted, RunView};
 use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
-) -> Result<Json<RunListing>, ApiError> {
+) -> Result<Json<RunPage>, ApiError> {
     let time = |text: Option<String>| text.map(|text| parsed(&state, &text)).transpose();
     let query = RunQuery {
         status: asked.status,
@@ -169,7 +169,7 @@ pub(crate) async fn give(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     JsonBody(given): JsonBody<ParametersBody>,
-) -> Result<Json<RunShown>, ApiError> {
+) -> Result<Json<RunView>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let run = state
         .engine
@@ -195,7 +195,7 @@ pub(crate) async fn confirm(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     JsonBody(agreed): JsonBody<ConfirmationBody>,
-) -> Result<Json<RunShown>, ApiError> {
+) -> Result<Json<RunView>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let confirmation = Confirmation {
         digest: agreed.digest,
@@ -213,7 +213,7 @@ pub(crate) async fn pause(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<RunShown>, ApiError> {
+) -> Result<Json<RunView>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     shown(&state, state.engine.pause_run(&caller, &id).await)
 }
@@ -226,7 +226,7 @@ pub(crate) async fn resume(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<RunShown>, ApiError> {
+) -> Result<Json<RunView>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     shown(&state, state.engine.resume_run(&caller, &id).await)
 }
@@ -250,7 +250,7 @@ pub(crate) async fn abort(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
     JsonBody(ending): JsonBody<AbortBody>,
-) -> Result<Json<RunShown>, ApiError> {
+) -> Result<Json<RunView>, ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let reason = ending
         .reason
@@ -269,7 +269,7 @@ pub(crate) async fn roll_back(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<(StatusCode, Json<RunShown>), ApiError> {
+) -> Result<(StatusCode, Json<RunView>), ApiError> {
     let id: RunId = parsed(&state, &id)?;
     let run = state.engine.roll_back_run(&caller, &id).await;
     shown(&state, run).map(|run| (StatusCode::CREATED, run))
@@ -277,8 +277,8 @@ pub(crate) async fn roll_back(
 
 fn shown(
     state: &AppState,
-    run: Result<RunShown, charter_engine::EngineError>,
-) -> Result<Json<RunShown>, ApiError> {
+    run: Result<RunView, charter_engine::EngineError>,
+) -> Result<Json<RunView>, ApiError> {
     run.map(Json).map_err(|error| ApiError::new(state, error))
 }
 
@@ -286,7 +286,7 @@ fn shown(
 pub(super) fn started(
     state: &AppState,
     run: Result<RunStarted, charter_engine::EngineError>,
-) -> Result<(StatusCode, Json<RunShown>), ApiError> {
+) -> Result<(StatusCode, Json<RunView>), ApiError> {
     match run.map_err(|error| ApiError::new(state, error))? {
         RunStarted::New(run) => Ok((StatusCode::CREATED, Json(*run))),
         RunStarted::Repeat(run) => Ok((StatusCode::OK, Json(*run))),

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::SessionId;
-use charter_engine::SessionShown;
+use charter_engine::SessionView;
 
 use crate::error::ApiError;
 use crate::extract::{Authenticated, Path, parsed};
@@ -16,7 +16,7 @@ use crate::state::AppState;
 pub(crate) async fn open(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
-) -> Result<(StatusCode, Json<SessionShown>), ApiError> {
+) -> Result<(StatusCode, Json<SessionView>), ApiError> {
     let opened = state.engine.open_session(&caller).await;
     opened
         .map(|session| (StatusCode::CREATED, Json(session)))
@@ -31,7 +31,7 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
-) -> Result<Json<SessionShown>, ApiError> {
+) -> Result<Json<SessionView>, ApiError> {
     let id: SessionId = parsed(&state, &id)?;
     let shown = state.engine.show_session(&caller, &id).await;
     shown

@@ -240,7 +240,7 @@ async fn a_client_that_takes_nothing_of_its_answer_makes_room() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_answer_holds_is_held_until_its_client_takes_it() {
+async fn resources_are_held_until_the_client_has_read_the_answer() {
     let server = served_with(4, DEADLINE).await;
     let mut client = server.sent(LARGE);
     let mut head = [0; 15];
@@ -275,7 +275,7 @@ async fn a_head_that_is_too_long_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_being_answered_is_finished_at_the_end() {
+async fn shutdown_finishes_requests_in_progress() {
     let server = served_with(4, DEADLINE).await;
     let mut idle = server.sent(GET);
     assert!(read_to(&mut idle, "hello").ends_with("hello"));

@@ -106,7 +106,7 @@ impl<'a> RowScope<'a> {
     pub(super) fn bound(self, client: &Object) {
         let tenant = match self {
             Self::Tenant(tenant) => tenant.as_str(),
-            Self::Everyone => EVERYONE,
+            Self::Everyone => ALL_TENANTS,
         };
         let sql = format!("SET {TENANT} = '{}'", tenant.replace('\'', "''"));
         // Sent when it is first polled.
@@ -115,7 +115,7 @@ impl<'a> RowScope<'a> {
 }
 
 /// The setting's value that lets everything through; no tenant has that name.
-pub(super) const EVERYONE: &str = "*";
+pub(super) const ALL_TENANTS: &str = "*";
 
 /// Begins a transaction that writes.
 pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {
@@ -193,7 +193,9 @@ macro_rules! in_snapshot {
         let outcome = $work.await;
         match $crate::postgres::connection::end($tx, outcome, u32::MAX).await {
             $crate::postgres::connection::TransactionEnd::So(outcome) => outcome,
-            $crate::postgres::connection::TransactionEnd::Again => Err(charter_store::StoreError::Closed),
+            $crate::postgres::connection::TransactionEnd::Again => {
+                Err(charter_store::StoreError::Closed)
+            }
         }
     }};
 }

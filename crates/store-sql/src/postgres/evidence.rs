@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceId, TenantId, UserId};
 use charter_contract::time::Timestamp;
-use charter_domain::evidence_log::Entry;
+use charter_domain::evidence_log::LogEntry;
 use charter_store::StoreError;
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::page::{Page, PageRequest};
@@ -47,12 +47,12 @@ async fn put_all(
 ) -> Result<(), StoreError> {
     let mut log = Log::hold(connection, tenant).await?;
     for record in records {
-        put(connection, tenant, record, &mut log).await?;
+        insert_record(connection, tenant, record, &mut log).await?;
     }
     Ok(())
 }
 
-async fn put(
+async fn insert_record(
     connection: &Transaction<'_>,
     tenant: &TenantId,
     record: &EvidenceRecord,
@@ -133,7 +133,7 @@ async fn attach_later(
     if !attach(connection, key, attachment, column::micros(at)).await? {
         return Ok(());
     }
-    let entry = Entry::Attachment {
+    let entry = LogEntry::Attachment {
         evidence_id: evidence.clone(),
         attached_to: attachment.clone(),
         at,

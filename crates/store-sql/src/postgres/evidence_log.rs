@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use charter_contract::ids::{EvidenceId, TenantId};
 use charter_contract::time::Timestamp;
-use charter_domain::evidence_log::{Entry, Hash, NodeId, tree};
+use charter_domain::evidence_log::{Hash, LogEntry, NodeId, tree};
 use charter_store::StoreError;
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::tenant::LogHead;
@@ -56,7 +56,7 @@ impl Log {
     pub(super) async fn append(
         &mut self,
         connection: &Transaction<'_>,
-        entry: &Entry,
+        entry: &LogEntry,
     ) -> Result<(), StoreError> {
         let id = entry.evidence_id();
         let leaf = entry.to_leaf().map_err(|error| StoreError::Refused {
@@ -201,7 +201,7 @@ async fn remove(
             params![tenant, id, column::micros(at)],
         )
         .await?;
-        let entry = Entry::PayloadRemoved {
+        let entry = LogEntry::PayloadRemoved {
             evidence_id: column::parse("evidence id", id)?,
             at,
         };

@@ -9,7 +9,7 @@ use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
     Append, Claim, ClaimedRun, GENESIS, Journal, JournalEvent, NewEvent, NewLeasedRun, NextPhase,
-    RunFilter, RunPhase, RunRecord, Wait,
+    RunFilter, RunPhase, RunRecord, RunWait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -213,7 +213,7 @@ async fn park(
     tenant: &TenantId,
     run: &RunId,
     fence: Fence,
-    wait: &Wait,
+    wait: &RunWait,
 ) -> Result<(), StoreError> {
     let head = head(connection, tenant, run).await?;
     lease::check_fence(connection, run.as_str(), fence).await?;
@@ -227,7 +227,7 @@ async fn park(
 async fn begin_wait(
     connection: &Transaction<'_>,
     (tenant, run): (&str, &str),
-    wait: &Wait,
+    wait: &RunWait,
 ) -> Result<(), StoreError> {
     execute(
         WRITING,
@@ -336,7 +336,7 @@ impl Journal for PostgresStore {
         tenant: &TenantId,
         run: &RunId,
         fence: Fence,
-        wait: Wait,
+        wait: RunWait,
     ) -> Result<(), StoreError> {
         in_transaction!(self, RowScope::Tenant(tenant), tx => park(&tx, tenant, run, fence, &wait))
     }

@@ -26,7 +26,7 @@ const READING: &str = "reading the index of a lens";
 const WRITING: &str = "writing the index of a lens";
 
 /// Stores an index in the place of whatever its lens had.
-pub(super) async fn put(
+pub(super) async fn replace_index(
     connection: &Transaction<'_>,
     scope: &Scope,
     index: &NewLensIndex,
@@ -62,7 +62,7 @@ pub(super) async fn put(
     )
     .await?;
     let vectors = index.chunks.iter().map(|chunk| chunk.vectors.as_slice());
-    near::put(connection, scope, new, vectors.enumerate()).await?;
+    near::insert_vectors(connection, scope, new, vectors.enumerate()).await?;
     generation(new)
 }
 
@@ -111,7 +111,7 @@ async fn replace(
     )
     .await?;
     check_generation(&index.lens_id, found, expected)?;
-    put(connection, scope, index).await
+    replace_index(connection, scope, index).await
 }
 
 /// Reads every chunk of an index of a scope, in order.

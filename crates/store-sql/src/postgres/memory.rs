@@ -137,7 +137,7 @@ impl Memories for PostgresStore {
         &self,
         vectors: &[(TenantId, MemoryId, u64, MemoryVector)],
     ) -> Result<(), StoreError> {
-        in_transaction!(self, RowScope::Everyone, tx => vectors::put(&tx, vectors))
+        in_transaction!(self, RowScope::Everyone, tx => vectors::insert_vectors(&tx, vectors))
     }
 
     async fn sweep_memories(&self, now: Timestamp) -> Result<u64, StoreError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use charter_store::StoreError;
 
-use super::connection::EVERYONE;
+use super::connection::ALL_TENANTS;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
@@ -86,7 +86,7 @@ impl PostgresOptions {
         let url = self.url.replace("sslmode=verify-full", "sslmode=require");
         let mut config: Config = url
             .parse()
-            .map_err(|error: tokio_postgres::Error| refused(said(&error)))?;
+            .map_err(|error: tokio_postgres::Error| refused(parse_error_text(&error)))?;
         if config.get_hosts().is_empty() {
             return Err(refused("it names no host".to_owned()));
         }
@@ -117,7 +117,7 @@ impl PostgresOptions {
     /// For migrations, which take as long as they take.
     pub(super) fn unbounded(&self, config: &Config) -> Config {
         let settings =
-            format!("-c statement_timeout=0 -c lock_timeout=0 -c charter.tenant={EVERYONE}");
+            format!("-c statement_timeout=0 -c lock_timeout=0 -c charter.tenant={ALL_TENANTS}");
         with_settings(config, &settings)
     }
 }
@@ -142,7 +142,7 @@ fn with_settings(config: &Config, settings: &str) -> Config {
 }
 
 /// What was wrong with a text that was parsed: the cause knows, and names a parameter, not its value.
-fn said(error: &tokio_postgres::Error) -> String {
+fn parse_error_text(error: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(error);
     cause.map_or_else(|| error.to_string(), ToString::to_string)
 }

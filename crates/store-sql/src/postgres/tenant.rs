@@ -14,7 +14,7 @@ use futures_util::{StreamExt, pin_mut};
 use tokio_postgres::GenericClient;
 
 use super::backup::{connect, snapshot};
-use super::connection::{EVERYONE, RowScope, in_snapshot, in_transaction};
+use super::connection::{ALL_TENANTS, RowScope, in_snapshot, in_transaction};
 use super::failure::during;
 use super::layout::{self, Table};
 use super::options::PostgresOptions;
@@ -145,7 +145,7 @@ async fn erase(
         }
     }
     let log = evidence_log::head(connection, tenant).await?;
-    reach(client, EVERYONE).await?;
+    reach(client, ALL_TENANTS).await?;
     let messages = [everything_changed(skills, at), tenant::erased(tenant, at)];
     outbox::insert(connection, &messages).await?;
     Ok(Erased {

@@ -1,7 +1,7 @@
 //! The leaves of the evidence log.
 
 use charter_domain::evidence_log::tree::MissingNode;
-use charter_domain::evidence_log::{Entry, Hash};
+use charter_domain::evidence_log::{Hash, LogEntry};
 use charter_store::StoreError;
 use charter_store::evidence_log::{StoredLeaf, StoredPayload, StoredRecord};
 use charter_store::tenant::LogHead;
@@ -16,14 +16,14 @@ pub(crate) const WHAT: &str = "evidence log";
 pub(crate) fn stored_leaf(row: &dyn Columns) -> Result<StoredLeaf, StoreError> {
     let index = column::parse_integer(WHAT, field(row, 0)?)?;
     let leaf: String = field(row, 1)?;
-    let entry = Entry::from_leaf(&leaf).map_err(|error| StoreError::Corrupt {
+    let entry = LogEntry::from_leaf(&leaf).map_err(|error| StoreError::Corrupt {
         what: WHAT,
         id: format!("leaf {index}"),
         detail: error.to_string(),
     })?;
     let record = match entry {
-        Entry::Record { .. } => Some(stored_record(row)?),
-        Entry::Attachment { .. } | Entry::PayloadRemoved { .. } => None,
+        LogEntry::Record { .. } => Some(stored_record(row)?),
+        LogEntry::Attachment { .. } | LogEntry::PayloadRemoved { .. } => None,
     };
     Ok(StoredLeaf {
         index,

@@ -143,7 +143,7 @@ pub(crate) fn check_append<'a>(
 
 /// Runs that are read at once where titles are looked at, and how many a page looks at in all.
 const PORTION: usize = 250;
-const MOST_LOOKED_AT: usize = 5_000;
+const MAX_SCANNED: usize = 5_000;
 
 /// A page of runs as it fills. Whoever lists carries out one statement after the other until the page is
 /// there.
@@ -236,7 +236,7 @@ impl<'a> Listing<'a> {
                 self.entries.push(run);
             }
         }
-        let is_enough = self.looked_at >= MOST_LOOKED_AT;
+        let is_enough = self.looked_at >= MAX_SCANNED;
         (is_last || is_enough).then(|| self.ended(!is_last))
     }
 
@@ -318,7 +318,7 @@ mod tests {
     fn a_page_looks_at_a_bounded_number_of_titles() {
         let tenant = TenantId::parse("acme").unwrap();
         let filter = RunFilter {
-            title: Some(format!("skill {}", MOST_LOOKED_AT + 7)),
+            title: Some(format!("skill {}", MAX_SCANNED + 7)),
             ..RunFilter::default()
         };
         let page = PageRequest::new(None, 10);
@@ -331,12 +331,12 @@ mod tests {
                 break page;
             }
         };
-        assert_eq!((looked_at, ended.entries.len()), (MOST_LOOKED_AT, 0));
+        assert_eq!((looked_at, ended.entries.len()), (MAX_SCANNED, 0));
         let page = PageRequest::new(ended.next, 10);
         let mut listing = Listing::new(&tenant, &filter, &page).unwrap();
         let last = listing.take(runs(looked_at, 20)).unwrap();
         let titles: Vec<_> = last.entries.iter().map(|run| &*run.title).collect();
-        assert_eq!(titles, [format!("skill {}", MOST_LOOKED_AT + 7)]);
+        assert_eq!(titles, [format!("skill {}", MAX_SCANNED + 7)]);
         assert_eq!(last.next, None);
     }
 }

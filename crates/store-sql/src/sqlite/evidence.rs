@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::{EvidenceId, TenantId, UserId};
 use charter_contract::time::Timestamp;
-use charter_domain::evidence_log::Entry;
+use charter_domain::evidence_log::LogEntry;
 use charter_store::StoreError;
 use charter_store::evidence::{Evidence, EvidenceFilter, EvidenceHead};
 use charter_store::page::{Page, PageRequest};
@@ -35,7 +35,7 @@ const DIALECT: Dialect = Dialect {
     mark: '?',
 };
 
-fn put(
+fn insert_record(
     connection: &Connection,
     tenant: &TenantId,
     record: &EvidenceRecord,
@@ -137,7 +137,7 @@ impl Evidence for SqliteStore {
         self.write(move |connection| {
             records
                 .iter()
-                .try_for_each(|record| put(connection, &tenant, record))
+                .try_for_each(|record| insert_record(connection, &tenant, record))
         })
         .await
     }
@@ -168,7 +168,7 @@ impl Evidence for SqliteStore {
             if !attach(connection, (key, id), &tenant, &attachment, micros)? {
                 return Ok(());
             }
-            let entry = Entry::Attachment {
+            let entry = LogEntry::Attachment {
                 evidence_id: evidence.clone(),
                 attached_to: attachment,
                 at,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use charter_contract::ids::{EvidenceId, TenantId};
 use charter_contract::time::Timestamp;
-use charter_domain::evidence_log::{Entry, Hash, NodeId, tree};
+use charter_domain::evidence_log::{Hash, LogEntry, NodeId, tree};
 use charter_store::StoreError;
 use charter_store::evidence_log::{EvidenceLog, PublishedCheckpoint, StoredLeaf};
 use charter_store::tenant::LogHead;
@@ -33,7 +33,7 @@ pub(super) fn append(
     connection: &Connection,
     tenant: &TenantId,
     evidence_key: i64,
-    entry: &Entry,
+    entry: &LogEntry,
 ) -> Result<(), StoreError> {
     let log = log_key_or_new(connection, tenant)?;
     let index = size(connection, log)?;
@@ -148,7 +148,7 @@ fn remove(
              WHERE evidence_key = ?1",
             params![key, column::micros(at)],
         )?;
-        let entry = Entry::PayloadRemoved {
+        let entry = LogEntry::PayloadRemoved {
             evidence_id: column::parse("evidence id", id)?,
             at,
         };

@@ -7,7 +7,7 @@ use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use charter_store::journal::{
     Append, Claim, ClaimedRun, GENESIS, Journal, JournalEvent, NewEvent, NewLeasedRun, NextPhase,
-    RunFilter, RunPhase, RunRecord, Wait,
+    RunFilter, RunPhase, RunRecord, RunWait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::mission::ArtifactRecord;
@@ -174,7 +174,7 @@ fn park(
     tenant: &TenantId,
     run: &RunId,
     fence: Fence,
-    wait: &Wait,
+    wait: &RunWait,
 ) -> Result<(), StoreError> {
     let (key, head) = head(connection, tenant, run)?;
     lease::check_fence(connection, run.as_str(), fence)?;
@@ -185,7 +185,7 @@ fn park(
 }
 
 /// Lets a run wait, unless what it waits for has happened already.
-fn begin_wait(connection: &Connection, key: i64, wait: &Wait) -> Result<(), StoreError> {
+fn begin_wait(connection: &Connection, key: i64, wait: &RunWait) -> Result<(), StoreError> {
     execute(
         WRITING,
         connection,
@@ -263,7 +263,7 @@ impl Journal for SqliteStore {
         tenant: &TenantId,
         run: &RunId,
         fence: Fence,
-        wait: Wait,
+        wait: RunWait,
     ) -> Result<(), StoreError> {
         let (tenant, run) = (tenant.clone(), run.clone());
         self.write(move |connection| park(connection, &tenant, &run, fence, &wait))

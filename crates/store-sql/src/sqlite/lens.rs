@@ -23,7 +23,7 @@ const READING: &str = "reading the index of a lens";
 const WRITING: &str = "writing the index of a lens";
 
 /// Stores an index in the place of whatever its lens had.
-pub(super) fn put(
+pub(super) fn replace_index(
     connection: &Connection,
     scope: &Scope,
     index: &NewLensIndex,
@@ -101,7 +101,7 @@ fn replace(
         |row| generation(field(row, 0)?),
     )?;
     check_generation(&index.lens_id, found, expected)?;
-    put(connection, scope, index)
+    replace_index(connection, scope, index)
 }
 
 /// Reads every chunk of an index of a scope, in order.

@@ -147,7 +147,7 @@ impl Memories for SqliteStore {
         let vectors = vectors.to_vec();
         self.write(move |connection| {
             let mut each = vectors.iter();
-            each.try_for_each(|vector| vectors::put(connection, vector))
+            each.try_for_each(|vector| vectors::insert_vectors(connection, vector))
         })
         .await
     }

@@ -25,7 +25,11 @@ fn model_key(connection: &Connection, model: &str) -> Result<Option<i64>, StoreE
     )
 }
 
-fn put(connection: &Connection, model: &str, vectors: &[StoredVector]) -> Result<(), StoreError> {
+fn insert_vectors(
+    connection: &Connection,
+    model: &str,
+    vectors: &[StoredVector],
+) -> Result<(), StoreError> {
     let known = model_key(connection, model)?;
     let key = match known {
         Some(key) => Some(key),
@@ -117,7 +121,7 @@ fn retain(connection: &Connection, model: &str, keep: &[TextHash]) -> Result<u64
 impl Vectors for SqliteStore {
     async fn put_vectors(&self, model: &str, vectors: Vec<StoredVector>) -> Result<(), StoreError> {
         let model = model.to_owned();
-        self.write(move |connection| put(connection, &model, &vectors))
+        self.write(move |connection| insert_vectors(connection, &model, &vectors))
             .await
     }
 

@@ -16,7 +16,7 @@ use charter_contract::mission::MissionState;
 use charter_contract::mission::envelope::MissionEnvelope;
 use charter_contract::scope::Scope;
 use charter_contract::validate::parse;
-use charter_domain::evidence_log::{Entry, Hash, tree};
+use charter_domain::evidence_log::{Hash, LogEntry, tree};
 use charter_store::catalogue::{CATALOGUE_CHANGED, Catalogue, CatalogueRevision};
 use charter_store::evidence::{Evidence, EvidenceFilter};
 use charter_store::evidence_log::EvidenceLog;
@@ -374,7 +374,7 @@ async fn check_log(store: &SqliteStore) -> Outcome {
                 nodes.get(&id).copied().ok_or("a gap")
             })?;
             nodes.extend(made);
-            logged.insert(Entry::from_leaf(&leaf.leaf)?.evidence_id().clone());
+            logged.insert(LogEntry::from_leaf(&leaf.leaf)?.evidence_id().clone());
         }
     }
     let plan = tree::head(logged.len() as u64);

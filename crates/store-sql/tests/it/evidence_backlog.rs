@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use charter_domain::evidence_log::proof::includes;
-use charter_domain::evidence_log::{Entry, Hash, tree};
+use charter_domain::evidence_log::{Hash, LogEntry, tree};
 use charter_store::evidence::Evidence;
 use charter_store::evidence_log::EvidenceLog;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
@@ -72,10 +72,10 @@ async fn b000_19_evidence_from_before_the_log_is_logged() -> Outcome {
                 &proof?,
                 tree::head(size).fold(&read)?
             ));
-            told.push(match Entry::from_leaf(&leaf.leaf)? {
-                Entry::Record { evidence_id, .. } => (evidence_id, "record"),
-                Entry::Attachment { evidence_id, .. } => (evidence_id, "attachment"),
-                Entry::PayloadRemoved { evidence_id, .. } => (evidence_id, "removal"),
+            told.push(match LogEntry::from_leaf(&leaf.leaf)? {
+                LogEntry::Record { evidence_id, .. } => (evidence_id, "record"),
+                LogEntry::Attachment { evidence_id, .. } => (evidence_id, "attachment"),
+                LogEntry::PayloadRemoved { evidence_id, .. } => (evidence_id, "removal"),
             });
         }
         let expected: Vec<_> = records

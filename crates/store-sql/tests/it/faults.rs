@@ -168,7 +168,7 @@ async fn a_full_disk_refuses_writes_until_there_is_space() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_second_open_is_refused_and_told_who_holds_the_directory() -> Outcome {
+async fn a_second_open_is_refused_and_names_the_holder() -> Outcome {
     let dir = tempfile::tempdir()?;
     let options = SqliteOptions {
         holder: "pid 4711".to_owned(),

@@ -34,7 +34,11 @@ impl MissionImport {
     /// # Errors
     /// [`StoreError::Refused`] when the mission is another tenant's, or has not ended;
     /// [`StoreError::Corrupt`] when the bundle was not verified.
-    pub fn of(bundle: Bundle, importer: &TenantId, at: Timestamp) -> Result<Self, StoreError> {
+    pub fn from_bundle(
+        bundle: Bundle,
+        importer: &TenantId,
+        at: Timestamp,
+    ) -> Result<Self, StoreError> {
         let header = bundle.header;
         let mission = header.mission_id.as_str();
         if header.tenant_id != *importer {

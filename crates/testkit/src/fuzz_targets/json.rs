@@ -5,7 +5,7 @@ use charter_contract::agentic::request::AgentRequest;
 use charter_contract::bounds::JSON_ENVELOPE_LEVELS;
 use charter_contract::canonical;
 use charter_contract::json::{
-    Meter, Profile, TooMuch, decode, decode_stored, extent, extent_of, to_stored,
+    JsonLimitExceeded, Meter, Profile, decode, decode_stored, extent, extent_of, to_stored,
 };
 use charter_contract::validate::parse;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ pub(super) fn message(input: &[u8]) -> Verdict {
     let mut meter = Meter::new(Profile::MESSAGE);
     let fed = meter.feed(first).and_then(|()| meter.feed(rest));
     // The meter does not read numbers.
-    if !matches!(whole, Err(TooMuch::Number { .. })) {
+    if !matches!(whole, Err(JsonLimitExceeded::Number { .. })) {
         assert_eq!(fed.map(|()| meter.extent()), whole, "in two pieces");
     }
     let Ok(value) = decode::<Value>(input, Profile::MESSAGE) else {

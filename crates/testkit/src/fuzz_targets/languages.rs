@@ -5,7 +5,7 @@ use std::str::from_utf8;
 use std::sync::LazyLock;
 
 use charter_contract::bounds::{FILLED_BYTES, FILLED_TOGETHER, JSON_LEVELS, JSON_MEMORY};
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::StepId;
 use charter_contract::json::{Profile, decode, extent_of};
 use charter_domain::expression::{Budget, Condition, Fact, Facts, Numbers, Roots};
@@ -181,7 +181,7 @@ pub(super) fn template(input: &[u8]) -> Verdict {
     };
     let checked = template::check(&structure);
     if let Ok(Structure::Plain(plain)) = Structure::read(&structure) {
-        let filled = plain.fill(&VALUES, &mut Filling::of(FILLED_TOGETHER));
+        let filled = plain.fill(&VALUES, &mut FillBudget::with_limit(FILLED_TOGETHER));
         if let Ok(filled) = filled {
             admit_filled(&filled);
         }
@@ -267,7 +267,7 @@ pub(super) fn references(input: &[u8]) -> Verdict {
         parameters: &VALUES,
         outputs: &OUTPUTS,
     };
-    let filled = resolve(&value, bindings, &mut Filling::of(JSON_MEMORY));
+    let filled = resolve(&value, bindings, &mut FillBudget::with_limit(JSON_MEMORY));
     if let Ok(filled) = &filled {
         let levels = extent_of(filled, Profile::STORED).map(|extent| extent.levels);
         assert!(

@@ -5,7 +5,7 @@ use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition,
     ListedApproval,
 };
-use charter_store::journal::{Append, NextPhase, RunPhase, Wait};
+use charter_store::journal::{Append, NextPhase, RunPhase, RunWait};
 use charter_store::lease::Fence;
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
@@ -46,7 +46,7 @@ fn waiting(run: u128, approvals: Vec<ApprovalChange>) -> Made<Append> {
         status: "awaiting_approval".to_owned(),
         ..sample::second_append(
             run,
-            NextPhase::Waits(Wait::default()),
+            NextPhase::Waits(RunWait::default()),
             &[r#"{"asked":true}"#],
         )?
     })
@@ -244,12 +244,12 @@ pub async fn a_parked_run_wakes_at_its_moment(store: &dyn Store) -> Outcome {
     let lease = store.acquire(run.as_ref(), "one", now, until).await?;
     let fence = lease.ok_or("not free")?.fence;
     let acme = record.tenant_id;
-    let wrong = store.park(&acme, &run, Fence(fence.0 + 1), Wait::default());
+    let wrong = store.park(&acme, &run, Fence(fence.0 + 1), RunWait::default());
     assert_refused!(wrong.await, StoreError::FencedOff { .. });
     let others = sample::tenant("other")?;
-    let others = store.park(&others, &run, fence, Wait::default());
+    let others = store.park(&others, &run, fence, RunWait::default());
     assert_refused!(others.await, StoreError::NotFound { .. });
-    let wait = Wait {
+    let wait = RunWait {
         until: Some(sample::at(50)?),
         approvals: vec![],
     };
@@ -292,8 +292,8 @@ pub async fn ruling_28_a_decision_that_crosses_with_the_wait_is_not_lost(
     store: &dyn Store,
 ) -> Outcome {
     let acme = sample::tenant("acme")?;
-    let awaiting = |n: u128| -> Made<Wait> {
-        Ok(Wait {
+    let awaiting = |n: u128| -> Made<RunWait> {
+        Ok(RunWait {
             until: Some(sample::at(3_600)?),
             approvals: vec![id(n)],
         })

@@ -7,7 +7,7 @@ use charter_contract::catalogue::evidence::{AbsenceReason, EvidenceRecord};
 use charter_contract::ids::{EvidenceId, TenantId};
 use charter_domain::evidence_log::entry::{payload_digest, record_digest};
 use charter_domain::evidence_log::proof::{TreeHead, extends, includes};
-use charter_domain::evidence_log::{Cover, Entry, Hash, NodeId, tree};
+use charter_domain::evidence_log::{Cover, Hash, LogEntry, NodeId, tree};
 use charter_store::evidence_log::{PublishedCheckpoint, StoredLeaf};
 use charter_store::{Store, StoreError};
 use futures_util::future::join_all;
@@ -37,8 +37,8 @@ async fn leaves(store: &dyn Store, tenant: &TenantId) -> Made<Vec<StoredLeaf>> {
     Ok(leaves)
 }
 
-fn entries(leaves: &[StoredLeaf]) -> Made<Vec<Entry>> {
-    let entries = leaves.iter().map(|leaf| Entry::from_leaf(&leaf.leaf));
+fn entries(leaves: &[StoredLeaf]) -> Made<Vec<LogEntry>> {
+    let entries = leaves.iter().map(|leaf| LogEntry::from_leaf(&leaf.leaf));
     Ok(entries.collect::<Result<_, _>>()?)
 }
 
@@ -84,7 +84,7 @@ pub async fn b000_19_every_record_and_later_attachment_is_a_leaf(store: &dyn Sto
             .await?;
     }
     let leaves = proved(store, &acme).await?;
-    let attached = Entry::Attachment {
+    let attached = LogEntry::Attachment {
         evidence_id: records[0].id.clone(),
         attached_to: bundle("b")?,
         at: at(9)?,
@@ -103,7 +103,7 @@ pub async fn b000_19_every_record_and_later_attachment_is_a_leaf(store: &dyn Sto
             serde_json::from_str::<EvidenceRecord>(&stored.record)?,
             bare
         );
-        expected.push(Entry::Record {
+        expected.push(LogEntry::Record {
             evidence_id: record.id.clone(),
             record_sha256: record_digest(&stored.record),
             payload_sha256: payload_digest(&payload.salt, &payload.text),
@@ -268,8 +268,8 @@ pub async fn b000_19_a_removed_payload_still_proves(store: &dyn Store) -> Outcom
     ];
     assert_eq!(counts, [0, 1, 1, 1, 0]);
     let after = proved(store, &acme).await?;
-    let removed = |n: usize, seconds: i64| -> Made<Entry> {
-        Ok(Entry::PayloadRemoved {
+    let removed = |n: usize, seconds: i64| -> Made<LogEntry> {
+        Ok(LogEntry::PayloadRemoved {
             evidence_id: records[n].id.clone(),
             at: at(seconds)?,
         })

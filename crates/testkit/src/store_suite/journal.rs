@@ -4,7 +4,7 @@ use charter_contract::bounds::PAGE_BYTES;
 use charter_contract::ids::RunId;
 use charter_store::journal::{
     Append, Claim, EventHash, GENESIS, JournalEvent, NewEvent, NewLeasedRun, NextPhase, RunFilter,
-    RunPhase, RunRecord, Wait, verify_chain,
+    RunPhase, RunRecord, RunWait, verify_chain,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_store::page::PageRequest;
@@ -236,7 +236,7 @@ pub async fn append_is_gapless_and_told(store: &dyn Store) -> Outcome {
     let mut record = create(store, 1, 0).await?;
     let append = second_append(
         1,
-        NextPhase::Waits(Wait::default()),
+        NextPhase::Waits(RunWait::default()),
         &[r#"{"n":2}"#, r#"{"n":3}"#],
     )?;
     assert_eq!(store.append(append.clone()).await?, 3);
@@ -323,7 +323,7 @@ pub async fn append_to_a_finished_run_is_refused(store: &dyn Store) -> Outcome {
 pub async fn append_without_events_is_refused(store: &dyn Store) -> Outcome {
     create(store, 1, 0).await?;
     let before = whole(store, 1).await?;
-    let empty = second_append(1, NextPhase::Waits(Wait::default()), &[])?;
+    let empty = second_append(1, NextPhase::Waits(RunWait::default()), &[])?;
     let refused = store.append(empty).await;
     assert_refused!(refused, StoreError::Refused { .. });
     assert_eq!(whole(store, 1).await?, before);
@@ -553,7 +553,7 @@ pub async fn claimable_runs_are_runnable_and_free(store: &dyn Store) -> Outcome 
     for (n, seconds) in [(1, 4), (2, 3), (3, 2), (4, 1), (5, 0), (6, 5)] {
         create(store, n, seconds).await?;
     }
-    let waiting = second_append(1, NextPhase::Waits(Wait::default()), &["{}"])?;
+    let waiting = second_append(1, NextPhase::Waits(RunWait::default()), &["{}"])?;
     store.append(waiting).await?;
     finish(store, 2).await?;
     let live = store.acquire(run(3).as_str(), "a", at(0)?, at(11)?).await?;
@@ -643,7 +643,7 @@ pub async fn unfinished_runs_are_counted_by_tenant(store: &dyn Store) -> Outcome
     }
     create_for(store, "umbra", 5, 0).await?;
     finish(store, 1).await?;
-    let waits = NextPhase::Waits(Wait {
+    let waits = NextPhase::Waits(RunWait {
         until: None,
         approvals: vec![],
     });

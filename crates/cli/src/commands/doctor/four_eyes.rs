@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 use charter_domain::clock::{Clock, SystemClock};
-use charter_domain::person::{Person, can_be_two};
+use charter_domain::person::{CredentialUser, can_be_two};
 use charter_store::key::KeyRecord;
 use charter_store::page::{MAX_PAGE, PageRequest};
 use charter_store::{SharedStore, StoreError};
@@ -83,7 +83,7 @@ pub(super) fn checks(config: &Config, keys: &StoredKeys) -> Vec<Check> {
 
 impl People {
     fn add(&mut self, key: &KeyRecord) {
-        let person = Person {
+        let person = CredentialUser {
             user: key.user_id.clone(),
             makers: key.makers.clone(),
         };
@@ -119,7 +119,9 @@ fn examine(people: &People, complete: bool) -> Result<String, String> {
     });
     Ok(match alone {
         None => "each request has an approver".to_owned(),
-        Some(Person { user, .. }) => format!("no user can approve the requests of `{user}`"),
+        Some(CredentialUser { user, .. }) => {
+            format!("no user can approve the requests of `{user}`")
+        }
     })
 }
 
@@ -127,15 +129,15 @@ fn examine(people: &People, complete: bool) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn person(user: &str, makers: &[&str]) -> Person {
+    fn person(user: &str, makers: &[&str]) -> CredentialUser {
         let name = |name: &str| charter_contract::ids::UserId::parse(name).unwrap();
-        Person {
+        CredentialUser {
             user: name(user),
             makers: makers.iter().map(|maker| name(maker)).collect(),
         }
     }
 
-    fn people(all: &[Person], approvers: &[Person]) -> People {
+    fn people(all: &[CredentialUser], approvers: &[CredentialUser]) -> People {
         People {
             all: all.to_vec(),
             approvers: approvers.to_vec(),

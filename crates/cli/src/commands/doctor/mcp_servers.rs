@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_start_is_said_and_is_no_fault() {
+    fn a_slow_start_is_reported_but_is_not_an_error() {
         let mut slow = server(1, 0);
         slow.started_in = Some(Duration::from_millis(11_400));
         let said = "1 tool imported; a slow start: it took 11 s";

@@ -9,7 +9,7 @@ use charter_contract::charset;
 use charter_contract::json::decode_stored;
 use charter_domain::evidence_log::bundle::MAX_LINE;
 use charter_domain::evidence_log::note::MAX_NOTE;
-use charter_domain::evidence_log::{Coverage, Fault, Header, Verdict, Verifier, VerifierKey};
+use charter_domain::evidence_log::{Coverage, ExportFault, Header, Verdict, Verifier, VerifierKey};
 use clap::Args;
 use serde_json::json;
 
@@ -69,21 +69,21 @@ pub(crate) fn run(command: &Verify, format: Format) -> anyhow::Result<u8> {
     };
     let checked = check(&command.file, &known)?;
     if known.key.is_none() {
-        messages::say(
+        messages::note(
             "note: the key is the file's own; name the one that you trust with --key to know who signed",
         );
     }
     if let ExportCheck::Read(verdict) = &checked
         && (known.accepted, verdict.coverage) == (Coverage::Complete, Coverage::Selection)
     {
-        messages::say("note: the file is a selection of records; --selection accepts one");
+        messages::note("note: the file is a selection of records; --selection accepts one");
     }
     show(&checked, format)
 }
 
 /// What became of an export: a header that is not sound ends the check.
 pub(super) enum ExportCheck {
-    Unsound(Fault),
+    Unsound(ExportFault),
     Read(Verdict),
 }
 
@@ -124,7 +124,7 @@ pub(super) fn show(checked: &ExportCheck, format: Format) -> anyhow::Result<u8> 
     })
 }
 
-fn text(checked: &ExportCheck, faults: &[Fault]) -> String {
+fn text(checked: &ExportCheck, faults: &[ExportFault]) -> String {
     let mut text: Vec<String> = faults.iter().map(ToString::to_string).collect();
     match checked {
         ExportCheck::Unsound(_) => {}

@@ -31,14 +31,14 @@ use crate::failure::ReportedFailure;
 const KEPT_PACKAGES: usize = 32;
 
 /// Pause before an outcome is sent again to a server that did not answer.
-const RESEND: Duration = Duration::from_secs(1);
+const RESEND_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Files of package versions, by their digest.
 #[derive(Debug, Default)]
 pub(super) struct Packages(Mutex<BTreeMap<String, Arc<PackageFiles>>>);
 
 /// Carries out a call, and says in the log why it could not be.
-pub(super) async fn carry_out(work: &Work, call: ExecutorCall) {
+pub(super) async fn execute_call(work: &Work, call: ExecutorCall) {
     let (tool, lease) = (call.tool_id.clone(), call.lease_id.clone());
     tracing::info!(tool.id = %tool, lease.id = %lease, "a call");
     match attempt(work, call).await {
@@ -155,7 +155,7 @@ async fn report(held: &mut ClaimedLease<'_>, outcome: ExecutorOutcome) -> anyhow
                     error = format!("{error:#}"),
                     "reporting failed; it is tried again"
                 );
-                tokio::time::sleep(RESEND).await;
+                tokio::time::sleep(RESEND_INTERVAL).await;
             }
         }
     }

@@ -68,7 +68,7 @@ impl Handlers {
     }
 
     /// How many there are, for the message of the start.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn count_text(&self) -> String {
         match self.by_tool.len() {
             0 => String::new(),
             count => format!(", with {count} handler(s)"),

@@ -145,7 +145,7 @@ async fn start_engine(
 ) -> anyhow::Result<Arc<Engine>> {
     let engine = boot::load(config, services, store).await?;
     engine.recover().await.map_err(ReportedFailure::from)?;
-    engine.keep_house();
+    engine.run_maintenance();
     Ok(engine)
 }
 

@@ -14,7 +14,7 @@ use crate::messages;
 use crate::output::{self, Format};
 
 /// Time between two looks at an approval that is being used.
-const LOOK_EVERY: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Approve a proposal: shows the exact call and its digest, and approves exactly that.
 ///
@@ -142,7 +142,7 @@ async fn decide(
     format: Format,
 ) -> anyhow::Result<u8> {
     for approval in waiting {
-        messages::say_facts("the call that is decided on", show::call(approval));
+        messages::note_facts("the call that is decided on", show::call(approval));
         let approval_id = encoded(&text(approval, "approval_id"));
         let body = json!({"digest": approval["digest"], "reason": reason});
         let path = format!("/v1/approvals/{approval_id}/{word}");
@@ -165,6 +165,6 @@ async fn taken(mission: &str, decided: &[Value], client: &Client) -> anyhow::Res
         if !waits || shown["status"] == "paused" {
             return Ok(());
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

@@ -67,7 +67,7 @@ pub(super) async fn run(command: &Start, client: &Client, format: Format) -> any
     let mission = watch::until_still(client, &id, |event| {
         if event.name == "state" {
             let state = text(&event.data, "mission_state");
-            messages::say(&format!("{id}: {state}"));
+            messages::note(&format!("{id}: {state}"));
         }
         Ok(())
     });

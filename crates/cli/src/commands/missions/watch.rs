@@ -10,10 +10,10 @@ use crate::client::{Client, StreamEvent};
 use crate::output::{self, Format};
 
 /// Where a run stands while nobody has to do anything.
-const BUSY: [&str; 3] = ["working", "stopping", "rolling_back"];
+const ACTIVE_STATUSES: [&str; 3] = ["working", "stopping", "rolling_back"];
 
 /// Time between two looks at a mission whose proposals a playbook carries out.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Follow a mission until it is over or waits for a person.
 ///
@@ -32,7 +32,11 @@ pub(super) async fn run(command: &Watch, client: &Client, format: Format) -> any
     let after = command.after.unwrap_or_default();
     let mission = until_still(client, &command.id, |event| {
         let old = event.data["sequence"].as_u64() <= Some(after);
-        if old { Ok(()) } else { say(event, format) }
+        if old {
+            Ok(())
+        } else {
+            print_event(event, format)
+        }
     });
     let mission = mission.await?;
     match format {
@@ -59,7 +63,7 @@ pub(super) async fn until_still(
         let told = client.watch_while(&stream, |event| {
             each(event)?;
             seen = event.data["sequence"].as_u64().unwrap_or(seen);
-            let busy = BUSY.contains(&event.data["status"].as_str().unwrap_or_default());
+            let busy = ACTIVE_STATUSES.contains(&event.data["status"].as_str().unwrap_or_default());
             Ok(busy || seen < written)
         });
         tokio::select! {
@@ -80,7 +84,7 @@ fn is_still(mission: &Value) -> bool {
     match status {
         "awaiting_approval" => all_ask,
         "working" => some && all_ask,
-        other => !BUSY.contains(&other),
+        other => !ACTIVE_STATUSES.contains(&other),
     }
 }
 
@@ -88,7 +92,7 @@ fn is_still(mission: &Value) -> bool {
 /// its own.
 async fn waits_in_a_playbook(client: &Client, mission: &str, written: u64) -> anyhow::Result<()> {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         let shown = client.get(&path(mission, "")).await?;
         if is_still(&shown) && shown["events"].as_u64() == Some(written) {
             return Ok(());
@@ -96,7 +100,7 @@ async fn waits_in_a_playbook(client: &Client, mission: &str, written: u64) -> an
     }
 }
 
-fn say(event: &StreamEvent<'_>, format: Format) -> anyhow::Result<()> {
+fn print_event(event: &StreamEvent<'_>, format: Format) -> anyhow::Result<()> {
     let line = match format {
         Format::Table => show::event(&event.data),
         Format::Json | Format::Yaml => event.data.to_string(),

@@ -112,7 +112,7 @@ fn a_part_that_points_somewhere_is_refused_and_not_fetched() {
 }
 
 #[test]
-fn what_is_too_large_too_deep_or_not_a_message_is_refused() {
+fn oversized_deep_or_invalid_messages_are_refused() {
     let home =
         Home::with_keys(&crate::playbooks::KEYS).with("CHARTER_LIMITS__BODY_BYTES", "1000000");
     let server = home.serve();
@@ -178,7 +178,7 @@ fn what_is_too_large_too_deep_or_not_a_message_is_refused() {
 }
 
 #[test]
-fn without_a_key_nothing_but_the_card_is_told() {
+fn only_the_agent_card_is_public() {
     let mut keyless = keyed_backups().api.clone();
     keyless.key = None;
     let body = json!({"jsonrpc": "2.0", "id": 7, "method": "ListTasks"});

@@ -61,7 +61,7 @@ fn told(answer: &Value) -> String {
 }
 
 #[test]
-fn no_method_of_a2a_tells_or_changes_anything_of_another_tenant() {
+fn no_a2a_method_reads_or_changes_another_tenants_data() {
     let estate = Estate::new();
     let document = Document::read();
     let before = listing(&document, &estate);

@@ -122,7 +122,7 @@ fn told(saw: &Value) -> Value {
 }
 
 #[test]
-fn no_tool_resource_or_prompt_tells_anything_of_another_tenant() {
+fn no_mcp_tool_resource_or_prompt_reads_another_tenants_data() {
     let estate = Estate::new();
     let document = Document::read();
     let before = listing(&document, &estate);

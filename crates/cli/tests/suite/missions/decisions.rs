@@ -81,7 +81,7 @@ fn b002_13_a_rejected_proposal_is_not_carried_out() {
 }
 
 #[test]
-fn b002_13_a_proposal_that_nobody_decides_on_expires() {
+fn b002_13_an_undecided_proposal_expires() {
     let home = Home::with_keys(&KEYS).with("CHARTER_APPROVALS__TTL_S", "2");
     let server = home.serve();
     let service = Service::start();

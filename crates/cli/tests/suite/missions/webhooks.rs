@@ -184,7 +184,7 @@ fn b002_13_after_a_crash_the_same_message_is_sent() {
 
 /// A mission type may name any address; what nobody configured is not written to.
 #[test]
-fn b002_13_an_address_that_nobody_configured_is_not_written_to() {
+fn b002_13_an_unconfigured_address_gets_no_write_back() {
     let receiver = Receiver::answering(&["204"]);
     let server = Tenants::with_keys(&KEYS);
     let [ann, bob] = ["ann", "bob"].map(|key| server.key(key));

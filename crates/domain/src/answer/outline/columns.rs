@@ -54,7 +54,10 @@ struct Column {
 }
 
 impl<'v> Columns<'v> {
-    pub(super) fn of(rows: &[&'v Map<String, Value>], schema: Option<&Map<String, Value>>) -> Self {
+    pub(super) fn from_rows(
+        rows: &[&'v Map<String, Value>],
+        schema: Option<&Map<String, Value>>,
+    ) -> Self {
         let known = known(rows);
         let rows = rows.len().min(JUDGED);
         let is_common =

@@ -16,7 +16,7 @@ pub(super) fn table(items: &[Value], schema: Option<&Map<String, Value>>) -> Opt
     if rows.is_empty() {
         return None;
     }
-    let columns = Columns::of(&rows, schema);
+    let columns = Columns::from_rows(&rows, schema);
     let mut lines = Vec::new();
     if !columns.telling.is_empty() {
         let heads = columns.telling.iter().map(|name| cell(&plain(name)));

@@ -85,7 +85,7 @@ fn b000_18_a_draft_of_a_change_is_reviewed() {
 
 /// Every way out of the boundary, and every reference to what is not there, is told.
 #[test]
-fn b000_5_what_a_draft_may_not_is_told() {
+fn b000_5_violations_of_a_draft_are_reported() {
     let with = |pointer: &str, value: Value| {
         let mut changed = finds();
         *changed.pointer_mut(pointer).unwrap() = value;

@@ -50,7 +50,7 @@ fn export(coverage: Coverage) -> Export {
         ..Attachment::default()
     };
     lines.push(line(
-        &Entry::Attachment {
+        &LogEntry::Attachment {
             evidence_id: id(1),
             attached_to,
             at,
@@ -58,7 +58,7 @@ fn export(coverage: Coverage) -> Export {
         None,
     ));
     lines.push(line(
-        &Entry::PayloadRemoved {
+        &LogEntry::PayloadRemoved {
             evidence_id: id(1),
             at,
         },
@@ -68,7 +68,7 @@ fn export(coverage: Coverage) -> Export {
     prove(lines, coverage)
 }
 
-fn line(entry: &Entry, sealed: Option<SealedRecord>) -> ExportedLeaf {
+fn line(entry: &LogEntry, sealed: Option<SealedRecord>) -> ExportedLeaf {
     let payload = sealed.as_ref().map(|sealed| SaltedPayload {
         salt: Hash(sealed.salt),
         text: sealed.payload.clone(),

@@ -11,7 +11,7 @@ use super::super::hash::Hash;
 
 /// One thing that is wrong with an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fault {
+pub struct ExportFault {
     /// The line of the file, from 1; absent for what is wrong with the whole.
     pub line: Option<u64>,
     /// The record that it is about, where that is known.
@@ -20,7 +20,7 @@ pub struct Fault {
     pub problem: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ExportFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
@@ -56,13 +56,13 @@ pub struct Verdict {
     /// Payloads that are withheld from whoever exported.
     pub withheld: u64,
     /// What is wrong.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ExportFault>,
     /// Faults beyond those that are listed.
     pub more_faults: u64,
 }
 
 impl Verdict {
-    pub(super) fn of(header: &Header, checkpoint: &Checkpoint) -> Self {
+    pub(super) fn new(header: &Header, checkpoint: &Checkpoint) -> Self {
         Self {
             origin: checkpoint.origin.to_string(),
             key: header.key.clone(),

@@ -64,7 +64,7 @@ fn b000_13_an_answer_is_warned_about_unless_it_is_blocked() {
         about("true", "require_approval"),
     ];
     let decision = decide_answer(&warns, &tags(Some(Flow::RagSearch)), "s");
-    let Decision::Allow { warnings, .. } = &decision else {
+    let GateDecision::Allow { warnings, .. } = &decision else {
         panic!("{decision:?}");
     };
     let ids: Vec<&str> = warnings.iter().map(|rule| rule.id.as_str()).collect();
@@ -72,7 +72,7 @@ fn b000_13_an_answer_is_warned_about_unless_it_is_blocked() {
     let all = [warns[0].clone(), about("true", "hard_block")];
     let decision = decide_answer(&all, &tags(Some(Flow::RagSearch)), "s");
     let rules = vec![RuleResult::new(RuleKind::Guardrail, "g.hard_block", "m")];
-    assert_eq!(decision, Decision::Deny { rules });
+    assert_eq!(decision, GateDecision::Deny { rules });
 }
 
 #[test]

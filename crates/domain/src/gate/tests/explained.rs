@@ -12,7 +12,7 @@ fn weighed(
     tool: &Tool,
     guardrails: &[ApplicableGuardrail],
     change: impl FnOnce(&mut GateInput<'_>),
-) -> (Vec<RuleFinding>, Decision) {
+) -> (Vec<RuleFinding>, GateDecision) {
     let parameters = json!({"n": 3}).as_object().unwrap().clone();
     let tags = tags(None);
     let mut question = GateInput {
@@ -25,7 +25,7 @@ fn weighed(
         guardrails,
         tags: &tags,
         domain: None,
-        safety: Safety::default(),
+        safety: StepSafety::default(),
         interrupted: false,
     };
     change(&mut question);
@@ -62,8 +62,8 @@ fn with(guardrail: &ApplicableGuardrail, more: &Value) -> ApplicableGuardrail {
     document.as_object_mut().unwrap().extend(fields);
     let document: Guardrail = serde_json::from_value(document).unwrap();
     let mut changed = guardrail.clone();
-    changed.conditions = Arc::new(Conditions::of(&document));
-    changed.found.entry = Arc::new(Entry {
+    changed.conditions = Arc::new(Conditions::from_guardrail(&document));
+    changed.found.entry = Arc::new(CatalogueEntry {
         document,
         ..(**entry).clone()
     });
@@ -71,7 +71,7 @@ fn with(guardrail: &ApplicableGuardrail, more: &Value) -> ApplicableGuardrail {
 }
 
 #[test]
-fn every_rule_is_told_in_the_order_of_asking_also_where_it_has_nothing_to_say() {
+fn every_rule_is_listed_in_order_even_without_an_effect() {
     let (warn, block) = (guardrail("soft_warn"), guardrail("hard_block"));
     let block = with(&block, &json!({"when": "parameters.n == 4"}));
     let playbook = |question: &mut GateInput<'_>| {
@@ -186,7 +186,7 @@ fn b000_12_a_guardrail_says_which_expression_made_it_bear_or_not() {
         note.starts_with("the condition `parameters.gone == 1`:"),
         "{note}"
     );
-    let Decision::Deny { rules } = decision else {
+    let GateDecision::Deny { rules } = decision else {
         panic!("{decision:?}");
     };
     assert_eq!(rules[0].note.as_ref(), Some(note));
@@ -238,7 +238,7 @@ fn ruling_10_what_asks_for_a_person_says_why_it_does_or_does_not() {
 }
 
 #[test]
-fn ruling_10_a_list_for_review_is_asked_where_the_class_asks_nobody() {
+fn ruling_10_a_review_list_applies_without_a_safety_class() {
     let of = |class, reviewed, dry_run| {
         let (findings, _) = weighed(&tool("write", &json!({})), &[], |question| {
             question.safety.playbook = Some(("p", class));
@@ -377,7 +377,7 @@ proptest! {
         let (findings, decision) = weighed(&subject, &guardrails, |question| {
             (question.permitted, question.may_write) = (permitted, may_write);
             (question.dry_run, question.interrupted) = (dry_run, interrupted);
-            question.safety = Safety {
+            question.safety = StepSafety {
                 playbook: SAFETY[safety].map(|class| ("p", class)),
                 reviewed,
                 mission: mission.then_some("brief"),
@@ -390,17 +390,17 @@ proptest! {
             rules.iter().map(|rule| (rule.kind, rule.id.clone())).collect::<Vec<_>>()
         };
         match &decision {
-            Decision::Deny { rules } => {
+            GateDecision::Deny { rules } => {
                 prop_assert!(!rules.is_empty());
                 prop_assert_eq!(named(rules), ids(RuleEffect::Refuses));
             }
-            Decision::NeedsApproval { rules, warnings, .. } => {
+            GateDecision::NeedsApproval { rules, warnings, .. } => {
                 prop_assert!(!rules.is_empty());
                 prop_assert_eq!(of(RuleEffect::Refuses).count(), 0);
                 prop_assert_eq!(named(rules), ids(RuleEffect::AsksForAPerson));
                 prop_assert_eq!(named(warnings), ids(RuleEffect::Warns));
             }
-            Decision::Allow { warnings, .. } => {
+            GateDecision::Allow { warnings, .. } => {
                 prop_assert_eq!(of(RuleEffect::Refuses).count() + of(RuleEffect::AsksForAPerson).count(), 0);
                 prop_assert_eq!(named(warnings), ids(RuleEffect::Warns));
             }

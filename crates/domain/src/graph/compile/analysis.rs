@@ -6,8 +6,8 @@ use charter_contract::ids::{RequestId, StepId};
 use serde_json::{Map, Value};
 
 use crate::graph::{
-    Action, AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphError, GraphParts, Source,
-    Step, StepGraph,
+    AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphError, GraphParts, PlanSource, Step,
+    StepAction, StepGraph,
 };
 
 /// What the step is called. A plan that has a step of this name gets another: `charter_analysis_2` and so on.
@@ -42,7 +42,7 @@ pub fn from_analysis(
 ) -> Result<StepGraph, GraphError> {
     StepGraph::new(GraphParts {
         steps: vec![step(named(NAME)?, arguments, Vec::new())],
-        source: Some(Source::Analysis(request.clone())),
+        source: Some(PlanSource::Analysis(request.clone())),
         ..GraphParts::default()
     })
 }
@@ -58,7 +58,7 @@ pub fn analysis_step(plan: &StepGraph) -> Option<&Step> {
 }
 
 fn step(id: StepId, arguments: Map<String, Value>, edges: Vec<Edge>) -> Step {
-    let action = Action::Call {
+    let action = StepAction::Call {
         tool: analysis_tool_id(),
         arguments: Arguments::exact(arguments),
         script: None,
@@ -97,7 +97,7 @@ mod tests {
 
     fn plan(names: &[&str]) -> StepGraph {
         let steps = names.iter().map(|name| {
-            let action = Action::Call {
+            let action = StepAction::Call {
                 tool: ToolId::parse("x.read").unwrap(),
                 arguments: Arguments::Template(Map::new()),
                 script: None,
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_question_is_not_a_template() {
         let graph = with_analysis(plan(&["one"]), question()).unwrap();
-        let Action::Call { arguments, .. } = &analysis_step(&graph).unwrap().action else {
+        let StepAction::Call { arguments, .. } = &analysis_step(&graph).unwrap().action else {
             panic!("it calls nothing");
         };
         assert_eq!(*arguments, Arguments::Exact(question()));
@@ -160,7 +160,7 @@ mod tests {
     fn several_runs_are_analysed_in_a_run_of_its_own() {
         let request = RequestId::from_uuid(uuid::Uuid::nil());
         let graph = from_analysis(&request, Map::new()).unwrap();
-        assert_eq!(graph.source(), Some(&Source::Analysis(request)));
+        assert_eq!(graph.source(), Some(&PlanSource::Analysis(request)));
         assert_eq!(graph.steps().len(), 1);
         assert!(analysis_step(&plan(&["one"])).is_none());
     }

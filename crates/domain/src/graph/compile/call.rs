@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::flow::refuse;
 use super::tools::CallableTools;
 use crate::graph::{
-    Action, AfterFailure, Arguments, GraphError, GraphParts, Source, Step, StepGraph,
+    AfterFailure, Arguments, GraphError, GraphParts, PlanSource, Step, StepAction, StepGraph,
 };
-use crate::parameters::misfits_exactly;
+use crate::parameters::exact_argument_faults;
 
 /// The id of the step.
 const ALONE: &str = "step-001";
@@ -40,7 +40,7 @@ pub fn from_call(
             report.meaning(pointer, "depth", format!("this {much}"));
         }
     }
-    for (pointer, keyword, message) in misfits_exactly(&found.document, values, "") {
+    for (pointer, keyword, message) in exact_argument_faults(&found.document, values, "") {
         report.meaning(pointer, keyword, message);
     }
     if !report.violations.is_empty() {
@@ -62,7 +62,7 @@ pub fn single_call(
     values: Map<String, Value>,
 ) -> Result<StepGraph, GraphError> {
     let id = StepId::parse(ALONE).map_err(|_| GraphError::Name(ALONE.to_owned()))?;
-    let action = Action::Call {
+    let action = StepAction::Call {
         tool: tool.tool_id.clone(),
         arguments: Arguments::exact(values),
         script: None,
@@ -70,14 +70,14 @@ pub fn single_call(
     };
     StepGraph::new(GraphParts {
         steps: vec![Step::new(id, action, AfterFailure::Abort)],
-        source: Some(Source::ExecutionPlan(plan.clone())),
+        source: Some(PlanSource::ExecutionPlan(plan.clone())),
         ..GraphParts::default()
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use charter_contract::filling::Filling;
+    use charter_contract::filling::FillBudget;
     use serde_json::json;
 
     use super::super::tests::view;
@@ -97,14 +97,14 @@ mod tests {
     fn arguments(graph: &StepGraph) -> Value {
         let again: StepGraph = serde_json::from_value(json!(graph)).unwrap();
         assert_eq!(again, *graph);
-        let Action::Call { arguments, .. } = &again.steps()[0].action else {
+        let StepAction::Call { arguments, .. } = &again.steps()[0].action else {
             panic!("{again:?}");
         };
         let bindings = Bindings {
             parameters: &Map::new(),
             outputs: &std::collections::BTreeMap::new(),
         };
-        let values = arguments.resolve(bindings, &mut Filling::of(10_000));
+        let values = arguments.resolve(bindings, &mut FillBudget::with_limit(10_000));
         Value::Object(values.unwrap())
     }
 

@@ -17,8 +17,8 @@ use super::tools::{Call, Calls};
 use crate::expression::{Condition, Roots};
 use crate::graph::size::Size;
 use crate::graph::{
-    AfterFailure, Edge, EdgeCondition, Entry, GraphError, GraphParts, Join, Retry, Source, Step,
-    StepGraph,
+    AfterFailure, Edge, EdgeCondition, Entry, GraphError, GraphParts, Join, PlanSource, Retry,
+    Step, StepGraph,
 };
 
 /// Most retries of one step: each is an event of a journal.
@@ -28,7 +28,7 @@ const MAX_FALLBACKS: usize = 8;
 
 /// One plan or pipeline.
 pub(super) struct Flow<'d> {
-    pub(super) source: Source,
+    pub(super) source: PlanSource,
     /// Pointer to it in what was sent.
     pub(super) here: String,
     /// Its field that lists the steps.
@@ -218,7 +218,10 @@ fn retry(here: &str, step: &PlanStepSource<'_>, call: &Call, report: &mut Report
         let message = format!("at most {MAX_RETRIES} retries");
         report.meaning(format!("{here}/retry/max_attempts"), "maximum", message);
     }
-    let writes = matches!(call.action, crate::graph::Action::Call { writes: true, .. });
+    let writes = matches!(
+        call.action,
+        crate::graph::StepAction::Call { writes: true, .. }
+    );
     if step.retries > 0 && writes && !tool.idempotent {
         let message = format!(
             "`{}` writes and does not say that a repeat is harmless: it is not tried again",

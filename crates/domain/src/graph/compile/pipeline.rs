@@ -9,7 +9,7 @@ use charter_contract::violation::Report;
 
 use super::flow::{Claim, Flow, PlanStepSource, compile};
 use super::tools::{CallableTools, Calls};
-use crate::graph::{EdgeCondition, Source, StepGraph};
+use crate::graph::{EdgeCondition, PlanSource, StepGraph};
 
 /// The stages of a pipeline as steps, and what the run takes: its inputs and those of its fallbacks,
 /// which run on the same values.
@@ -66,7 +66,7 @@ fn flow(pipeline: &PipelineDefinition, here: String) -> Flow<'_> {
     let handling = pipeline.error_handling.as_ref();
     let fallback = handling.and_then(|handling| handling.fallback_pipeline_id.as_ref());
     Flow {
-        source: Source::Pipeline(pipeline.id.clone()),
+        source: PlanSource::Pipeline(pipeline.id.clone()),
         here,
         list: "/stages",
         steps: pipeline.stages.iter().map(written).collect(),

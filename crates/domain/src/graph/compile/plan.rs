@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::flow::{Claim, Flow, PlanStepSource, compile};
 use super::tools::{CallableTools, Calls};
-use crate::graph::{EdgeCondition, Source, StepGraph};
+use crate::graph::{EdgeCondition, PlanSource, StepGraph};
 
 /// The steps of a plan. Plans declare no parameters: what is `given` is what `${user.…}` may name, and a parameter that is
 /// given as `null` is absent.
@@ -37,7 +37,7 @@ fn flow(plan: &ExecutionPlan, here: String) -> Flow<'_> {
     let handling = plan.error_handling.as_ref();
     let fallback = handling.and_then(|handling| handling.fallback_plan_id.as_deref());
     Flow {
-        source: Source::ExecutionPlan(plan.id.clone()),
+        source: PlanSource::ExecutionPlan(plan.id.clone()),
         here,
         list: "/steps",
         steps: plan.steps.as_slice().iter().map(written).collect(),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{referred, successes};
 use crate::graph::size::Size;
 use crate::graph::{
-    Action, AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphError, GraphParts, Step,
+    AfterFailure, Arguments, Edge, EdgeCondition, Entry, GraphError, GraphParts, Step, StepAction,
     StepGraph,
 };
 use crate::script::{self, ScriptSource};
@@ -77,7 +77,7 @@ fn forward(
         timeout_ms: step.timeout_ms.map_or(0, |limit| limit.get()),
         ..Step::new(
             step.step_id.clone(),
-            Action::Call {
+            StepAction::Call {
                 tool: step.tool_id.clone(),
                 arguments: Arguments::Template(parameters),
                 script: script.map(name_of).transpose()?,
@@ -104,7 +104,7 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
         detail,
     };
     let action = match (&rollback.tool_id, &rollback.script_id) {
-        (Some(tool), _) => Action::Call {
+        (Some(tool), _) => StepAction::Call {
             tool: tool.clone(),
             arguments: Arguments::Template(rollback.parameters.clone()),
             script: None,
@@ -125,7 +125,7 @@ fn reversal(playbook: &Playbook, rollback: &RollbackStep) -> Result<Step, GraphE
             add_reads(&mut parameters, &rollback.step_id, script)?;
             let output = Value::String(format!("${{{}}}", reversed.step_id));
             parameters.entry("output").or_insert(output);
-            Action::Call {
+            StepAction::Call {
                 tool: reversed.tool_id.clone(),
                 arguments: Arguments::Template(parameters),
                 script: Some(wanted.clone()),

@@ -1,11 +1,11 @@
 //! The rollback of a run that has ended: its reversals as steps of a new run, last write first.
 
 use charter_contract::bounds::JSON_MEMORY;
-use charter_contract::filling::Filling;
+use charter_contract::filling::FillBudget;
 use charter_contract::ids::StepId;
 
 use super::successes;
-use crate::graph::{Action, Arguments, Entry, GraphError, GraphParts, Step, StepGraph};
+use crate::graph::{Arguments, Entry, GraphError, GraphParts, Step, StepAction, StepGraph};
 use crate::reference::ReferenceError;
 use crate::run::Run;
 
@@ -50,7 +50,7 @@ pub fn rolling_back(run: &Run) -> Result<StepGraph, Unreversible> {
     if run.outcome().is_none() {
         return Err(Unreversible::Running);
     }
-    let mut filling = Filling::of(JSON_MEMORY);
+    let mut filling = FillBudget::with_limit(JSON_MEMORY);
     let mut steps: Vec<Step> = Vec::new();
     for written in run
         .written()
@@ -93,8 +93,12 @@ fn names(steps: &[StepId]) -> String {
 }
 
 /// The action of a reversal, with resolved arguments.
-fn with_values(run: &Run, reversal: &Step, filling: &mut Filling) -> Result<Action, Unreversible> {
-    let Action::Call {
+fn with_values(
+    run: &Run,
+    reversal: &Step,
+    filling: &mut FillBudget,
+) -> Result<StepAction, Unreversible> {
+    let StepAction::Call {
         tool,
         arguments,
         script,
@@ -108,7 +112,7 @@ fn with_values(run: &Run, reversal: &Step, filling: &mut Filling) -> Result<Acti
         step: reversal.id.clone(),
         cause,
     })?;
-    Ok(Action::Call {
+    Ok(StepAction::Call {
         tool: tool.clone(),
         arguments: Arguments::exact(values),
         script: script.clone(),

@@ -6,7 +6,7 @@ use charter_contract::catalogue::vocabulary::OnFailure;
 use super::{referred, successes};
 use crate::graph::size::Size;
 use crate::graph::{
-    Action, AfterFailure, Arguments, Entry, GraphError, GraphParts, Step, StepGraph,
+    AfterFailure, Arguments, Entry, GraphError, GraphParts, Step, StepAction, StepGraph,
 };
 
 /// The plan of a skill.
@@ -31,7 +31,7 @@ pub fn from_skill(skill: &Skill) -> Result<StepGraph, GraphError> {
                 cache_ttl_seconds: step.cache_ttl_seconds.map_or(0, |ttl| ttl.get()),
                 ..Step::new(
                     step.step_id.clone(),
-                    Action::Call {
+                    StepAction::Call {
                         tool: step.tool_id.clone(),
                         arguments: Arguments::Template(step.parameters.clone()),
                         script: None,

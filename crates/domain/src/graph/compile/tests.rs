@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::catalogue::{Origin, View};
-use crate::graph::{Action, Source, StepGraph};
+use crate::graph::{PlanSource, StepAction, StepGraph};
 use crate::run::ErrorKind;
 use driven::{Ended, drive};
 
@@ -353,7 +353,7 @@ fn b003_8_fallbacks_take_over_one_after_the_other() {
     let third = plan(THIRD_PLAN, json!([reads(3, json!({}))]), json!({}));
     let graph = compiled(&first, &[third, second]).unwrap_or_else(|r| panic!("{r:#?}"));
     assert_eq!(graph.source(), graph.fallback().unwrap().source());
-    assert!(matches!(graph.source(), Some(Source::ExecutionPlan(id)) if id.as_str() == PLAN));
+    assert!(matches!(graph.source(), Some(PlanSource::ExecutionPlan(id)) if id.as_str() == PLAN));
     let ended = drive(graph.clone(), json!({}), fails(&["step-001", "step-002"]));
     assert_eq!(
         (ended.turns, ended.run.outcome().unwrap().status().as_str()),
@@ -412,7 +412,7 @@ fn b003_5_a_pipeline_compiles_to_the_same_steps_as_a_plan() {
     let compiled = from_pipeline(&pipeline, &[], &CallableTools::new(&view));
     let (graph, inputs) = compiled.unwrap_or_else(|report| panic!("{report:#?}"));
     assert_eq!(inputs, pipeline.inputs);
-    assert!(matches!(graph.source(), Some(Source::Pipeline(_))));
+    assert!(matches!(graph.source(), Some(PlanSource::Pipeline(_))));
     let ended = drive(graph.clone(), json!({"n": 3}), succeeds);
     let states: Vec<&str> = ended.states().into_values().collect();
     assert_eq!(
@@ -433,5 +433,5 @@ fn tree(nodes: Value) -> DecisionTree {
 
 fn call_of(graph: &StepGraph, step: &str) -> bool {
     let step = graph.step(&StepId::parse(step).unwrap()).unwrap();
-    matches!(step.action, Action::Call { .. })
+    matches!(step.action, StepAction::Call { .. })
 }

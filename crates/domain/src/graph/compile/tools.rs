@@ -13,9 +13,9 @@ use charter_contract::json::{Profile, extent_of};
 use charter_contract::violation::{Report, pointer_segment};
 use serde_json::{Map, Value};
 
-use crate::catalogue::{Entry, View};
-use crate::graph::{Action, Arguments};
-use crate::parameters::misfits;
+use crate::catalogue::{CatalogueEntry, View};
+use crate::graph::{Arguments, StepAction};
+use crate::parameters::argument_faults;
 use crate::reference::{Reference, references};
 
 /// The active tools of a view that are not internal.
@@ -36,7 +36,7 @@ impl<'v> CallableTools<'v> {
     }
 
     /// The tool of a catalogue's id, or of the id that the agent contracts make of it (ruling 25).
-    pub(super) fn named(&self, name: &str) -> Result<Arc<Entry<Tool>>, String> {
+    pub(super) fn named(&self, name: &str) -> Result<Arc<CatalogueEntry<Tool>>, String> {
         if let Some(found) = self.view.tool(name) {
             if callable(found.document()) {
                 return Ok(found.entry);
@@ -81,8 +81,8 @@ fn callable(tool: &Tool) -> bool {
 
 /// A call that can be made.
 pub(super) struct Call {
-    pub(super) action: Action,
-    pub(super) tool: Arc<Entry<Tool>>,
+    pub(super) action: StepAction,
+    pub(super) tool: Arc<CatalogueEntry<Tool>>,
 }
 
 /// Reads the calls of one plan; what is wrong goes into the report.
@@ -112,11 +112,12 @@ impl Calls<'_> {
             }
         };
         let document = &tool.document;
-        for (pointer, keyword, message) in misfits(document, &self.given(parameters), here) {
+        for (pointer, keyword, message) in argument_faults(document, &self.given(parameters), here)
+        {
             report.meaning(pointer, keyword, message);
         }
         Some(Call {
-            action: Action::Call {
+            action: StepAction::Call {
                 tool: document.tool_id.clone(),
                 arguments: Arguments::Template(parameters.clone()),
                 script: None,

@@ -15,8 +15,8 @@ use super::numbers;
 use super::tools::{CallableTools, Calls};
 use crate::graph::size::Size;
 use crate::graph::{
-    Action, AfterFailure, Branch, Edge, EdgeCondition, Entry, GraphParts, Join, Source, Step,
-    StepGraph,
+    AfterFailure, Branch, Edge, EdgeCondition, Entry, GraphParts, Join, PlanSource, Step,
+    StepAction, StepGraph,
 };
 
 /// Most branches of a tree: each has an expression to be read.
@@ -50,7 +50,7 @@ pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepG
             .collect(),
         absent: BTreeSet::new(),
     };
-    let ways = Ways::of(tree);
+    let ways = Ways::from_tree(tree);
     let steps: Vec<Step> = tree
         .nodes
         .iter()
@@ -67,7 +67,7 @@ pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepG
     let parts = GraphParts {
         steps,
         numbers: numbers(&tree.inputs),
-        source: Some(Source::DecisionTree(tree.id.clone())),
+        source: Some(PlanSource::DecisionTree(tree.id.clone())),
         ..GraphParts::default()
     };
     StepGraph::new(parts).map_err(|error| {
@@ -85,7 +85,7 @@ struct Ways<'t> {
 }
 
 impl<'t> Ways<'t> {
-    fn of(tree: &'t DecisionTree) -> Self {
+    fn from_tree(tree: &'t DecisionTree) -> Self {
         let nodes: BTreeMap<&TreeNodeId, &TreeNode> =
             tree.nodes.iter().map(|node| (node.id(), node)).collect();
         let mut ways = Self {
@@ -173,7 +173,7 @@ fn step<'t>(
                 when: branch.when.to_string(),
                 next: StepId::from(&branch.next),
             };
-            let action = Action::Choose {
+            let action = StepAction::Choose {
                 branches: branches.iter().map(branch).collect(),
                 otherwise: StepId::from(otherwise),
             };
@@ -200,7 +200,7 @@ fn step<'t>(
             let said = Map::from_iter([("result".to_owned(), json!(result))]);
             look.values(&said, here);
             let output = json!({"result": result, "details": details});
-            (Action::Conclude { output }, AfterFailure::Abort)
+            (StepAction::Conclude { output }, AfterFailure::Abort)
         }
     };
     let edge = |(from, on): &(&TreeNodeId, EdgeCondition)| Edge {

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_mean_different_things_by_a_name_are_told() {
+    fn tools_that_use_one_name_differently_are_reported() {
         let skill = skill(
             &json!([]),
             &json!([

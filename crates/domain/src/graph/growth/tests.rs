@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::Map;
 
 use super::*;
-use crate::graph::{Action, AfterFailure, Arguments, EdgeCondition, GraphParts};
+use crate::graph::{AfterFailure, Arguments, EdgeCondition, GraphParts, StepAction};
 
 fn id(text: &str) -> StepId {
     StepId::parse(text).unwrap()
@@ -18,7 +18,7 @@ fn on(from: &str) -> Edge {
 }
 
 fn step(name: &str, sources: &[&str]) -> Step {
-    let action = Action::Call {
+    let action = StepAction::Call {
         tool: ToolId::parse("t.x").unwrap(),
         arguments: Arguments::exact(Map::new()),
         script: None,

@@ -14,7 +14,7 @@ use charter_contract::validate::parse_stored;
 use charter_contract::violation::Violation;
 use serde_json::Value;
 
-use super::{AdmittedArtifact, Refusal, admitted};
+use super::{AdmissionRefusal, AdmittedArtifact, admitted};
 use crate::evidence_log::Hash;
 
 /// A stored artifact that cannot be read, or that does not begin a mission.
@@ -32,12 +32,12 @@ pub struct Unreadable {
 pub(super) struct Payload(Hash);
 
 impl Payload {
-    fn of(text: &str) -> Self {
-        Self(Hash::of(&[text.as_bytes()]))
+    fn from_text(text: &str) -> Self {
+        Self(Hash::sha256(&[text.as_bytes()]))
     }
 
     pub(super) fn is(self, text: &str) -> bool {
-        self == Self::of(text)
+        self == Self::from_text(text)
     }
 }
 
@@ -81,11 +81,11 @@ impl Inventory {
     /// Begins a mission.
     ///
     /// # Errors
-    /// [`Refusal::Violations`] when the envelope cannot be written as JSON.
-    pub fn open(envelope: MissionEnvelope) -> Result<(Self, AdmittedArtifact), Refusal> {
-        let mut inventory = Self::of(&envelope);
+    /// [`AdmissionRefusal::Violations`] when the envelope cannot be written as JSON.
+    pub fn open(envelope: MissionEnvelope) -> Result<(Self, AdmittedArtifact), AdmissionRefusal> {
+        let mut inventory = Self::for_envelope(&envelope);
         let root = inventory.root.clone();
-        let opening = admitted(envelope.into(), &root).map_err(Refusal::Violations)?;
+        let opening = admitted(envelope.into(), &root).map_err(AdmissionRefusal::Violations)?;
         inventory.hold(opening.artifact(), opening.payload());
         Ok((inventory, opening))
     }
@@ -102,7 +102,7 @@ impl Inventory {
             place: 1,
             violations,
         })?;
-        let mut inventory = Self::of(&envelope);
+        let mut inventory = Self::for_envelope(&envelope);
         inventory.hold(&envelope.into(), opening);
         for (place, payload) in payloads {
             let read = read_stored(payload, &inventory.root)
@@ -113,7 +113,7 @@ impl Inventory {
     }
 
     /// A mission of which nothing is held yet, not even its envelope.
-    fn of(envelope: &MissionEnvelope) -> Self {
+    fn for_envelope(envelope: &MissionEnvelope) -> Self {
         Self {
             root: envelope.mission_root(),
             held: BTreeMap::new(),
@@ -128,7 +128,7 @@ impl Inventory {
     /// Adds an artifact that is stored, with the text that is stored.
     pub fn hold(&mut self, artifact: &Artifact, payload: &str) {
         let key = (artifact.kind(), artifact.id().to_owned());
-        self.held.insert(key, Payload::of(payload));
+        self.held.insert(key, Payload::from_text(payload));
         match artifact {
             Artifact::MissionEnvelope(envelope) => {
                 let entities = envelope.context_refs.values().flat_map(entities);

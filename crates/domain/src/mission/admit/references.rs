@@ -9,7 +9,7 @@ use super::inventory::{Inventory, Sides};
 
 /// Every reference that must name something, with its JSON pointer. What contradictions and gaps
 /// concern may be anything, and is not among them.
-pub(super) fn of(artifact: &Artifact) -> impl Iterator<Item = (String, &str)> {
+pub(super) fn references_in(artifact: &Artifact) -> impl Iterator<Item = (String, &str)> {
     let mut found = Vec::new();
     match artifact {
         Artifact::WorkerResult(result) => {
@@ -42,7 +42,7 @@ pub(super) fn of(artifact: &Artifact) -> impl Iterator<Item = (String, &str)> {
 
 /// Each reference names something (B002-6, B002-10).
 pub(super) fn check(inventory: &Inventory, artifact: &Artifact, report: &mut Report) {
-    for (pointer, reference) in of(artifact) {
+    for (pointer, reference) in references_in(artifact) {
         if report.is_full() {
             return;
         }

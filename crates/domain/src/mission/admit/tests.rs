@@ -46,12 +46,12 @@ fn artifact(place: usize) -> Artifact {
 }
 
 /// Pointer, keyword, message and suggestion of each violation; nothing when it is admitted.
-fn said(admission: Result<Admission, Refusal>) -> Vec<[String; 4]> {
+fn said(admission: Result<Admission, AdmissionRefusal>) -> Vec<[String; 4]> {
     match admission {
         Ok(Admission::New(_)) => Vec::new(),
         Ok(Admission::Repeat) => panic!("it is no repeat"),
-        Err(Refusal::Conflict { kind, id }) => panic!("{kind} {id} is a conflict"),
-        Err(Refusal::Violations(violations)) => {
+        Err(AdmissionRefusal::Conflict { kind, id }) => panic!("{kind} {id} is a conflict"),
+        Err(AdmissionRefusal::Violations(violations)) => {
             assert!(violations.iter().all(|v| v.stage == Stage::Consistency));
             let said = |v: Violation| {
                 [
@@ -523,7 +523,7 @@ fn b002_15_an_id_is_taken_once_and_a_repeat_is_no_conflict() {
         let (kind, id) = (other.kind(), other.id().to_owned());
         assert_eq!(
             inventory.admit(other),
-            Err(Refusal::Conflict { kind, id }),
+            Err(AdmissionRefusal::Conflict { kind, id }),
             "{place}"
         );
     }
@@ -553,7 +553,10 @@ fn b002_1_an_older_artifact_is_part_of_the_inventory() {
     let held = Inventory::restore(example().into_iter().take(RESULT).chain([old])).unwrap();
     assert!(held.sides("wrk_001").is_some());
     let again = read_stored(old, &root).unwrap().into_inner();
-    assert!(matches!(held.admit(again), Err(Refusal::Conflict { .. })));
+    assert!(matches!(
+        held.admit(again),
+        Err(AdmissionRefusal::Conflict { .. })
+    ));
 }
 
 #[test]

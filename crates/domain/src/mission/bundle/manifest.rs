@@ -70,7 +70,7 @@ pub(super) fn entries<'b>(
 
 /// The checksum of a line, its end not counted.
 pub(super) fn digest(line: &str) -> Hash {
-    Hash::of(&[line.as_bytes()])
+    Hash::sha256(&[line.as_bytes()])
 }
 
 /// The link of the line before.
@@ -99,7 +99,7 @@ impl Link {
         // Only maps with keys that are no text cannot be written, and an entry has none.
         let mut text = serde_json::to_string(entry).unwrap_or_default();
         text.pop();
-        self.0 = Hash::of(&[&self.0.0, text.as_bytes()]);
+        self.0 = Hash::sha256(&[&self.0.0, text.as_bytes()]);
         format!("{text},\"link\":\"{}\"}}", self.0)
     }
 

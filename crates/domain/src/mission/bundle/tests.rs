@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::*;
-use crate::graph::{Action, AfterFailure, GraphParts, Step, StepGraph};
+use crate::graph::{AfterFailure, GraphParts, Step, StepAction, StepGraph};
 use crate::run::chain::GENESIS;
 use crate::run::{RunPrerequisites, RunStart};
 
@@ -19,7 +19,7 @@ fn at(seconds: i64) -> Timestamp {
 
 /// The journal of a run whose one step says something.
 fn journal() -> Vec<String> {
-    let said = Action::Conclude {
+    let said = StepAction::Conclude {
         output: json!({ "said": "done" }),
     };
     let step = Step::new(StepId::parse("end").unwrap(), said, AfterFailure::Abort);
@@ -99,9 +99,9 @@ fn small() -> Bundle {
     bundled(&[lines[0], lines[9]], &journal())
 }
 
-fn places(result: Result<Bundle, Vec<Fault>>) -> Vec<(usize, String, String)> {
+fn places(result: Result<Bundle, Vec<BundleDefect>>) -> Vec<(usize, String, String)> {
     let faults = result.err().unwrap_or_default();
-    let place = |fault: Fault| (fault.line, fault.pointer, fault.problem);
+    let place = |fault: BundleDefect| (fault.line, fault.pointer, fault.problem);
     faults.into_iter().map(place).collect()
 }
 
@@ -159,7 +159,7 @@ fn b002_14_every_flipped_bit_is_found_in_its_line() {
 }
 
 #[test]
-fn b002_14_what_was_changed_is_said() {
+fn b002_14_a_changed_line_is_reported() {
     let bundle = small();
     let lines: Vec<String> = bundle.lines().collect();
     let with = |at: usize, from: &str, to: &str| {

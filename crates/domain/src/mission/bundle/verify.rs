@@ -25,7 +25,7 @@ const MAX_FAULTS: usize = 1_000;
 /// One thing that is wrong with a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, {pointer}: {problem}")]
-pub struct Fault {
+pub struct BundleDefect {
     /// The line, from 1.
     pub line: usize,
     /// What it is about, as a JSON pointer from the whole: `/header`, `/artifacts/3/confidence`,
@@ -38,13 +38,13 @@ pub struct Fault {
 /// Reads a bundle and checks all of it.
 ///
 /// # Errors
-/// Every [`Fault`], by line; a byte that was changed anywhere is among them.
-pub fn verify(bytes: &[u8]) -> Result<Bundle, Vec<Fault>> {
+/// Every [`BundleDefect`], by line; a byte that was changed anywhere is among them.
+pub fn verify(bytes: &[u8]) -> Result<Bundle, Vec<BundleDefect>> {
     let lines = split(bytes).map_err(|fault| vec![fault])?;
     let header = read_header(lines[0]).map_err(|problem| vec![of_header(problem)])?;
     let (artifacts, events) = sizes(&header, &lines)?;
     let (content, manifest) = lines.split_at(1 + artifacts + events);
-    let mut reading = Reading {
+    let mut reading = BundleReading {
         faults: Vec::new(),
         first_of_manifest: content.len(),
         link: Link::START,
@@ -67,7 +67,7 @@ pub fn verify(bytes: &[u8]) -> Result<Bundle, Vec<Fault>> {
 }
 
 /// The lines, without their ends.
-fn split(bytes: &[u8]) -> Result<Vec<&str>, Fault> {
+fn split(bytes: &[u8]) -> Result<Vec<&str>, BundleDefect> {
     if bytes.len() > MAX_BUNDLE_BYTES {
         return Err(of_header(format!(
             "the bundle has {} bytes; the limit is {MAX_BUNDLE_BYTES}",
@@ -76,7 +76,7 @@ fn split(bytes: &[u8]) -> Result<Vec<&str>, Fault> {
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.iter().take(error.valid_up_to());
-        Fault {
+        BundleDefect {
             line: 1 + before.filter(|byte| **byte == b'\n').count(),
             pointer: String::new(),
             problem: format!("byte {} is not UTF-8", error.valid_up_to()),
@@ -85,7 +85,7 @@ fn split(bytes: &[u8]) -> Result<Vec<&str>, Fault> {
     let mut lines: Vec<&str> = charset::without_mark(text).split('\n').collect();
     let after_the_last = lines.pop();
     if after_the_last != Some("") {
-        return Err(Fault {
+        return Err(BundleDefect {
             line: lines.len() + 1,
             pointer: String::new(),
             problem: "the last line has no end".to_owned(),
@@ -113,7 +113,7 @@ fn read_header(line: &str) -> Result<Header, String> {
 }
 
 /// The numbers of artifacts and events, if there are as many lines as that makes.
-fn sizes(header: &Header, lines: &[&str]) -> Result<(usize, usize), Vec<Fault>> {
+fn sizes(header: &Header, lines: &[&str]) -> Result<(usize, usize), Vec<BundleDefect>> {
     let wanted = header.artifacts.checked_add(header.events);
     let wanted = wanted.and_then(|content| content.checked_add(1)?.checked_mul(2));
     let sizes = (header.artifacts.try_into(), header.events.try_into());
@@ -126,7 +126,7 @@ fn sizes(header: &Header, lines: &[&str]) -> Result<(usize, usize), Vec<Fault>> 
 }
 
 /// What is wrong when lines were added or removed, or the header says other numbers.
-fn misaligned(header: &Header, lines: &[&str]) -> Vec<Fault> {
+fn misaligned(header: &Header, lines: &[&str]) -> Vec<BundleDefect> {
     let problem = format!(
         "the header tells of {} artifacts and {} events, which {} lines do not make",
         header.artifacts,
@@ -135,7 +135,7 @@ fn misaligned(header: &Header, lines: &[&str]) -> Vec<Fault> {
     );
     let broken = |line: &str| decode_stored::<serde::de::IgnoredAny>(line).is_err();
     let broken = lines.iter().position(|line| broken(line));
-    let broken = broken.map(|at| Fault {
+    let broken = broken.map(|at| BundleDefect {
         line: at + 1,
         pointer: String::new(),
         problem: "this line is not JSON".to_owned(),
@@ -149,8 +149,8 @@ fn is_canonical(payload: &str) -> bool {
     value.is_ok_and(|value| canonical::text(value) == payload)
 }
 
-fn of_header(problem: String) -> Fault {
-    Fault {
+fn of_header(problem: String) -> BundleDefect {
+    BundleDefect {
         line: 1,
         pointer: "/header".to_owned(),
         problem,
@@ -158,17 +158,17 @@ fn of_header(problem: String) -> Fault {
 }
 
 /// What was found while going through the lines.
-struct Reading {
-    faults: Vec<Fault>,
+struct BundleReading {
+    faults: Vec<BundleDefect>,
     /// The number of lines before the manifest.
     first_of_manifest: usize,
     link: Link,
 }
 
-impl Reading {
+impl BundleReading {
     fn fault(&mut self, line: usize, pointer: String, problem: String) {
         if self.faults.len() < MAX_FAULTS {
-            self.faults.push(Fault {
+            self.faults.push(BundleDefect {
                 line,
                 pointer,
                 problem,

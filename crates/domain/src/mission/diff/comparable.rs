@@ -58,7 +58,7 @@ pub(super) struct Comparable {
 
 impl Comparable {
     /// `tasks` with the names that both missions have for them.
-    pub(super) fn of(
+    pub(super) fn new(
         artifacts: &[Artifact],
         tasks: &[Task],
         task_names: &BTreeMap<TaskId, String>,

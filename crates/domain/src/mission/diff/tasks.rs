@@ -19,7 +19,7 @@ pub(super) struct Matching<'m> {
 impl<'m> Matching<'m> {
     /// Matches by role and id; what is then left, by role and objective; and then the only one of a
     /// role on either side.
-    pub(super) fn of(left: &'m [Task], right: &'m [Task]) -> Self {
+    pub(super) fn match_tasks(left: &'m [Task], right: &'m [Task]) -> Self {
         let mut open: Vec<&Task> = right.iter().collect();
         let mut partners: Vec<Option<&Task>> = vec![None; left.len()];
         let by_id = |a: &Task, b: &Task| a.task_id == b.task_id;

@@ -195,7 +195,7 @@ fn a_long_list_of_changes_is_bounded() {
     for (count, last) in [(100, "/structured_output/f99"), (101, ""), (200, "")] {
         let (left, right) = (read(&many(count, 0)), read(&many(count, 1)));
         let found = diff(&side(&left), &side(&right));
-        let Change::Changed(fields) = &found.artifacts[0].change else {
+        let PartChange::Changed(fields) = &found.artifacts[0].change else {
             panic!("{found}");
         };
         assert_eq!((fields.len(), fields[99].pointer.as_str()), (100, last));
@@ -240,12 +240,17 @@ fn a_comparison_reads_as_json() {
 fn a_mission_that_has_not_begun_is_compared_too() {
     let (left, right) = (read(&example()[..1]), read(&example()));
     let found = diff(&side(&left), &side(&right));
-    assert!(found.tasks.iter().all(|task| task.change == Change::Added));
+    assert!(
+        found
+            .tasks
+            .iter()
+            .all(|task| task.change == PartChange::Added)
+    );
     assert!(
         found
             .artifacts
             .iter()
-            .all(|artifact| artifact.change == Change::Added)
+            .all(|artifact| artifact.change == PartChange::Added)
     );
     let nothing = diff(&side(&[]), &side(&[]));
     assert!(nothing.is_same());
@@ -289,10 +294,10 @@ proptest! {
         prop_assert_eq!(ids(&there, false), expected(&right));
         prop_assert_eq!(ids(&back, true), expected(&right));
         prop_assert_eq!(there.is_same(), back.is_same());
-        let count = |found: &MissionDiff, change: &Change| {
+        let count = |found: &MissionDiff, change: &PartChange| {
             found.tasks.iter().filter(|task| task.change == *change).count()
         };
-        prop_assert_eq!(count(&there, &Change::Added), count(&back, &Change::Removed));
-        prop_assert_eq!(count(&there, &Change::Same), count(&back, &Change::Same));
+        prop_assert_eq!(count(&there, &PartChange::Added), count(&back, &PartChange::Removed));
+        prop_assert_eq!(count(&there, &PartChange::Same), count(&back, &PartChange::Same));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::{ArtifactKey, BudgetUse, Change, FieldChange, MissionDiff, Pair};
+use super::{ArtifactKey, BudgetUse, FieldChange, MissionDiff, Pair, PartChange};
 
 /// Characters of a value that are shown.
 const SHOWN: usize = 100;
@@ -33,10 +33,10 @@ impl fmt::Display for MissionDiff {
         )?;
         write!(f, "goal:     ")?;
         match &self.goal {
-            Change::Same => writeln!(f, "the same")?,
-            Change::Added => writeln!(f, "only in the second")?,
-            Change::Removed => writeln!(f, "only in the first")?,
-            Change::Changed(fields) => {
+            PartChange::Same => writeln!(f, "the same")?,
+            PartChange::Added => writeln!(f, "only in the second")?,
+            PartChange::Removed => writeln!(f, "only in the first")?,
+            PartChange::Changed(fields) => {
                 writeln!(f, "changed")?;
                 write_fields(f, fields)?;
             }
@@ -77,12 +77,12 @@ impl fmt::Display for ArtifactKey {
     }
 }
 
-fn write_change(f: &mut fmt::Formatter<'_>, what: &str, change: &Change) -> fmt::Result {
+fn write_change(f: &mut fmt::Formatter<'_>, what: &str, change: &PartChange) -> fmt::Result {
     match change {
-        Change::Same => Ok(()),
-        Change::Added => writeln!(f, "  + {what}"),
-        Change::Removed => writeln!(f, "  - {what}"),
-        Change::Changed(fields) => {
+        PartChange::Same => Ok(()),
+        PartChange::Added => writeln!(f, "  + {what}"),
+        PartChange::Removed => writeln!(f, "  - {what}"),
+        PartChange::Changed(fields) => {
             writeln!(f, "  ~ {what}")?;
             write_fields(f, fields)
         }
@@ -106,14 +106,14 @@ fn both(ids: &Pair<Option<String>>) -> String {
     }
 }
 
-fn counts<'c>(changes: impl Iterator<Item = &'c Change>) -> String {
+fn counts<'c>(changes: impl Iterator<Item = &'c PartChange>) -> String {
     let (mut added, mut removed, mut changed, mut same) = (0, 0, 0, 0);
     for change in changes {
         match change {
-            Change::Added => added += 1,
-            Change::Removed => removed += 1,
-            Change::Changed(_) => changed += 1,
-            Change::Same => same += 1,
+            PartChange::Added => added += 1,
+            PartChange::Removed => removed += 1,
+            PartChange::Changed(_) => changed += 1,
+            PartChange::Same => same += 1,
         }
     }
     format!("{added} added, {removed} removed, {changed} changed, {same} the same")

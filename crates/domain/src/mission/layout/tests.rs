@@ -146,7 +146,7 @@ fn a_call_of_a_model_has_exact_arguments() {
     let journal = serde_json::to_value(&graph).unwrap();
     for graph in [graph, serde_json::from_value(journal).unwrap()] {
         let call = graph.step(&StepId::parse("call.weigh.1.1").unwrap());
-        let Action::Call { arguments, .. } = &call.unwrap().action else {
+        let StepAction::Call { arguments, .. } = &call.unwrap().action else {
             panic!("{call:?}");
         };
         assert_eq!(arguments, &Arguments::Exact(parameters.clone()));

@@ -19,7 +19,7 @@ use super::super::{Problem, WithLocation};
 use super::missions;
 use crate::catalogue::View;
 use crate::graph;
-use crate::parameters::{Misfit, misfits as misfits_of};
+use crate::parameters::{Misfit, argument_faults as misfits_of};
 
 pub(super) fn problems(document: &WithLocation<Document>, after: &View) -> Vec<Problem> {
     let misfits = match &document.value {
@@ -118,7 +118,7 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
 
 /// The stages of missions are tools, and only a mission goes through them.
 pub(super) fn stage_of_missions(tool: &ToolId, pointer: String) -> Option<Misfit> {
-    Stage::of(tool)?;
+    Stage::from_tool_id(tool)?;
     let message = format!("`{tool}` is a stage of missions, which nothing else goes through");
     Some((pointer, "tool_class", message))
 }

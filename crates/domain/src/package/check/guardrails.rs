@@ -7,7 +7,7 @@ use charter_contract::catalogue::vocabulary::Status;
 use super::super::{Package, Problem};
 use super::Against;
 use crate::catalogue::View;
-use crate::guardrail::{self, Subject};
+use crate::guardrail::{self, GuardrailSubject};
 
 /// The first skill or playbook that nothing could be called for, where the package brings guardrails.
 pub(super) fn crowded(package: &Package, against: &Against<'_>) -> Option<Problem> {
@@ -53,7 +53,7 @@ fn bearing(view: &View, id: &str, domain: &str) -> usize {
     let agent = owner
         .as_ref()
         .map(|owner| owner.document().agent_id.as_ref());
-    let subject = Subject {
+    let subject = GuardrailSubject {
         skill: Some(id),
         agent,
         domain: Some(domain),

@@ -2,7 +2,7 @@
 //! and whether mission types in force still fit what a package brings anew.
 
 use charter_contract::catalogue::mission_type::{
-    CarriedOut, MissionType, OutlinedTask, Reading, WriteBack,
+    MissionType, OutlinedTask, TargetRead, WriteBack, WriteBackAction,
 };
 use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::ids::{PlaybookId, ToolId};
@@ -10,7 +10,7 @@ use charter_contract::ids::{PlaybookId, ToolId};
 use super::super::{Package, Problem};
 use super::{Against, fit};
 use crate::catalogue::View;
-use crate::parameters::{Misfit, misfits as misfits_of, misfits_with};
+use crate::parameters::{Misfit, argument_faults as misfits_of, argument_faults_with};
 
 /// What of a mission type does not fit what it refers to. What is missing is said elsewhere.
 pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
@@ -72,10 +72,10 @@ fn out_of_scope(task: &OutlinedTask, here: &str, after: &View) -> Vec<Misfit> {
 
 fn carried_out(write_back: &WriteBack, here: &str, after: &View) -> Vec<Misfit> {
     match &write_back.by {
-        CarriedOut::Tool(tool) => by_tool(tool, write_back, here, after),
-        CarriedOut::Playbook(playbook) => by_playbook(playbook, write_back, here, after),
+        WriteBackAction::Tool(tool) => by_tool(tool, write_back, here, after),
+        WriteBackAction::Playbook(playbook) => by_playbook(playbook, write_back, here, after),
         // The body is the webhook's own.
-        CarriedOut::Webhook(_) => Vec::new(),
+        WriteBackAction::Webhook(_) => Vec::new(),
     }
 }
 
@@ -110,10 +110,10 @@ fn by_playbook(
     };
     let whose = format!("the playbook `{playbook}`");
     let declared = found.document().declared_parameters();
-    misfits_with(&whose, &declared, &write_back.parameters, here)
+    argument_faults_with(&whose, &declared, &write_back.parameters, here)
 }
 
-fn read(target: &Reading, here: &str, after: &View) -> Vec<Misfit> {
+fn read(target: &TargetRead, here: &str, after: &View) -> Vec<Misfit> {
     let why = "what looks at a target only reads";
     let pointer = format!("{here}/tool");
     let mut misfits: Vec<Misfit> = not_readonly(&target.tool, why, pointer, after)

@@ -10,7 +10,7 @@ use charter_contract::catalogue::tool::Tool;
 
 use super::super::{Package, Problem, WithLocation, policy_text};
 use super::Against;
-use crate::catalogue::Entry;
+use crate::catalogue::CatalogueEntry;
 use crate::policy::{self, Checks, Misfit};
 
 /// Every problem with the package's policies, failing tests among them, and of policies in force
@@ -74,7 +74,7 @@ fn misfits(
 
 /// A policy in force, and the tools of a package that it governs with their documents.
 type Governing<'p> = (
-    Arc<Entry<Policy>>,
+    Arc<CatalogueEntry<Policy>>,
     Vec<(&'p WithLocation<Document>, &'p Tool)>,
 );
 

@@ -30,7 +30,7 @@ struct Way {
 
 impl Choices {
     /// The values, with the words that the document declares for them.
-    pub(super) fn of(parameter: &Parameter, allowed: &[Value]) -> Self {
+    pub(super) fn for_parameter(parameter: &Parameter, allowed: &[Value]) -> Self {
         let mut ways = Vec::new();
         for value in allowed {
             let own = match value {
@@ -42,7 +42,7 @@ impl Choices {
             ways.extend(
                 further
                     .chain([own.clone()])
-                    .map(|written| Way::of(value, written)),
+                    .map(|written| Way::new(value, written)),
             );
         }
         // "In progress" before "in", wherever both fit.
@@ -89,7 +89,7 @@ impl Choices {
 }
 
 impl Way {
-    fn of(value: &Value, written: String) -> Self {
+    fn new(value: &Value, written: String) -> Self {
         let lower = written.to_lowercase();
         let words = lower.split(|c: char| !c.is_alphanumeric());
         Self {

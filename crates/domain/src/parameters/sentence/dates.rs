@@ -86,7 +86,11 @@ const OF_TIME: [&str; 8] = [
 
 impl Dates {
     /// The form of a text parameter that is a time, as its example, its pattern or its name shows.
-    pub(super) fn of(parameter: &Parameter, names: &Names, shown: &[&str]) -> Option<Self> {
+    pub(super) fn for_parameter(
+        parameter: &Parameter,
+        names: &Names,
+        shown: &[&str],
+    ) -> Option<Self> {
         let pattern = parameter.pattern.as_deref();
         let takes = |text: &str| pattern.is_none_or(|pattern| matches(pattern, text));
         let written = match shown.first().map(|text| kinds::kind(text)) {
@@ -303,7 +307,11 @@ const OF_LENGTH: [&str; 9] = [
 
 impl Periods {
     /// The form of a text parameter that is a length of time, as its example or its pattern shows.
-    pub(super) fn of(parameter: &Parameter, names: &Names, shown: &[&str]) -> Option<Self> {
+    pub(super) fn for_parameter(
+        parameter: &Parameter,
+        names: &Names,
+        shown: &[&str],
+    ) -> Option<Self> {
         if let Some(example) = shown.first() {
             let short = example.len() > 1 && Span::of_letter(example).is_some();
             let standard = kinds::kind(example) == Some(Kind::Period);

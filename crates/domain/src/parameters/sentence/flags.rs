@@ -77,7 +77,7 @@ const DRY_RUN: [&[&str]; 6] = [
 pub(super) fn find(reader: Reader<'_, '_>, declared: &[(String, bool)]) -> ParameterReading {
     let mut found = ParameterReading::default();
     let sentence = reader.sentence;
-    let flag = Flag::of(reader);
+    let flag = Flag::from_reader(reader);
     for at in 0..sentence.len() {
         for (words, value) in declared {
             let words: Vec<&str> = words.split(' ').collect();
@@ -120,7 +120,7 @@ struct Flag {
 }
 
 impl Flag {
-    fn of(reader: Reader<'_, '_>) -> Self {
+    fn from_reader(reader: Reader<'_, '_>) -> Self {
         let parts = &reader.names.parts;
         let first = parts.first().map_or("", String::as_str);
         let affirms = AFFIRMING.contains(&first) && parts.len() > 1;

@@ -59,16 +59,20 @@ pub(super) enum Form {
 
 impl Form {
     /// The form of a declared parameter.
-    pub(super) fn of(parameter: &Parameter, names: &Names, sentence: &Sentence<'_>) -> Self {
+    pub(super) fn for_parameter(
+        parameter: &Parameter,
+        names: &Names,
+        sentence: &Sentence<'_>,
+    ) -> Self {
         if let Some(allowed) = &parameter.allowed
             && parameter.kind != ParameterType::Array
         {
-            return Self::Choice(Choices::of(parameter, allowed));
+            return Self::Choice(Choices::for_parameter(parameter, allowed));
         }
         match parameter.kind {
             ParameterType::String => Self::of_text(parameter, names, sentence),
-            ParameterType::Number => Self::Measure(Measure::of(names, false)),
-            ParameterType::Integer => Self::Measure(Measure::of(names, true)),
+            ParameterType::Number => Self::Measure(Measure::from_names(names, false)),
+            ParameterType::Integer => Self::Measure(Measure::from_names(names, true)),
             ParameterType::Boolean => Self::Truth,
             ParameterType::Array => Self::List(Box::new(Self::of_element(parameter, names))),
             ParameterType::Object => Self::Map,
@@ -79,17 +83,17 @@ impl Form {
         let shown = [&parameter.example, &parameter.default];
         let shown = shown.into_iter().flatten().filter_map(Value::as_str);
         let shown: Vec<&str> = shown.filter(|text| !text.is_empty()).collect();
-        if let Some(dates) = Dates::of(parameter, names, &shown) {
+        if let Some(dates) = Dates::for_parameter(parameter, names, &shown) {
             return Self::Date(dates);
         }
-        if let Some(periods) = Periods::of(parameter, names, &shown) {
+        if let Some(periods) = Periods::for_parameter(parameter, names, &shown) {
             return Self::Period(periods);
         }
-        let shape = shown.iter().find_map(|text| Shape::of(text));
-        match (Pattern::of(parameter, sentence), shape) {
+        let shape = shown.iter().find_map(|text| Shape::from_example(text));
+        match (Pattern::for_parameter(parameter, sentence), shape) {
             (Some(pattern), shape) => Self::Pattern(pattern, shape),
             (None, Some(shape)) => Self::Shaped(shape),
-            (None, None) => Self::Free(Free::of(parameter, names, &shown)),
+            (None, None) => Self::Free(Free::for_parameter(parameter, names, &shown)),
         }
     }
 
@@ -98,13 +102,15 @@ impl Form {
         let lists = [&parameter.example, &parameter.default];
         let lists = lists.into_iter().flatten().filter_map(Value::as_array);
         match lists.flatten().next() {
-            Some(Value::Number(number)) => Self::Measure(Measure::of(names, !number.is_f64())),
-            Some(Value::String(text)) => match Shape::of(text) {
+            Some(Value::Number(number)) => {
+                Self::Measure(Measure::from_names(names, !number.is_f64()))
+            }
+            Some(Value::String(text)) => match Shape::from_example(text) {
                 Some(shape) => Self::Shaped(shape),
-                None => Self::Free(Free::of(parameter, names, &[text])),
+                None => Self::Free(Free::for_parameter(parameter, names, &[text])),
             },
             Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => {
-                Self::Free(Free::of(parameter, names, &[]))
+                Self::Free(Free::for_parameter(parameter, names, &[]))
             }
         }
     }

@@ -87,7 +87,7 @@ impl Free {
         self.names == Naming::Place
     }
 
-    pub(super) fn of(parameter: &Parameter, names: &Names, shown: &[&str]) -> Self {
+    pub(super) fn for_parameter(parameter: &Parameter, names: &Names, shown: &[&str]) -> Self {
         let named = shown.iter().any(|text| text.split(' ').all(is_capitalised));
         let naming = if names.has_part(&PROSE) {
             Naming::Prose

@@ -45,7 +45,7 @@ const ENTRIES: [&str; 9] = [
 ];
 
 impl Measure {
-    pub(super) fn of(names: &Names, whole: bool) -> Self {
+    pub(super) fn from_names(names: &Names, whole: bool) -> Self {
         let first = names.parts.first().map_or("", String::as_str);
         let only = names.parts.len() == 1;
         let role = match first {

@@ -47,7 +47,7 @@ pub(super) struct Mention {
 impl Names {
     /// The names of each of some parameters. A short form that two of them share calls neither.
     pub(super) fn of_all(declared: &[Parameter]) -> Vec<Self> {
-        let mut all: Vec<Self> = declared.iter().map(Self::of).collect();
+        let mut all: Vec<Self> = declared.iter().map(Self::for_parameter).collect();
         let mut counts: HashMap<Vec<String>, usize> = HashMap::new();
         for phrase in all.iter().flat_map(|names| &names.phrases) {
             *counts.entry(phrase.clone()).or_default() += 1;
@@ -61,7 +61,7 @@ impl Names {
         all
     }
 
-    fn of(parameter: &Parameter) -> Self {
+    fn for_parameter(parameter: &Parameter) -> Self {
         let parts = parts_of(parameter.name.as_str());
         let unit = unit_of(&parts, &parameter.description);
         let mut phrases = vec![parts.clone()];

@@ -36,7 +36,7 @@ pub(super) struct Pattern {
 impl Pattern {
     /// The pattern that a parameter declares; none where it declares none, or one that does not compile, which was refused
     /// when the document was registered.
-    pub(super) fn of(parameter: &Parameter, sentence: &Sentence<'_>) -> Option<Self> {
+    pub(super) fn for_parameter(parameter: &Parameter, sentence: &Sentence<'_>) -> Option<Self> {
         let written = parameter.pattern.as_deref()?;
         let whole = Compiled::whole(written)?;
         Some(Self {

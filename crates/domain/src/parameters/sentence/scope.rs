@@ -82,7 +82,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    pub(super) fn of(sentence: &Sentence<'_>) -> Self {
+    pub(super) fn from_sentence(sentence: &Sentence<'_>) -> Self {
         let mut scope = Self {
             excluded: vec![false; sentence.len()],
             corrected: Vec::new(),

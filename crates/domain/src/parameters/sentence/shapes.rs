@@ -38,7 +38,7 @@ pub(super) enum Part {
 
 impl Shape {
     /// The shape of an example; none where words of a sentence could have it.
-    pub(super) fn of(example: &str) -> Option<Self> {
+    pub(super) fn from_example(example: &str) -> Option<Self> {
         if let Some(kind) = kind(example) {
             return match kind {
                 Kind::Number => digits_alone(example),

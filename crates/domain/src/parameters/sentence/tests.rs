@@ -12,18 +12,18 @@ use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
-use super::{Reading, read};
+use super::{SentenceReading, read};
 
 /// A Wednesday.
 const NOW: &str = "2026-06-17T10:30:00Z";
 
-fn reading(declared: &Value, text: &str) -> Reading {
+fn reading(declared: &Value, text: &str) -> SentenceReading {
     let declared: Vec<Parameter> = serde_json::from_value(declared.clone()).unwrap();
     read(&declared, text, Timestamp::parse(NOW).unwrap())
 }
 
 /// The values of a reading, and the names of what has to be asked about.
-fn told(reading: &Reading) -> (Value, Vec<&str>) {
+fn told(reading: &SentenceReading) -> (Value, Vec<&str>) {
     let values = reading.stated.iter();
     let values: Map<String, Value> = values
         .map(|(name, stated)| (name.to_string(), stated.value.clone()))

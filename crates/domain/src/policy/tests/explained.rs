@@ -85,7 +85,7 @@ fn every_rule_says_whether_it_holds_and_where_it_comes_from() {
 
 /// Cedar names no rule that permits beside one that forbids; an explanation does.
 #[test]
-fn a_permit_that_is_overruled_is_told() {
+fn an_overruled_permit_is_listed() {
     let view = view(&[lock()], &[policy("p.one", "aws.*", RULES)], &[]);
     let mut asked = call();
     (asked.role, asked.dry_run) = (Role::User, true);

@@ -13,8 +13,8 @@ use crate::approval::Digest;
 use crate::graph::{Step, StepGraph};
 use crate::guardrail::RequestTags;
 use crate::reference::Bindings;
-use crate::run::event::{Pin, RunPrerequisites, Tokens};
-use crate::run::standing::{Outcome, StepState};
+use crate::run::event::{DocumentPin, RunPrerequisites, TokensUsed};
+use crate::run::standing::{RunOutcome, StepState};
 
 impl Run {
     /// Its id.
@@ -68,7 +68,7 @@ impl Run {
 
     /// The versions it executes.
     #[must_use]
-    pub fn pins(&self) -> &[Pin] {
+    pub fn pins(&self) -> &[DocumentPin] {
         &self.pins
     }
 
@@ -98,7 +98,7 @@ impl Run {
 
     /// How it ended, once it has.
     #[must_use]
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&RunOutcome> {
         self.outcome.as_ref()
     }
 
@@ -129,7 +129,7 @@ impl Run {
 
     /// Tokens that models used for it so far.
     #[must_use]
-    pub fn tokens(&self) -> Tokens {
+    pub fn tokens(&self) -> TokensUsed {
         self.tokens
     }
 
@@ -202,7 +202,7 @@ impl Run {
     /// What an agreement to run it is bound to: the plan, its versions and its parameters.
     #[must_use]
     pub fn plan_digest(&self) -> Digest {
-        Digest::of(&json!({
+        Digest::from_json(&json!({
             "run_id": self.id, "graph": self.graph, "pins": self.pins,
             "parameters": self.parameters, "dry_run": self.dry_run,
         }))
@@ -211,7 +211,7 @@ impl Run {
     /// The digest of the whole state: two runs that stand at the same point have the same.
     #[must_use]
     pub fn state_digest(&self) -> Digest {
-        Digest::of(&json!(self))
+        Digest::from_json(&json!(self))
     }
 
     /// The key that makes repeats of a step's effect harmless, the same for every attempt.

@@ -109,7 +109,7 @@ fn ruling_28_a_decision_counts_only_for_the_approval_that_is_awaited() {
 /// A write that was interrupted, and may have happened, is not repeated on an old approval.
 #[test]
 fn b000_18_an_interrupted_write_asks_anew_before_it_is_repeated() {
-    let interrupted = Decision::NeedsApproval {
+    let interrupted = GateDecision::NeedsApproval {
         rules: vec![RuleResult::new(
             RuleKind::Interrupted,
             "t.x",
@@ -174,7 +174,7 @@ fn b000_13_what_the_gate_refuses_never_begins() {
 fn what_a_run_permits_is_what_it_begins() {
     let interrupted = || {
         let rule = RuleResult::new(RuleKind::Interrupted, "t.x", "it may have happened");
-        Decision::NeedsApproval {
+        GateDecision::NeedsApproval {
             rules: vec![rule],
             permitted_by: vec![],
             warnings: vec![],

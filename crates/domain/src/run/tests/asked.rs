@@ -79,7 +79,7 @@ fn ruling_33_a_run_that_follows_from_another_has_its_askers() {
 /// A write whose arguments refer to these steps, after another one.
 fn referring(name: &str, after: &str, to: &[&str]) -> Step {
     let mut step = write(name, &[after]);
-    let Action::Call { arguments, .. } = &mut step.action else {
+    let StepAction::Call { arguments, .. } = &mut step.action else {
         unreachable!("a writing step calls");
     };
     let refers = |to: &&str| ((*to).to_owned(), json!(format!("${{{to}.of}}")));
@@ -90,7 +90,7 @@ fn referring(name: &str, after: &str, to: &[&str]) -> Step {
 /// A person who says what an interrupted write came to has chosen the arguments that come from it, also by
 /// way of another step, and no others.
 #[test]
-fn ruling_33_whoever_reported_a_result_has_asked_for_what_comes_from_it() {
+fn ruling_33_the_reporter_of_a_result_is_an_asker_of_what_follows() {
     for (output, asks) in [(json!({"of": "w"}), true), (Value::Null, false)] {
         let mut run = Driven::new(vec![
             write("w", &[]),

@@ -10,7 +10,7 @@ fn choice(name: &str, branches: &[(&str, &str)], otherwise: &str) -> Step {
         next: id(next),
     };
     let mut step = read(name, &["first"], AfterFailure::Abort);
-    step.action = Action::Choose {
+    step.action = StepAction::Choose {
         branches: branches.iter().map(branch).collect(),
         otherwise: id(otherwise),
     };
@@ -20,7 +20,7 @@ fn choice(name: &str, branches: &[(&str, &str)], otherwise: &str) -> Step {
 /// A step that a choice leads to, and that says `output`.
 fn way(name: &str, output: &Value) -> Step {
     let mut step = read(name, &[], AfterFailure::Abort);
-    step.action = Action::Conclude {
+    step.action = StepAction::Conclude {
         output: output.clone(),
     };
     step.entry.edges = vec![Edge {
@@ -101,7 +101,7 @@ fn b003_9_a_choice_or_conclusion_without_an_answer_fails_its_step() {
     assert!(failure.message.starts_with("the step `choice`: "));
     assert_eq!(unanswered.outcome(), "failed");
     let mut says = read("says", &[], AfterFailure::Abort);
-    says.action = Action::Conclude {
+    says.action = StepAction::Conclude {
         output: json!({"said": "${user.absent}"}),
     };
     let mut run = Driven::new(vec![read("first", &[], AfterFailure::Abort), says]);
@@ -122,7 +122,7 @@ fn a_conclusion_that_references_make_too_deep_fails_its_step() {
     let concluded = |levels: usize| {
         let mut says = read("says", &[], AfterFailure::Abort);
         let output = (0..levels).fold(json!("${user.bucket}"), |inside, _| json!([inside]));
-        says.action = Action::Conclude { output };
+        says.action = StepAction::Conclude { output };
         let mut run = Driven::new(vec![read("first", &[], AfterFailure::Abort), says]);
         run.done("first");
         run

@@ -41,7 +41,7 @@ impl Driven {
             source: ResultSource::Fresh,
             duration_ms: 1,
             brings: Box::new(StepYield {
-                tokens: Tokens {
+                tokens: TokensUsed {
                     input: tokens / 2,
                     output: tokens - tokens / 2,
                 },
@@ -255,7 +255,7 @@ fn b002_17_failures_count_as_well() {
             step: id("a"),
             failure: failure(ErrorKind::ExecutionError),
             at: at(run.clock),
-            tokens: Tokens {
+            tokens: TokensUsed {
                 input: tokens,
                 output: 0,
             },

@@ -72,7 +72,7 @@ fn a_run_folded_from_outlines_stands_where_it_stands_and_has_no_outputs() {
 fn a_conclusion_beyond_what_a_run_may_have_fails_its_step() {
     let concluded = |mebibytes: usize| {
         let mut says = read("says", &["first"], AfterFailure::Abort);
-        says.action = Action::Conclude {
+        says.action = StepAction::Conclude {
             output: json!({"said": "${first.text}"}),
         };
         let mut run = Driven::new(vec![read("first", &[], AfterFailure::Abort), says]);

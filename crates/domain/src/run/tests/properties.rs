@@ -114,11 +114,11 @@ fn turn(run: &mut Driven, in_flight: &mut BTreeSet<StepId>, draw: &mut Draw<'_>)
             let events = run.begin_with(&step, decision.clone()).unwrap();
             let begun = matches!(events[0], RunEvent::StepBegun(_));
             match decision {
-                Decision::Deny { .. } => assert!(!begun, "the gate refused"),
-                Decision::NeedsApproval { .. } if begun => {
+                GateDecision::Deny { .. } => assert!(!begun, "the gate refused"),
+                GateDecision::NeedsApproval { .. } if begun => {
                     assert!(reverses || granted(run, &step), "no approval covers it");
                 }
-                Decision::Allow { .. } | Decision::NeedsApproval { .. } => {}
+                GateDecision::Allow { .. } | GateDecision::NeedsApproval { .. } => {}
             }
             if begun {
                 in_flight.insert(id(&step));
@@ -345,12 +345,12 @@ fn tells_what_stands(run: &Driven) {
     assert_eq!(doubted, in_doubt(run));
     stands.append(&mut in_doubt(run));
     match run.run.outcome().unwrap() {
-        Outcome::RolledBack { .. } => assert!(stands.is_empty(), "{stands:?}"),
-        Outcome::RollbackFailed { left, .. } => {
+        RunOutcome::RolledBack { .. } => assert!(stands.is_empty(), "{stands:?}"),
+        RunOutcome::RollbackFailed { left, .. } => {
             let left: BTreeSet<StepId> = left.iter().cloned().collect();
             assert_eq!(left, stands);
         }
-        Outcome::Completed { .. } | Outcome::Failed { .. } => {}
+        RunOutcome::Completed { .. } | RunOutcome::Failed { .. } => {}
     }
 }
 

@@ -20,7 +20,7 @@ fn tried(mut step: Step) -> Step {
 
 fn left(run: &Driven) -> Vec<StepId> {
     match run.run.outcome() {
-        Some(Outcome::RollbackFailed { left, .. }) => left.clone(),
+        Some(RunOutcome::RollbackFailed { left, .. }) => left.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -166,7 +166,7 @@ fn b000_18_over_time_a_run_turns_back_only_where_it_can() {
     let mut bare = Driven::new(vec![write("a", &[]), write("b", &["a"])]);
     bare.done("a");
     bare.command(Command::TimeUp).unwrap();
-    let timed_out = Outcome::Failed {
+    let timed_out = RunOutcome::Failed {
         cause: StopCause::TimedOut,
     };
     assert_eq!(bare.run.outcome(), Some(&timed_out));
@@ -215,7 +215,7 @@ fn b003_8_a_fallback_follows_a_failure_only() {
         let mut stopped = Driven::of(parts(AfterFailure::Abort));
         stopped.command(command).unwrap();
         assert!(
-            matches!(stopped.run.outcome(), Some(Outcome::Failed { .. })),
+            matches!(stopped.run.outcome(), Some(RunOutcome::Failed { .. })),
             "{:?}",
             stopped.run.outcome()
         );
@@ -225,7 +225,7 @@ fn b003_8_a_fallback_follows_a_failure_only() {
 /// What is left behind is what may stand: not what was reversed, not what only read, and not what
 /// failed of itself.
 #[test]
-fn b000_18_a_write_whose_end_nobody_heard_of_is_left_behind() {
+fn b000_18_a_write_with_unknown_result_is_reported_as_left() {
     let steps = || {
         vec![
             write("in_doubt", &[]),
@@ -233,7 +233,7 @@ fn b000_18_a_write_whose_end_nobody_heard_of_is_left_behind() {
             read("late", &[], AfterFailure::RollBack),
         ]
     };
-    let interrupted = || Decision::NeedsApproval {
+    let interrupted = || GateDecision::NeedsApproval {
         rules: vec![RuleResult::new(
             RuleKind::Interrupted,
             "t.x",
@@ -286,7 +286,7 @@ fn b000_18_a_reversal_that_failed_stops_nothing() {
     let failed = RunEvent::StepFailed {
         step: id("undo"),
         failure: failure(ErrorKind::ExecutionError),
-        tokens: Tokens::default(),
+        tokens: TokensUsed::default(),
     };
     run.run.apply(failed, at(0)).unwrap();
     assert_eq!(

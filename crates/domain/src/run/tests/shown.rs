@@ -29,7 +29,7 @@ fn resume() -> RunOrder {
 
 #[test]
 fn a_run_is_what_it_was_started_as() {
-    let pin = Pin {
+    let pin = DocumentPin {
         kind: charter_contract::catalogue::DocumentKind::Tool,
         id: "t.x".into(),
         tenant: None,
@@ -86,7 +86,7 @@ fn a_run_counts_its_approvals_and_calls() {
     let mut tried = write("tried", &[]);
     tried.retry.retries = 1;
     let mut other = read("other", &[], AfterFailure::Abort);
-    let Action::Call { tool, .. } = &mut other.action else {
+    let StepAction::Call { tool, .. } = &mut other.action else {
         unreachable!("a reading step calls");
     };
     *tool = ToolId::parse("t.y").unwrap();

@@ -49,7 +49,7 @@ fn b000_18_a_failing_rollback_says_what_is_left() {
     run.fail("three").unwrap();
     run.begin("undo_two").unwrap();
     run.fail("undo_two").unwrap();
-    let Some(Outcome::RollbackFailed { left, .. }) = run.run.outcome() else {
+    let Some(RunOutcome::RollbackFailed { left, .. }) = run.run.outcome() else {
         panic!("{:?}", run.run.outcome());
     };
     assert_eq!(*left, [id("one"), id("two")]);
@@ -84,7 +84,7 @@ fn b000_18_the_time_limit_does_not_count_waiting_for_people() {
     run.fail_as("b", ErrorKind::TimeoutError).unwrap();
     assert_eq!(run.next(), start(&["undo"]));
     run.done("undo");
-    let Some(Outcome::RollbackFailed { left, cause }) = run.run.outcome() else {
+    let Some(RunOutcome::RollbackFailed { left, cause }) = run.run.outcome() else {
         panic!("{:?}", run.run.outcome());
     };
     assert_eq!(
@@ -206,7 +206,7 @@ fn b000_18_an_interrupted_read_of_an_aborted_run_is_not_repeated() {
         step: id("look"),
         failure,
         at: at(run.clock),
-        tokens: Tokens::default(),
+        tokens: TokensUsed::default(),
     })
     .unwrap();
     assert_eq!(

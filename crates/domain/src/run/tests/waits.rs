@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn waits(run: &Driven, step: &str) -> Vec<Wait> {
+fn waits(run: &Driven, step: &str) -> Vec<StepWait> {
     run.run.waits(&id(step))
 }
 
@@ -16,12 +16,12 @@ fn a_step_waits_for_its_sources_and_a_reversal_for_a_rollback() {
     ]);
     let of_a = |on| {
         let step = id("a");
-        vec![Wait::Step { step, on }]
+        vec![StepWait::Step { step, on }]
     };
     assert_eq!(waits(&run, "a"), []);
     assert_eq!(waits(&run, "b"), of_a(EdgeCondition::Success));
     assert_eq!(waits(&run, "c"), of_a(EdgeCondition::Failure));
-    assert_eq!(waits(&run, "undo"), [Wait::Rollback { of: id("a") }]);
+    assert_eq!(waits(&run, "undo"), [StepWait::Rollback { of: id("a") }]);
     assert_eq!(waits(&run, "nowhere"), []);
     run.done("a");
     assert_eq!(waits(&run, "a"), []);
@@ -49,20 +49,20 @@ fn a_step_waits_for_people_and_for_its_next_attempt() {
     else {
         panic!("it asks");
     };
-    let asked = Wait::Approval {
+    let asked = StepWait::Approval {
         approval,
         expires_at,
     };
     assert_eq!(waits(&run, "w"), std::slice::from_ref(&asked));
     let by = user("asker");
     run.command(RunOrder::Pause { by: by.clone() }).unwrap();
-    assert_eq!(waits(&run, "w"), [Wait::Resumption, asked]);
+    assert_eq!(waits(&run, "w"), [StepWait::Resumption, asked]);
     run.command(RunOrder::Resume { by }).unwrap();
     run.grant("w").unwrap();
     run.begin_with("w", ask()).unwrap();
     assert_eq!(waits(&run, "w"), [], "it has begun");
     run.fail("w").unwrap();
-    assert_eq!(waits(&run, "w"), [Wait::Moment { due: at(5) }]);
+    assert_eq!(waits(&run, "w"), [StepWait::Moment { due: at(5) }]);
 }
 
 #[test]
@@ -81,6 +81,6 @@ fn b000_18_a_step_waits_for_parameters_and_the_confirmation_of_the_plan() {
     let missing = vec![bucket];
     assert_eq!(
         waits(&run, "w"),
-        [Wait::Parameters { missing }, Wait::Confirmation]
+        [StepWait::Parameters { missing }, StepWait::Confirmation]
     );
 }

@@ -146,7 +146,7 @@ fn registration_evaluates_nothing() {
 
 #[test]
 fn what_is_filled_in_is_bounded_in_size_and_depth() {
-    let over = || RenderError::Overfull(Overfull::Size(FILLED_BYTES));
+    let over = || RenderError::Overfull(FillBudgetExceeded::Size(FILLED_BYTES));
     let values = json!({"a": "x".repeat(10_000), "list": vec![0; 1_000], "deep": [[[[1]]]]});
     let values = values.as_object().unwrap();
     assert_eq!(render(&json!("{{a}}".repeat(26)), values).map(drop), Ok(()));
@@ -160,7 +160,7 @@ fn what_is_filled_in_is_bounded_in_size_and_depth() {
     assert_eq!(repeated, Filled::Fault(over().to_string()));
     let nested = |levels: usize| (0..levels).fold(json!("{{deep}}"), |inner, _| json!([inner]));
     assert_eq!(render(&nested(JSON_LEVELS - 4), values).map(drop), Ok(()));
-    let too_deep = Err(RenderError::Overfull(Overfull::Depth));
+    let too_deep = Err(RenderError::Overfull(FillBudgetExceeded::Depth));
     assert_eq!(render(&nested(JSON_LEVELS - 3), values), too_deep);
 }
 
@@ -179,7 +179,9 @@ fn what_is_filled_in_for_one_analysis_is_bounded_together() {
         for _ in 0..=FILLED_TOGETHER / 200_000 {
             filled = plain.fill(values, &mut together);
         }
-        let used_up = Err(RenderError::Overfull(Overfull::Size(FILLED_TOGETHER)));
+        let used_up = Err(RenderError::Overfull(FillBudgetExceeded::Size(
+            FILLED_TOGETHER,
+        )));
         assert_eq!(filled, used_up, "{text}");
         assert_eq!(plain.fill(&Map::new(), &mut together), used_up, "{text}");
     }

@@ -62,7 +62,7 @@ pub(super) fn run(task: &Task) -> Result<Success, Failure> {
         }
         range => {
             let bytes = task.whole(file, &place)?;
-            let hash = Content::of(&bytes);
+            let hash = Content::from_bytes(&bytes);
             task.expect(&place, &hash)?;
             let range = range.as_ref();
             let path = task.path.to_string();

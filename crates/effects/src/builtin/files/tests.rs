@@ -113,7 +113,7 @@ pub(super) fn on(
         tree: task.tree.resolving_by(resolver),
         ..task
     });
-    let told = task.and_then(|task| task.carry_out());
+    let told = task.and_then(|task| task.run());
     if let Ok(success) = &told {
         let document = documents().unwrap();
         let document = document
@@ -144,7 +144,7 @@ pub(super) fn action(answer: &Value) -> (String, Value) {
 }
 
 pub(super) fn content_of(text: &str) -> Value {
-    json!(Content::of(text.as_bytes()))
+    json!(Content::from_bytes(text.as_bytes()))
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn b003_a_root_for_reading_is_not_written_to() {
 }
 
 #[test]
-fn b003_work_that_nobody_waits_for_stops() {
+fn b003_abandoned_work_stops() {
     let field = Field::new(&[("a", "text")]);
     let grants = BuiltinGrants {
         roots: BTreeMap::from([(

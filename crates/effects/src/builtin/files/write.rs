@@ -35,7 +35,7 @@ pub(super) fn write(task: &Task) -> Result<Success, Failure> {
     let (file, stat) = place.file()?;
     let before = task.digest(file, &place)?;
     task.expect(&place, &before)?;
-    put(task, &place, &bytes, Some((before, stat)))
+    write_file(task, &place, &bytes, Some((before, stat)))
 }
 
 /// Makes a file; over another only if that is said.
@@ -55,7 +55,7 @@ pub(super) fn create(task: &Task) -> Result<Success, Failure> {
         (None, Some(_)) => return Err(place.fault(Errno::NOENT)),
         (None, None) => {}
     }
-    put(task, &place, &bytes, before)
+    write_file(task, &place, &bytes, before)
 }
 
 /// Replaces ranges of lines of a text file.
@@ -63,7 +63,7 @@ pub(super) fn edit(task: &Task) -> Result<Success, Failure> {
     let place = task.tree.place(&task.path)?;
     let (file, stat) = place.file()?;
     let bytes = task.whole(file, &place)?;
-    let before = Content::of(&bytes);
+    let before = Content::from_bytes(&bytes);
     task.expect(&place, &before)?;
     let text =
         text_of(&bytes).ok_or_else(|| input(format!("`{}` is not UTF-8 text", place.shown)))?;
@@ -71,7 +71,7 @@ pub(super) fn edit(task: &Task) -> Result<Success, Failure> {
     let edited = edit::apply(text, edits)
         .map_err(|fault| Failure::new(ErrorType::ExecutionError, fault.to_string()))?;
     bounded(edited.as_bytes())?;
-    put(task, &place, edited.as_bytes(), Some((before, stat)))
+    write_file(task, &place, edited.as_bytes(), Some((before, stat)))
 }
 
 /// Makes a directory.
@@ -99,7 +99,7 @@ pub(super) fn make_directory(task: &Task) -> Result<Success, Failure> {
     answer(&answered, &actions)
 }
 
-fn put(
+fn write_file(
     task: &Task,
     place: &EntryLocation,
     bytes: &[u8],
@@ -112,7 +112,7 @@ fn put(
         task.budget.check()?;
         staged.settle(&stat.as_ref().map_or(Over::Nothing, Over::Same))
     })?;
-    let after = Content::of(bytes);
+    let after = Content::from_bytes(bytes);
     let action_type = match &before {
         Some(_) => ActionType::FileEdit,
         None => ActionType::FileCreate,

@@ -65,7 +65,7 @@ pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
     };
     let hits = results
         .iter()
-        .filter_map(|result| Hit::of(result, "description", "page_age"));
+        .filter_map(|result| Hit::from_result(result, "description", "page_age"));
     Some(hits.collect())
 }
 

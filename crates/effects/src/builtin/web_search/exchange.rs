@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::hit::Hit;
 use super::options::{SearchProvider, WebSearch};
 use super::{Query, brave, searxng};
-use crate::http::{Answer, USER_AGENT, kind_of};
+use crate::http::{HttpAnswer, USER_AGENT, kind_of};
 use crate::kept::SpooledBytes;
 use crate::outcome::Failure;
 use crate::patience::retry_after;
@@ -84,14 +84,14 @@ impl WebSearch {
 
     async fn attempt(&self, query: &Query) -> Result<Vec<Hit>, SearchAttemptError> {
         let limit = self.options.attempt_timeout;
-        let exchange = Answer::to(
+        let exchange = HttpAnswer::to(
             &self.client,
             self.request(query)?,
             self.options.answer_bytes,
             SpooledBytes::new(None),
         );
         let answer = tokio::time::timeout(limit, exchange).await;
-        let Answer {
+        let HttpAnswer {
             status,
             headers,
             body,

@@ -39,7 +39,7 @@ enum SourceType {
 impl Hit {
     /// The result in a provider's words; nothing when that is none that can be passed on. Texts
     /// beside `title` and `url` have other names with each provider.
-    pub(super) fn of(result: &Value, snippet: &str, published: &str) -> Option<Self> {
+    pub(super) fn from_result(result: &Value, snippet: &str, published: &str) -> Option<Self> {
         let text = |name: &str| result.get(name).and_then(Value::as_str);
         let url = link(text("url")?)?;
         let title = line(text("title").unwrap_or_default(), MAX_TITLE);
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn hit(result: &Value) -> Option<Value> {
-        Hit::of(result, "content", "publishedDate").map(|hit| json!(hit))
+        Hit::from_result(result, "content", "publishedDate").map(|hit| json!(hit))
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) fn found(answer: &Value) -> Option<SearxngResponse> {
     let silent = answer.get("unresponsive_engines").and_then(Value::as_array);
     Some(SearxngResponse {
         hits: results
-            .filter_map(|result| Hit::of(result, "content", "publishedDate"))
+            .filter_map(|result| Hit::from_result(result, "content", "publishedDate"))
             .collect(),
         silent_engines: silent.map_or(0, Vec::len),
     })

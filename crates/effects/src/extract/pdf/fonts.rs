@@ -99,7 +99,7 @@ impl<'a> Fonts<'a> {
         }
         let read = catch_unwind(AssertUnwindSafe(|| {
             let font = self.cache.font(dict, &self.programs, &self.cmaps)?;
-            let cids = CidLetters::of(dict);
+            let cids = CidLetters::from_font(dict);
             Some((font, cids))
         }));
         let Ok(Some((font, cids))) = read else {

@@ -31,7 +31,7 @@ const MAX_LOOKS: usize = 20_000;
 /// Subschemas that one leads to by way of references and combinations.
 const MAX_DEPTH: usize = 32;
 /// What a property may have beside what the catalogue says of a parameter.
-const SAID: [&str; 6] = ["type", "description", "title", "default", "enum", "const"];
+const KNOWN_KEYWORDS: [&str; 6] = ["type", "description", "title", "default", "enum", "const"];
 
 /// Parameters as the catalogue writes them, and those that are left out: their names, and why.
 pub(super) struct Parameters {
@@ -45,7 +45,7 @@ pub(super) struct Parameters {
 /// When a call cannot do without a parameter that cannot be given here.
 pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, String> {
     let whole = Value::Object(schema.clone());
-    let reader = Reader::of(&whole);
+    let reader = Reader::new(&whole);
     let mut arguments = Arguments::default();
     reader.gather(&whole, Demands::Count, 0, &mut arguments);
     let mut taken: BTreeSet<String> = BTreeSet::new();
@@ -105,7 +105,7 @@ pub(super) fn parameters(schema: &Map<String, Value>) -> Result<Parameters, Stri
 /// The arguments that a call must have, and that may be null.
 pub(crate) fn null_when_absent(schema: &Map<String, Value>) -> Vec<String> {
     let whole = Value::Object(schema.clone());
-    let reader = Reader::of(&whole);
+    let reader = Reader::new(&whole);
     let mut arguments = Arguments::default();
     reader.gather(&whole, Demands::Count, 0, &mut arguments);
     let nullable = |name: &&str| {
@@ -182,7 +182,7 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    fn of(whole: &'s Value) -> Self {
+    fn new(whole: &'s Value) -> Self {
         Self {
             whole,
             looks: Cell::new(MAX_LOOKS),
@@ -256,10 +256,10 @@ impl<'s> Reader<'s> {
             _ => Types::ANY,
         };
         if let Some(value) = fields.get("const") {
-            types = types.and(Types::of(value));
+            types = types.and(Types::from_schema(value));
         }
         if let Some(Value::Array(values)) = fields.get("enum") {
-            types = types.and(Types::any_of(values.iter().map(Types::of)));
+            types = types.and(Types::any_of(values.iter().map(Types::from_schema)));
         }
         if let Some(target) = self.target(fields) {
             types = types.and(self.types(target, depth + 1));
@@ -369,14 +369,14 @@ impl<'s> Reader<'s> {
         };
         let default = property.get("default").filter(|value| fits(value)).cloned();
         Described {
-            description: description(self.told(property, 0), property, kinds),
+            description: description(self.description_of(property, 0), property, kinds),
             default,
             allowed,
         }
     }
 
     /// The description of a property, or of what it refers to.
-    fn told(&self, property: &'s Value, depth: usize) -> &'s str {
+    fn description_of(&self, property: &'s Value, depth: usize) -> &'s str {
         let Value::Object(fields) = property else {
             return "";
         };
@@ -384,7 +384,7 @@ impl<'s> Reader<'s> {
             return text;
         }
         match self.target(fields) {
-            Some(target) if self.looks(depth) => self.told(target, depth + 1),
+            Some(target) if self.looks(depth) => self.description_of(target, depth + 1),
             Some(_) | None => "",
         }
     }
@@ -397,7 +397,7 @@ fn description(told: &str, property: &Value, kinds: &Kinds) -> String {
         Value::Object(fields) => fields.clone(),
         _ => Map::new(),
     };
-    rules.retain(|keyword, _| !SAID.contains(&keyword.as_str()));
+    rules.retain(|keyword, _| !KNOWN_KEYWORDS.contains(&keyword.as_str()));
     for keyword in ["anyOf", "oneOf"] {
         if let Some(Value::Array(parts)) = rules.get(keyword)
             && let Some(inner) = the_other_of_null(parts)
@@ -405,7 +405,7 @@ fn description(told: &str, property: &Value, kinds: &Kinds) -> String {
             let inner = inner.clone();
             rules.remove(keyword);
             let inner = inner.into_iter();
-            rules.extend(inner.filter(|(keyword, _)| !SAID.contains(&keyword.as_str())));
+            rules.extend(inner.filter(|(keyword, _)| !KNOWN_KEYWORDS.contains(&keyword.as_str())));
         }
     }
     let only_types = rules.values().all(|rule| says_types_alone(rule, kinds));

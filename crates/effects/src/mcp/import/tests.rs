@@ -121,7 +121,7 @@ fn of_two_tools_with_one_id_the_first_is_imported_and_the_other_named() {
 }
 
 #[test]
-fn what_a_server_says_is_cut() {
+fn server_texts_are_truncated() {
     let long = |letter: &str| letter.repeat(5_000);
     let schema = json!({"type": "object", "properties": {
         "path": {"type": "string", "description": long("p"), "pattern": long("r")}}});
@@ -141,7 +141,7 @@ fn what_a_server_says_is_cut() {
 }
 
 #[test]
-fn parameters_are_mapped_and_what_cannot_be_said_is_told() {
+fn parameters_are_mapped_and_unsupported_rules_are_reported() {
     let schema = json!({
         "$schema": "x", "title": "Args", "type": "object", "required": ["path"],
         "properties": {
@@ -208,7 +208,7 @@ fn a_schema_of_arguments_is_passed_on_whole() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_left_out_by_name() {
+fn tools_that_cannot_be_imported_are_skipped_by_name() {
     let unseen = json!({"type": "object", "properties": {"a\u{7}": {"type": "string"}}});
     let mut needed = unseen.clone();
     needed["required"] = json!(["a\u{7}"]);

@@ -333,7 +333,7 @@ const STREAMED: [Case; 4] = [
 
 /// B003-3: each is one of the six types, with a code, what was used, and nothing secret.
 #[tokio::test]
-async fn b003_3_each_recorded_failure_is_told_as_what_it_is() {
+async fn b003_3_each_recorded_failure_is_classified() {
     for case in WHOLE.iter().chain(&MORE_WHOLE) {
         check(case, Reply::json(case.1, case.2)).await;
     }
@@ -341,7 +341,7 @@ async fn b003_3_each_recorded_failure_is_told_as_what_it_is() {
 
 /// B003-3: a stream that began well can still end in any way.
 #[tokio::test]
-async fn b003_3_each_recorded_failure_inside_a_stream_is_told_as_what_it_is() {
+async fn b003_3_each_recorded_stream_failure_is_classified() {
     for case in &STREAMED {
         check(case, Reply::events(case.2)).await;
         let slowly = Reply::events(case.2).paced(Pacing::Pieces(5));

@@ -53,7 +53,7 @@ async fn attempts_are_bounded_over_all_repairs_together() {
 
 /// What a stream had used before it broke off was used.
 #[tokio::test]
-async fn what_a_broken_attempt_used_counts() {
+async fn tokens_of_a_failed_attempt_count() {
     let answer = recorded!("anthropic/stream_tool.sse");
     let broken = Reply::events(answer).paced(Pacing::BreakOffAfter(answer.len() / 2));
     let replies = vec![broken, Reply::events(answer)];
@@ -151,7 +151,7 @@ async fn everything_ends_with_the_time_of_the_request() {
 
 /// Cancelling ends the connection, and what was used until then is told.
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_is_given_up_at_once() {
+async fn an_abandoned_request_is_cancelled_at_once() {
     let (tell, told) = tokio::sync::oneshot::channel();
     let tell = std::sync::Mutex::new(Some(tell));
     let server = HttpStub::start(move |_, _| {

@@ -72,7 +72,7 @@ fn without_tls_a_provider_is_asked_on_this_machine_only_unless_the_operator_says
 }
 
 #[test]
-fn what_cannot_work_is_refused_with_its_place() {
+fn invalid_configuration_is_refused_with_its_key() {
     let key = |value: &str| Secret::new(value, SecretSource::Variable("K".to_owned()));
     assert_eq!(
         refused(|options| lab(options).concurrency = 0),

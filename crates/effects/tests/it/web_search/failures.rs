@@ -182,7 +182,7 @@ async fn a_provider_that_does_not_answer_is_given_up_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_search_that_nobody_waits_for_ends() {
+async fn an_abandoned_search_ends() {
     let server = HttpStub::answering(vec![Reply::never()]).unwrap();
     let call = search(options(SEARXNG, &server), json!({"query": QUESTION}));
     let fixture = sandbox().await;

@@ -44,7 +44,7 @@ fn set_up(
 }
 
 #[test]
-fn what_cannot_work_is_said_before_anybody_is_asked() {
+fn invalid_setup_is_refused_before_any_request() {
     let here = PlainHttp::Loopback;
     let said = |provider, url, key, plain| set_up(provider, url, key, plain).unwrap_err();
     assert_eq!(said(BRAVE, None, None, here), "Brave needs a `key`");

@@ -4,7 +4,7 @@ use super::*;
 
 /// Only what the operator named is written to: the same origin, the path or one below it.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_address_that_nobody_configured_is_refused() {
+async fn an_unconfigured_address_is_refused() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let other = HttpStub::start(|_, _| reply(200)).unwrap();
     let webhooks = HttpWebhooks::new(options(system(&server, "/hooks"))).unwrap();
@@ -81,7 +81,7 @@ async fn a_redirect_is_not_followed() {
 
 /// What cannot work is said at the start, and says nothing of a secret.
 #[test]
-fn what_cannot_work_is_not_set_up() {
+fn invalid_webhooks_are_not_set_up() {
     let server = HttpStub::start(|_, _| reply(200)).unwrap();
     let said = |change: &dyn Fn(&mut SystemOfRecord)| {
         let mut system = system(&server, "/hooks");

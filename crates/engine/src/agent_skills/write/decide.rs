@@ -103,13 +103,13 @@ pub(super) fn decide(
         };
         let answer = match act {
             Act::Put(draft) => may_be_put(indexes, present, scope, draft, &mut steps)
-                .and_then(|()| put(indexes, present, scope, draft, vectors, model)),
+                .and_then(|()| decide_put(indexes, present, scope, draft, vectors, model)),
             Act::Delete(id, force) => delete(present, scope, id, *force),
         };
         let answer = answer.map(|(step, written)| {
             if let Some(graph) = &mut scratch {
                 match &step.1 {
-                    Step::Put(node, ..) => drop(graph.put(node.clone())),
+                    Step::Put(node, ..) => drop(graph.insert_or_replace(node.clone())),
                     Step::Remove(id) => drop(graph.remove(id)),
                 }
             }
@@ -123,7 +123,7 @@ pub(super) fn decide(
 
 type Decision = Result<((SkillChange, Step), SkillWritten), EngineError>;
 
-fn put(
+fn decide_put(
     indexes: &Indexes,
     view: SkillsView<'_>,
     scope: &Scope,

@@ -277,7 +277,7 @@ impl Rig {
         let (progress, mut events) = Progress::channel();
         let answer = self
             .engine
-            .answer(&person("ann"), request, progress)
+            .handle_request(&person("ann"), request, progress)
             .await?;
         let mut streamed = Vec::new();
         while let Ok(event) = events.try_recv() {

@@ -52,7 +52,7 @@ fn put_to_begin_within(
         repeat,
         begin_within,
     };
-    calls.put(script_call(), client, now).unwrap()
+    calls.offer_call(script_call(), client, now).unwrap()
 }
 
 fn script_call() -> ToolCall {
@@ -167,7 +167,7 @@ fn a_call_is_for_an_executor_that_can_carry_it_out() {
             ClientTools::Here
         ));
         for carries in &takers {
-            let (place, _answered) = calls.put(call.clone(), client.clone(), now).unwrap();
+            let (place, _answered) = calls.offer_call(call.clone(), client.clone(), now).unwrap();
             assert!(others.iter().all(|carries| !takes(carries)), "{others:?}");
             assert!(takes(carries), "{carries:?}");
             drop(place);
@@ -225,7 +225,7 @@ fn a_lost_executor_means_again_for_reads_and_unknown_for_writes() {
 }
 
 #[test]
-fn an_outcome_is_taken_once_and_only_while_somebody_waits() {
+fn an_outcome_is_accepted_once_and_only_while_a_call_waits() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
     let (_place, mut answered) = put(&calls, Repeat::Safe, now);
     take(&calls, "acme", "e", 1, now);
@@ -244,7 +244,7 @@ fn an_outcome_is_taken_once_and_only_while_somebody_waits() {
 }
 
 #[test]
-fn time_ends_a_call_that_nobody_took_or_nobody_reported() {
+fn unclaimed_and_unreported_calls_time_out() {
     let (calls, now) = (ClientCalls::new(TIMEOUT * 2), Instant::now());
     let (place, _answered) = put(&calls, Repeat::Safe, now);
     let end = now + TIMEOUT;

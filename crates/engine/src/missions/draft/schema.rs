@@ -67,11 +67,11 @@ impl Sources {
             let kinds = inventory.citable(name).collect();
             (name.to_owned(), kinds)
         });
-        Self::of(sources.collect())
+        Self::from_names(sources.collect())
     }
 
     /// The sources of these names, with how each may be cited.
-    pub(in crate::missions) fn of(named: Vec<(String, Vec<CitationKind>)>) -> Self {
+    pub(in crate::missions) fn from_names(named: Vec<(String, Vec<CitationKind>)>) -> Self {
         let names: BTreeSet<String> = named.iter().map(|(name, _)| name.clone()).collect();
         let aliases = (1..).map(|number| format!("s{number}"));
         let mut aliases = aliases.filter(|alias| !names.contains(alias));

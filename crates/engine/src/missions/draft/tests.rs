@@ -34,7 +34,7 @@ fn sources() -> Sources {
         ("wrk.look", CitationKind::Internal),
         ("https://example.com/a", CitationKind::External),
     ];
-    Sources::of(
+    Sources::from_names(
         named
             .map(|(name, kind)| (name.to_owned(), vec![kind]))
             .into(),
@@ -115,7 +115,7 @@ fn no_name_of_a_source_is_in_a_schema() {
 #[test]
 fn an_alias_and_a_name_are_not_confused() {
     let internal = |name: &str| (name.to_owned(), vec![CitationKind::Internal]);
-    let sources = Sources::of(vec![internal("s1"), internal("lead_1")]);
+    let sources = Sources::from_names(vec![internal("s1"), internal("lead_1")]);
     let meant = |text: &str| sources.meant(Text::parse(text).unwrap()).to_string();
     let shown = sources.shown_in(json!({}));
     assert_eq!(shown, json!({"sources": {"s2": "s1", "s3": "lead_1"}}));
@@ -143,7 +143,7 @@ fn an_answer_without_sources_invents_none() {
 #[test]
 fn very_many_sources_are_not_spelt_out() {
     let many = (0..201).map(|at| (format!("lead_{at}"), vec![CitationKind::Internal]));
-    let many = Sources::of(many.collect());
+    let many = Sources::from_names(many.collect());
     let wanted = schema::answer(&many, true, None);
     assert!(!wanted.schema.to_string().contains("\"s7\""));
     let draft = answered(&json!([{"kind": "internal", "ref": "lead_7"}]));

@@ -49,7 +49,7 @@ pub(super) fn draft(context: &Value) -> Value {
     let mut claims: Vec<Value> = subjects.iter().map(claim).collect();
     claims.append(&mut packet.claims);
     claims.truncate(CLAIMS);
-    let mut summary = told(&subjects);
+    let mut summary = summary_lines(&subjects);
     summary.append(&mut packet.sentences);
     if !packet.outside.is_empty() {
         summary.push("From outside:".to_owned());
@@ -134,7 +134,7 @@ fn claim(subject: &Subject) -> Value {
 }
 
 /// What was found: how much, the most serious by name, and what is advised.
-fn told(subjects: &[Subject]) -> Vec<String> {
+fn summary_lines(subjects: &[Subject]) -> Vec<String> {
     if subjects.is_empty() {
         return Vec::new();
     }

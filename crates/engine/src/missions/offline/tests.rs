@@ -31,7 +31,7 @@ fn answer(context: &Value) -> Value {
 
 /// Each thing is one line, the most serious first; what is said of it is the template's, and cited.
 #[test]
-fn findings_are_told_by_their_subject() {
+fn findings_are_grouped_by_subject() {
     let named = json!({"resource_name": "back door"});
     let first = "call.doors.1.1";
     let said = answer(&worker(&[
@@ -55,7 +55,7 @@ fn findings_are_told_by_their_subject() {
 
 /// That rules looked and found nothing is an answer too, and says what was looked at.
 #[test]
-fn nothing_found_is_said() {
+fn an_empty_result_is_reported() {
     let mut context = worker(&[]);
     context["calls"][0]["parameters"] = json!({"floor": 1, "wing": "east", "key": ""});
     let said = answer(&context);
@@ -175,7 +175,7 @@ fn b002_10_a_claim_rests_on_every_result_that_supports_it() {
 /// B002-10: two skills that say different things of one field contradict each other, and the reviewer
 /// writes it into the output.
 #[test]
-fn b002_10_contradictions_and_gaps_are_said_in_the_output() {
+fn b002_10_contradictions_and_gaps_are_in_the_output() {
     let mut context = results(&json!({"width": 90, "note": "it is not so"}));
     context["results"][0]["results"] = json!([]);
     let mut packet = aggregate::draft(&context);

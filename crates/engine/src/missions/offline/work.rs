@@ -108,9 +108,9 @@ fn answer(context: &Value) -> Value {
         .map(|skill| text(skill, "name"))
         .collect();
     let confidence = if !answer.findings.is_empty() {
-        answer.tell_of_findings(context, &judges);
+        answer.describe_findings(context, &judges);
         0.9
-    } else if answer.tell_of_nothing(context, &judges) {
+    } else if answer.describe_nothing_found(context, &judges) {
         0.9
     } else {
         answer.quote(context);
@@ -170,7 +170,7 @@ fn looked_at(call: &Value) -> String {
 
 impl Answer {
     /// What the skills' rules found: exact, a line for each thing, most serious first.
-    fn tell_of_findings(&mut self, context: &Value, judges: &[String]) {
+    fn describe_findings(&mut self, context: &Value, judges: &[String]) {
         let found = self
             .findings
             .iter()
@@ -202,7 +202,7 @@ impl Answer {
 
     /// That there are rules, and that they found nothing in what was looked at; `false` where there are
     /// none, or nothing was looked at.
-    fn tell_of_nothing(&mut self, context: &Value, judges: &[String]) -> bool {
+    fn describe_nothing_found(&mut self, context: &Value, judges: &[String]) -> bool {
         let calls = list(context, "calls").iter();
         let answered: Vec<&Value> = calls.filter(|call| call.get("failed").is_none()).collect();
         if judges.is_empty() || answered.is_empty() {

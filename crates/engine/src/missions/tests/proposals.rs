@@ -14,14 +14,14 @@ use super::rig::{Rig, asked};
 use super::scripts::{Script, approved};
 use crate::caller::tests::person;
 use crate::{
-    ApprovalAnswer, ApprovalDecision, Caller, EngineError, MissionOrder, MissionShown, Settings,
+    ApprovalAnswer, ApprovalDecision, Caller, EngineError, MissionOrder, MissionView, Settings,
 };
 
 fn made_by(maker: &str) -> BTreeSet<UserId> {
     BTreeSet::from([UserId::parse(maker).unwrap()])
 }
 
-async fn proposing(leads: &'static [&'static str], settings: Settings) -> (Rig, MissionShown) {
+async fn proposing(leads: &'static [&'static str], settings: Settings) -> (Rig, MissionView) {
     proposing_for(&person("ann"), leads, settings).await
 }
 
@@ -30,7 +30,7 @@ async fn proposing_for(
     by: &Caller,
     leads: &'static [&'static str],
     settings: Settings,
-) -> (Rig, MissionShown) {
+) -> (Rig, MissionView) {
     let models = Script::new().saying(Role::Reviewer, move |_, _| Ok(approved(leads)));
     let rig = Rig::with(models.models(), settings).await;
     let order: MissionOrder = serde_json::from_value(asked()).unwrap();
@@ -47,7 +47,7 @@ async fn proposing_for(
 
 async fn decide(
     rig: &Rig,
-    mission: &MissionShown,
+    mission: &MissionView,
     at: usize,
     answer: ApprovalAnswer,
 ) -> Result<(), EngineError> {
@@ -56,7 +56,7 @@ async fn decide(
 
 async fn say(
     rig: &Rig,
-    mission: &MissionShown,
+    mission: &MissionView,
     at: usize,
     answer: ApprovalAnswer,
     by: &Caller,
@@ -74,7 +74,7 @@ async fn say(
         .map(|_| ())
 }
 
-async fn over(rig: &Rig, mission: &MissionShown) -> MissionShown {
+async fn over(rig: &Rig, mission: &MissionView) -> MissionView {
     loop {
         let shown = rig
             .engine
@@ -88,7 +88,7 @@ async fn over(rig: &Rig, mission: &MissionShown) -> MissionShown {
     }
 }
 
-fn states(mission: &MissionShown) -> Vec<ProposalState> {
+fn states(mission: &MissionView) -> Vec<ProposalState> {
     mission
         .proposals
         .iter()
@@ -225,7 +225,7 @@ async fn b002_13_a_proposal_expires() {
 
 /// What cannot be carried out says so, and the mission is over.
 #[tokio::test(flavor = "multi_thread")]
-async fn b002_13_a_change_that_fails_is_said() {
+async fn b002_13_a_failed_write_back_is_reported() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
     rig.crm
         .broken

@@ -17,10 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::tests::person;
 use crate::engine::tests::{engine_at, open};
-use crate::{Engine, MissionOrder, MissionShown, Mode, Settings};
+use crate::{Engine, MissionOrder, MissionView, Mode, Settings};
 
 /// How long a test waits for a mission.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How the CRM refuses a change of what has changed.
 const STALE: &str = "the lead has changed";
@@ -196,7 +196,7 @@ impl Rig {
         }
     }
 
-    pub(super) async fn start(&self, order: Value) -> MissionShown {
+    pub(super) async fn start(&self, order: Value) -> MissionView {
         let order: MissionOrder = serde_json::from_value(order).unwrap();
         self.engine
             .start_mission(&person("ann"), &order)
@@ -206,7 +206,7 @@ impl Rig {
     }
 
     /// The mission once it is over, or waits for a person.
-    pub(super) async fn settled(&self, mission: &MissionId) -> MissionShown {
+    pub(super) async fn settled(&self, mission: &MissionId) -> MissionView {
         let settled = async {
             loop {
                 let shown = self
@@ -222,7 +222,7 @@ impl Rig {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, settled).await.unwrap()
+        tokio::time::timeout(TIMEOUT, settled).await.unwrap()
     }
 }
 

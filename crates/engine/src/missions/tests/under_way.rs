@@ -18,16 +18,16 @@ use super::payloads;
 use super::rig::{RISKY, Rig, asked, order};
 use super::scripts::{Script, approved, cited, plan, works};
 use crate::caller::tests::person;
-use crate::{MissionOrder, MissionShown, Settings};
+use crate::{MissionOrder, MissionView, Settings};
 
-async fn ended(models: Arc<ScriptedModels>) -> (Rig, MissionShown) {
+async fn ended(models: Arc<ScriptedModels>) -> (Rig, MissionView) {
     let rig = Rig::with_models(models).await;
     let begun = rig.start(asked()).await;
     let shown = rig.settled(&begun.mission_id).await;
     (rig, shown)
 }
 
-fn state_of<'m>(mission: &'m MissionShown, task: &str) -> (&'m str, &'m str) {
+fn state_of<'m>(mission: &'m MissionView, task: &str) -> (&'m str, &'m str) {
     let found = mission
         .tasks
         .iter()

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::ParameterShown;
+use super::ParameterView;
 use crate::caller::tests::person;
 use crate::engine::tests::{engine, open};
 use crate::{Engine, EngineError, Mode, Progress, Remember, Settings};
@@ -110,7 +110,9 @@ impl Rig {
         }))
         .unwrap();
         let ann = person("ann");
-        let answer = self.engine.answer(&ann, request, Progress::silent());
+        let answer = self
+            .engine
+            .handle_request(&ann, request, Progress::silent());
         answer.await
     }
 
@@ -167,8 +169,8 @@ fn a_value_is_shown_with_its_source() {
         ("region".to_owned(), stated),
         ("days".to_owned(), ValueSource::Default),
     ]);
-    let shown = ParameterShown::of(&values, &sources);
-    let words: Vec<String> = shown.iter().map(ParameterShown::in_words).collect();
+    let shown = ParameterView::list(&values, &sources);
+    let words: Vec<String> = shown.iter().map(ParameterView::in_words).collect();
     assert_eq!(
         words,
         [
@@ -181,7 +183,7 @@ fn a_value_is_shown_with_its_source() {
         json!(shown[1]),
         json!({"name": "region", "value": "eu-3", "from": "sentence", "words": "in eu-3"})
     );
-    let plain: Vec<bool> = shown.iter().map(ParameterShown::is_plain).collect();
+    let plain: Vec<bool> = shown.iter().map(ParameterView::is_plain).collect();
     assert_eq!(plain, [true, false, true]);
 }
 

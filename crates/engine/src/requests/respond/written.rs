@@ -148,7 +148,7 @@ fn line(finding: &Finding) -> String {
 mod tests {
     use charter_contract::ids::{EvidenceId, RunId};
     use charter_domain::answer::AnalysisResult;
-    use charter_domain::run::Tokens;
+    use charter_domain::run::TokensUsed;
     use serde_json::json;
 
     use super::*;
@@ -188,7 +188,7 @@ mod tests {
                     .collect(),
                 ..AnalysisResult::default()
             },
-            tokens: Tokens::default(),
+            tokens: TokensUsed::default(),
             skills: Vec::new(),
         }
     }

@@ -5,16 +5,16 @@ use charter_contract::ids::{ApprovalId, StepId};
 use charter_contract::time::Timestamp;
 use charter_domain::approval::{Approval, ApprovalAgreement, ApprovalStatus};
 use charter_domain::graph::Step;
-use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, Tokens};
+use charter_domain::run::{Command, ErrorKind, Report, StepFailure, StepState, TokensUsed};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::NextPhase;
 
-use super::Drive;
+use super::RunDriver;
 use crate::questions::{Effort, EvaluationSlot};
 use crate::runs::effect::{Preparation, failure};
 use crate::{EngineError, approvals};
 
-impl Drive<'_> {
+impl RunDriver<'_> {
     /// The steps that wait for a person, and what each waits for.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (StepId, ApprovalId)> {
         let steps = self.folded.run.steps();
@@ -25,7 +25,7 @@ impl Drive<'_> {
     }
 
     /// Uses what people have decided since, and lapses what was not decided or used in time.
-    pub(super) async fn look_at_approvals(&mut self) -> Result<(), EngineError> {
+    pub(super) async fn apply_approval_decisions(&mut self) -> Result<(), EngineError> {
         self.set_aside.clear();
         let awaited: Vec<(StepId, ApprovalId)> = self.awaited().collect();
         if awaited.is_empty() {
@@ -33,7 +33,7 @@ impl Drive<'_> {
         }
         for (step, id) in awaited {
             let approval = self.engine.approval_of(&self.workspace.tenant, &id).await?;
-            let now = self.engine.now_or(approval.expires_at);
+            let now = self.engine.now_or_deadline(approval.expires_at);
             self.use_approval(step, &approval, now)?;
         }
         self.write(NextPhase::Runs).await
@@ -59,7 +59,7 @@ impl Drive<'_> {
                 Ok(consumed) => {
                     let change = approvals::moved(approval, consumed)?;
                     self.approvals.push(ApprovalChange::Move(change));
-                    agreement(step, approval, agreed)
+                    command_for_agreement(step, approval, agreed)
                 }
                 Err(_) => self.lapse(step, approval)?,
             },
@@ -80,7 +80,7 @@ impl Drive<'_> {
                 self.refuse_lapsed(step, approval)
             }
         };
-        self.decide(command)
+        self.apply_command(command)
     }
 
     fn lapse(&mut self, step: StepId, approval: &Approval) -> Result<Command, EngineError> {
@@ -112,43 +112,43 @@ impl Drive<'_> {
     }
 
     /// Waits for a place to ask the gate about a step.
-    pub(super) async fn place_to_prepare(&self, step: &StepId) -> EvaluationSlot {
+    pub(super) async fn evaluation_slot(&self, step: &StepId) -> EvaluationSlot {
         let tool = self.folded.run.graph().step(step).and_then(Step::tool);
         let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
         let tenant = &self.workspace.tenant;
-        self.engine.place_to_ask(tenant, effort).await
+        self.engine.evaluation_slot_for(tenant, effort).await
     }
 
     /// A write whose answer is refused happened, or may have: what becomes of its step is asked of a person, as of one
     /// that was interrupted, and it is never begun again by itself.
-    pub(super) async fn ask_about_repeat(
+    pub(super) async fn request_approval_to_repeat(
         &mut self,
         step: &StepId,
         refusal: StepFailure,
     ) -> Result<(), EngineError> {
-        let place = self.place_to_prepare(step).await;
+        let place = self.evaluation_slot(step).await;
         let at = self.engine.now();
         match place.ask(|| self.workspace.prepare(&self.folded.run, step, at)) {
             Ok(Preparation::Effect(prepared)) => {
                 let (call, decision) = (prepared.call(), prepared.decision().clone());
                 let decision = decision.in_doubt(&call.tool, &refusal.message);
-                self.decide_begin(&prepared, decision, at)
+                self.decide_step_start(&prepared, decision, at)
             }
             // It was prepared before. What cannot be prepared any more is not begun again either.
-            Ok(Preparation::NotInDryRun) | Err(_) => self.decide(Command::Fail {
+            Ok(Preparation::NotInDryRun) | Err(_) => self.apply_command(Command::Fail {
                 step: step.clone(),
                 failure: StepFailure {
                     kind: ErrorKind::InputError,
                     ..refusal
                 },
                 at,
-                tokens: Tokens::default(),
+                tokens: TokensUsed::default(),
             }),
         }
     }
 
     /// At a run's end nobody needs to decide any more.
-    pub(super) async fn lapse_pending(&mut self) -> Result<(), EngineError> {
+    pub(super) async fn expire_pending_approvals(&mut self) -> Result<(), EngineError> {
         if !self.folded.asked {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl Drive<'_> {
 }
 
 /// What an agreement leads to: the call, or, where it happened already, its end.
-fn agreement(step: StepId, approval: &Approval, agreed: &ApprovalAgreement) -> Command {
+fn command_for_agreement(step: StepId, approval: &Approval, agreed: &ApprovalAgreement) -> Command {
     let (id, digest) = (approval.approval_id.clone(), approval.digest.clone());
     let ApprovalAgreement { decided, happened } = agreed.clone();
     match happened {

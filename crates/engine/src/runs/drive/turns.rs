@@ -11,7 +11,7 @@ use charter_contract::ids::StepId;
 use charter_contract::time::Timestamp;
 use charter_domain::gate;
 
-use super::Drive;
+use super::RunDriver;
 use crate::runs::effect::Prepared;
 
 /// A step that waits.
@@ -70,10 +70,10 @@ impl RateLimitQueue {
     }
 }
 
-impl Drive<'_> {
+impl RunDriver<'_> {
     /// Counts a call that is about to happen against its tool's rate limit, or refuses it; false where it waits for its
     /// turn. A result from the cache is no call.
-    pub(super) fn takes_turn(&mut self, prepared: &mut Prepared, at: Timestamp) -> bool {
+    pub(super) fn reserve_rate_limit(&mut self, prepared: &mut Prepared, at: Timestamp) -> bool {
         let run = &self.folded.run;
         if prepared.is_recalled() || !run.permits(prepared.call(), prepared.decision(), at) {
             return true;

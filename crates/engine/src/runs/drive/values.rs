@@ -9,12 +9,12 @@ use charter_domain::run::{ErrorKind, StepFailure};
 use charter_store::journal::NextPhase;
 use serde_json::Value;
 
-use super::Drive;
+use super::RunDriver;
 use crate::EngineError;
-use crate::outputs::VALUES_WAIT;
+use crate::outputs::VALUES_TIMEOUT;
 use crate::runs::effect::{StepEnd, failure};
 
-impl Drive<'_> {
+impl RunDriver<'_> {
     /// Memory of the run's values for which none is set aside.
     fn unhoused(&self) -> usize {
         let memory = self.folded.run.memory().min(RUN_MEMORY);
@@ -29,11 +29,11 @@ impl Drive<'_> {
     /// Waits for that memory while nothing of the run is under way.
     pub(super) async fn make_room(&mut self) -> Result<(), EngineError> {
         self.write(NextPhase::Runs).await?;
-        let taken = self.room.take(self.unhoused(), VALUES_WAIT);
+        let taken = self.room.take(self.unhoused(), VALUES_TIMEOUT);
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => {}
-            Some(order) = self.orders.recv() => self.obey(order).await?,
+            Some(order) = self.orders.recv() => self.handle_message(order).await?,
             part = taken => self.kept.extend(part?),
         }
         Ok(())

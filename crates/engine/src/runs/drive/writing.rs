@@ -5,11 +5,11 @@ use std::sync::Arc;
 use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::json::memory_of_fields;
 use charter_contract::time::Timestamp;
-use charter_store::journal::{Append, NewEvent, NewLeasedRun, NextPhase, RunRecord, Wait};
+use charter_store::journal::{Append, NewEvent, NewLeasedRun, NextPhase, RunRecord, RunWait};
 use charter_store::lease::Lease;
 use tokio::sync::SetOnce;
 
-use super::Drive;
+use super::RunDriver;
 use crate::runs::evidence;
 use crate::runs::journal::chain;
 use crate::{EngineError, events, missions};
@@ -24,13 +24,13 @@ pub(super) enum RunOwnership {
     Returned,
 }
 
-impl Drive<'_> {
+impl RunDriver<'_> {
     /// Gives the run back: nothing of it is under way, and it waits.
     pub(super) async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
         // A run whose approval is decided does not wait, but for one that waits for the end of its pause.
         let open = self.awaited().map(|(_, approval)| approval);
         let open = open.filter(|approval| !self.set_aside.contains(approval));
-        let wait = Wait {
+        let wait = RunWait {
             until,
             approvals: open.collect(),
         };
@@ -39,7 +39,7 @@ impl Drive<'_> {
         }
         if let RunOwnership::Held(lease) = &self.hold {
             let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
-            self.engine.drivers().gives_back(run);
+            self.engine.drivers().set_lease_releasing(run);
             let parked = self.engine.store().park(tenant, run, lease.fence, wait);
             parked.await?;
             self.hold = RunOwnership::Returned;
@@ -85,7 +85,9 @@ impl Drive<'_> {
             }
             RunOwnership::Held(lease) => {
                 if release {
-                    self.engine.drivers().gives_back(self.folded.run.id());
+                    self.engine
+                        .drivers()
+                        .set_lease_releasing(self.folded.run.id());
                 }
                 let append = Append {
                     tenant_id: tenant.clone(),
@@ -123,11 +125,11 @@ impl Drive<'_> {
         let lease = self.engine.store().create_held_run(new).await?;
         if !release {
             let run = self.folded.run.id();
-            self.engine.drivers().holds(run, lease.fence);
+            self.engine.drivers().set_lease_held(run, lease.fence);
         }
         // Nobody else sets it.
         drop(stored.set(()));
-        self.engine.tell_watchers();
+        self.engine.notify_watchers();
         Ok(lease)
     }
 
@@ -159,7 +161,7 @@ impl Drive<'_> {
             .history(&self.workspace.tenant, self.folded.run.id())
             .await?;
         let (mut records, mut memory) = (Vec::new(), 0_usize);
-        let journal = evidence::Anchor::of(&self.folded);
+        let journal = evidence::Anchor::from_run(&self.folded);
         for made in evidence::made(&history) {
             let record = engine.proof(&self.workspace, &self.folded, &journal, &made);
             let Some(record) = record.await? else {

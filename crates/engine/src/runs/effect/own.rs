@@ -9,7 +9,9 @@ use charter_contract::catalogue::tool::{Implementation, Tool};
 use charter_contract::error_code::ErrorCode;
 use charter_domain::approval::ExactCall;
 use charter_domain::graph::{Growth, Step};
-use charter_domain::run::{ErrorKind, Pin, ResultSource, Run, StepFailure, StepYield, Tokens};
+use charter_domain::run::{
+    DocumentPin, ErrorKind, ResultSource, Run, StepFailure, StepYield, TokensUsed,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -35,7 +37,7 @@ impl InternalEffect {
     pub(super) fn tell(&mut self, progress: &Progress) {
         match self {
             Self::Stage(_) => {}
-            Self::Analysis(work) => work.tell(progress),
+            Self::Analysis(work) => work.report_progress_to(progress),
         }
     }
 }
@@ -45,8 +47,8 @@ struct InternalResult {
     output: Value,
     growth: Growth,
     /// What the new steps call, in the version that is pinned for them.
-    tools: Vec<(Pin, PinnedTool)>,
-    tokens: Tokens,
+    tools: Vec<(DocumentPin, PinnedTool)>,
+    tokens: TokensUsed,
 }
 
 /// The stage of a mission that a tool carries out.
@@ -103,7 +105,7 @@ impl Workspace {
 
 impl Prepared {
     /// Carries out what this server does itself.
-    pub(super) async fn carry_out(
+    pub(super) async fn run_internal(
         mut self,
         own: InternalEffect,
         engine: &Arc<Engine>,
@@ -117,7 +119,7 @@ impl Prepared {
         let may_begin = may_begin.and_then(|()| still_approved(approved_until, engine.now()));
         let done = match may_begin {
             Ok(()) => {
-                let _resting = engine.drivers().rests(&self.call.run_id);
+                let _resting = engine.drivers().mark_idle(&self.call.run_id);
                 own.done(engine, &cancel).await
             }
             Err(failure) => Err(failure.into()),
@@ -156,7 +158,7 @@ impl InternalEffect {
     ) -> Result<InternalResult, StageFailure> {
         match self {
             Self::Stage(work) => {
-                let done = engine.carry_stage_out(*work, cancel).await?;
+                let done = engine.run_stage(*work, cancel).await?;
                 Ok(InternalResult {
                     output: written(&done.output)?,
                     growth: done.growth,
@@ -165,7 +167,7 @@ impl InternalEffect {
                 })
             }
             Self::Analysis(work) => {
-                let done = engine.carry_analysis_out(*work, cancel).await?;
+                let done = engine.run_analysis(*work, cancel).await?;
                 Ok(InternalResult {
                     output: written(&done.result)?,
                     growth: Growth::default(),

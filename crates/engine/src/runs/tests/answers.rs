@@ -11,11 +11,11 @@ use charter_contract::ids::RunId;
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::{Approval, ApprovalStatus, Digest, ReportedResult};
 use charter_domain::evidence_log::{Coverage, Verifier};
-use charter_domain::gate::{Decision, RuleKind};
+use charter_domain::gate::{GateDecision, RuleKind};
 use charter_domain::run::{EffectStart, ResultSource, RunEvent};
 use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
 use charter_store::evidence::EvidenceFilter;
-use charter_store::journal::{Append, NewEvent, NextPhase, Wait};
+use charter_store::journal::{Append, NewEvent, NextPhase, RunWait};
 use charter_store::page::PageRequest;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -25,10 +25,10 @@ use crate::caller::tests::person;
 use crate::engine::tests::{engine, open};
 use crate::{
     ApprovalAnswer, ApprovalDecision, Confirmation, Engine, EngineError, EvidenceQuery, Mode,
-    RunShown, Settings, SubmittedPlan,
+    RunView, Settings, SubmittedPlan,
 };
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
 const REQUEST: &str = "req-01930000-0000-7000-8000-000000000001";
@@ -108,7 +108,7 @@ impl Rig {
     }
 
     /// Starts a plan of these tools, one after another; one that writes waits to be confirmed.
-    async fn start(&self, tools: &[&str]) -> RunShown {
+    async fn start(&self, tools: &[&str]) -> RunView {
         let steps = tools.iter().enumerate().map(|(at, tool)| {
             let mut step =
                 json!({"id": format!("step-{:03}", at + 1), "tool": tool, "parameters": {}});
@@ -134,14 +134,14 @@ impl Rig {
     }
 
     /// The run once it has ended or waits for a person.
-    async fn rested(&self, run: &RunId) -> RunShown {
+    async fn rested(&self, run: &RunId) -> RunView {
         let ann = person("ann");
-        let rested = self.engine.await_run(&ann, run, PATIENCE);
+        let rested = self.engine.await_run(&ann, run, TIMEOUT);
         rested.await.unwrap()
     }
 
     /// Starts a plan of these tools, of which the last writes, and lets it be called.
-    async fn written(&self, tools: &[&str]) -> RunShown {
+    async fn written(&self, tools: &[&str]) -> RunView {
         let started = self.start(tools).await;
         let run = started.summary.run_id;
         let confirmation = Confirmation {
@@ -162,7 +162,7 @@ impl Rig {
     }
 
     /// The run once a person is asked about a repeat.
-    async fn asked_about_repeat(&self, run: &RunId) -> RunShown {
+    async fn asked_about_repeat(&self, run: &RunId) -> RunView {
         let asked = async {
             loop {
                 let shown = self.rested(run).await;
@@ -175,7 +175,7 @@ impl Rig {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(PATIENCE, asked).await.unwrap()
+        tokio::time::timeout(TIMEOUT, asked).await.unwrap()
     }
 
     async fn decide(
@@ -211,7 +211,7 @@ impl Rig {
     }
 }
 
-fn events(shown: &RunShown) -> Vec<String> {
+fn events(shown: &RunView) -> Vec<String> {
     let named = shown.events.iter().map(|event| {
         let event = json!(event.event);
         event["event"].as_str().unwrap().to_owned()
@@ -369,7 +369,7 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
                 tokio::task::yield_now().await;
             }
         };
-        let done = tokio::time::timeout(PATIENCE, done).await.unwrap();
+        let done = tokio::time::timeout(TIMEOUT, done).await.unwrap();
         assert_eq!(done.summary.status, "completed");
         assert_eq!(rig.tools.calls.load(Ordering::SeqCst), 2);
         assert_eq!(
@@ -434,7 +434,7 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
 }
 
 /// Adds to the journal what older versions wrote: a first step with an output of so many levels. The run waits.
-async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunShown, levels: usize) {
+async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels: usize) {
     let ann = person("ann");
     let run = started.summary.run_id.clone();
     let step = started.state.steps[0].step.clone();
@@ -449,7 +449,7 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunShown, level
             attempt: 1,
             idempotency_key: format!("{run}/{step}"),
             parameters: Map::new(),
-            policy_decision: Decision::Allow {
+            policy_decision: GateDecision::Allow {
                 permitted_by: Vec::new(),
                 warnings: Vec::new(),
             },
@@ -476,14 +476,14 @@ async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunShown, level
         }
     });
     let events = events.collect();
-    let lease = engine.lease_of(&run).await.unwrap();
+    let lease = engine.acquire_run_lease(&run).await.unwrap();
     let append = Append {
         tenant_id: ann.tenant.clone(),
         run_id: run,
         expected: 1,
         fence: lease.fence,
         events,
-        then: NextPhase::Waits(Wait {
+        then: NextPhase::Waits(RunWait {
             until: None,
             approvals: Vec::new(),
         }),

@@ -24,13 +24,13 @@ use uuid::Uuid;
 
 use crate::caller::tests::person;
 use crate::engine::tests::{engine_at, open};
-use crate::{ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, RunShown, Settings};
+use crate::{ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, RunView, Settings};
 
 const TOOL: &str = "switch.off";
 const PLAYBOOK: &str = "reliability.switch_off";
 
 /// How long a test waits for a run.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Calls that are let through at once, unless a test holds them.
 const FREE: usize = 100;
@@ -189,7 +189,7 @@ impl Rig {
         run
     }
 
-    async fn shown(&self, run: &RunId) -> RunShown {
+    async fn shown(&self, run: &RunId) -> RunView {
         self.engine.show_run(&person("ann"), run).await.unwrap()
     }
 
@@ -207,16 +207,16 @@ impl Rig {
             }
             panic!("the run ends without {times} × {wanted}");
         };
-        tokio::time::timeout(PATIENCE, met).await.unwrap();
+        tokio::time::timeout(TIMEOUT, met).await.unwrap();
     }
 
     /// The run after its last event.
-    async fn ended(&self, run: &RunId) -> RunShown {
+    async fn ended(&self, run: &RunId) -> RunView {
         let ended = async {
             let events = self.engine.follow_run(&person("ann"), run, 0).await;
             events.unwrap().count().await
         };
-        tokio::time::timeout(PATIENCE, ended).await.unwrap();
+        tokio::time::timeout(TIMEOUT, ended).await.unwrap();
         self.shown(run).await
     }
 
@@ -309,7 +309,11 @@ async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
     };
     let tenant = person("ann").tenant;
     // The driver that asked may be on its way out.
-    while let Err(busy) = rig.engine.decide_on(&tenant, &run, grant.clone()).await {
+    while let Err(busy) = rig
+        .engine
+        .decide_without_driver(&tenant, &run, grant.clone())
+        .await
+    {
         assert_eq!(busy.code, ErrorCode::Overloaded);
         tokio::task::yield_now().await;
     }
@@ -341,7 +345,7 @@ async fn ruling_28_an_approval_that_lapsed_before_a_retry_calls_nothing() {
         rig.approve(&run).await;
         rig.met(&run, "retry_scheduled", 1).await;
         rig.clock.advance(HOUR).unwrap();
-        rig.engine.take_up_run(person("ann").tenant, run.clone());
+        rig.engine.spawn_driver(person("ann").tenant, run.clone());
         rig.met(&run, "approval_requested", approvals).await;
         if approvals == 2 {
             assert_eq!(rig.calls(), 1);

@@ -195,7 +195,9 @@ async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start()
         "input": "remediate", "metadata": {"playbook_id": PLAYBOOK, "parameters": given},
     });
     let request = serde_json::from_value(request).unwrap();
-    let asked = engine.answer(&local, request, Progress::silent()).await;
+    let asked = engine
+        .handle_request(&local, request, Progress::silent())
+        .await;
     for refused in [refused, asked.unwrap_err()] {
         assert_eq!(refused.code, ErrorCode::InvalidDocument, "{refused}");
         for named in [

@@ -17,7 +17,7 @@ use crate::caller::tests::person;
 use crate::engine::tests::{engine, open};
 use crate::{Engine, Mode, Settings, SubmittedPlan};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A tool that counts its calls and answers none.
 #[derive(Default)]
@@ -79,7 +79,7 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
     };
     let started = first.start_plan(&ann, &sent, Map::new(), false, None).await;
     let run = started.unwrap().run().summary.run_id;
-    let begun = tokio::time::timeout(PATIENCE, tools.begun.notified());
+    let begun = tokio::time::timeout(TIMEOUT, tools.begun.notified());
     begun.await.unwrap();
     let aborted = first.abort_run(&ann, &run, "enough".to_owned(), false);
     assert_eq!(aborted.await.unwrap().summary.status, "stopping");
@@ -87,7 +87,7 @@ async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {
 
     let (second, tools) = engine_over(&store).await;
     second.recover().await.unwrap();
-    let ended = second.await_run(&ann, &run, PATIENCE).await.unwrap();
+    let ended = second.await_run(&ann, &run, TIMEOUT).await.unwrap();
     assert_eq!(
         (
             ended.summary.status.as_str(),

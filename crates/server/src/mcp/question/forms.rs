@@ -3,7 +3,7 @@
 use charter_contract::ids::Label;
 use charter_contract::json::{Profile, decode_text};
 use charter_contract::parameter::{Parameter, ParameterType};
-use charter_engine::{ParameterShown, RunShown};
+use charter_engine::{ParameterView, RunView};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -143,7 +143,7 @@ pub(super) fn approval() -> Map<String, Value> {
     }))
 }
 
-pub(super) fn plan_of(run: &RunShown) -> String {
+pub(super) fn plan_of(run: &RunView) -> String {
     let steps = run
         .state
         .steps
@@ -157,14 +157,14 @@ pub(super) fn plan_of(run: &RunShown) -> String {
     let mut lines: Vec<String> = lines.collect();
     let with = Value::Object(run.state.parameters.clone());
     lines.insert(0, format!("{} with {with}", run.summary.title));
-    let values = ParameterShown::of(&run.state.parameters, &run.state.sources);
+    let values = ParameterView::list(&run.state.parameters, &run.state.sources);
     let taken = values.iter().filter(|shown| !shown.is_plain());
     lines.extend(taken.map(|shown| format!("- {}", shown.in_words())));
     lines.join("\n")
 }
 
 /// The missing parameters of a run, with what is known about each.
-pub(super) fn explained(missing: Vec<Parameter>, run: &RunShown) -> Vec<Parameter> {
+pub(super) fn explained(missing: Vec<Parameter>, run: &RunView) -> Vec<Parameter> {
     let explained = missing.into_iter().map(|parameter| {
         let unclear = run.state.unclear.get(parameter.name.as_str());
         let proposals = run.proposals.iter();

@@ -2,7 +2,7 @@
 
 use charter_contract::ids::RunId;
 use charter_contract::parameter::Parameter;
-use charter_engine::{Approval, RunShown};
+use charter_engine::{Approval, RunView};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -99,7 +99,7 @@ impl Question {
 }
 
 /// What a run waits for, whoever may say it.
-pub(in crate::mcp) fn waits_of(question: Option<&Question>, run: &RunShown) -> Option<WaitHint> {
+pub(in crate::mcp) fn wait_hint_of(question: Option<&Question>, run: &RunView) -> Option<WaitHint> {
     if let Some(question) = question {
         let mut waits = question.waits();
         for note in &run.notes {

@@ -1,7 +1,7 @@
 //! `ask_lens`: passages of the reference library, quoted.
 
 use charter_contract::ids::{DomainId, Label, LensId};
-use charter_engine::{Caller, EngineError, LensFilter, MAX_PASSAGES, PassageShown, Tier};
+use charter_engine::{Caller, EngineError, LensFilter, MAX_PASSAGES, PassageView, Tier};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,7 +95,7 @@ impl McpTool for AskLens {
     }
 }
 
-fn passage(shown: PassageShown) -> Result<Passage, EngineError> {
+fn passage(shown: PassageView) -> Result<Passage, EngineError> {
     Ok(Passage {
         lens_id: shown.lens_id.to_string(),
         title: shown.title,

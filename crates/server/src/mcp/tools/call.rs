@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::mcp::call::Call;
 use crate::mcp::question::AnswerOutcome;
 use crate::mcp::table::{McpTool, ToolReply};
-use crate::mcp::work::{Subject, Work};
+use crate::mcp::work::{WorkReport, WorkSubject};
 
 pub(in crate::mcp) struct CallOne;
 
@@ -36,17 +36,17 @@ impl McpTool for CallOne {
         its output comes back; one that changes something waits for a person to confirm and approve exactly \
         this call. Policies and guardrails are asked each time. Prefer `run` where a skill answers the question.";
     type Input = Input;
-    type Output = Work;
+    type Output = WorkReport;
 
     fn annotations() -> ToolAnnotations {
         let hints = ToolAnnotations::new().read_only(false).destructive(true);
         hints.idempotent(false).open_world(true)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<WorkReport>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
-            let subject = Subject::Run(pending.run()?.clone());
-            return subject.go_on(call, &applied).await;
+            let subject = WorkSubject::Run(pending.run()?.clone());
+            return subject.resume(call, &applied).await;
         }
         let tool = call.engine().resolve_tool(&call.caller, &input.tool_id)?;
         if !call.engine().may_call(&call.caller, tool.document()) {
@@ -61,7 +61,7 @@ impl McpTool for CallOne {
             .engine()
             .start_plan(&call.caller, &plan, Map::new(), input.dry_run, None)
             .await?;
-        let subject = Subject::Run(run.run().summary.run_id);
-        subject.go_on(call, &AnswerOutcome::Acted).await
+        let subject = WorkSubject::Run(run.run().summary.run_id);
+        subject.resume(call, &AnswerOutcome::Acted).await
     }
 }

@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use crate::mcp::call::Call;
 use crate::mcp::table::{McpTool, ToolReply};
-use crate::mcp::work::{Subject, Work};
+use crate::mcp::work::{WorkReport, WorkSubject};
 
 /// How long the end is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(in crate::mcp) struct Cancel;
 
@@ -31,18 +31,20 @@ impl McpTool for Cancel {
     const DESCRIPTION: &'static str = "Gives up something that was started and that has not \
         ended: nothing new starts. What was changed already stays changed.";
     type Input = Input;
-    type Output = Work;
+    type Output = WorkReport;
 
     fn annotations() -> ToolAnnotations {
         let hints = ToolAnnotations::new().read_only(false).destructive(true);
         hints.idempotent(true).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
-        let subject = Subject::parse(&input.id)?;
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<WorkReport>, EngineError> {
+        let subject = WorkSubject::parse(&input.id)?;
         let reason = input.reason.as_deref().unwrap_or("the client gave it up");
         subject.cancel(call, reason).await?;
         // That it was given up is what was wanted, so it is no failure here.
-        Ok(ToolReply::Done(subject.look(call, PATIENCE).await?.work))
+        Ok(ToolReply::Done(
+            subject.status(call, CANCEL_TIMEOUT).await?.work,
+        ))
     }
 }

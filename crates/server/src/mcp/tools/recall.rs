@@ -2,7 +2,7 @@
 
 use charter_contract::agentic::memory::{Importance, Visibility};
 use charter_contract::ids::MemoryId;
-use charter_engine::{EngineError, MemoryFound, MemoryQuery};
+use charter_engine::{EngineError, MemoryHit, MemoryQuery};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ impl McpTool for Recall {
         };
         let found = call.engine().find_memories(&call.caller, &query).await;
         let found = found.map_err(|error| error.as_sent(&arguments_of(Self::NAME), argument))?;
-        let related = found.into_iter().filter(MemoryFound::is_related);
+        let related = found.into_iter().filter(MemoryHit::is_related);
         let memories = related.filter_map(memory).collect();
         Ok(ToolReply::Done(Output { memories }))
     }
@@ -100,7 +100,7 @@ fn argument(pointer: &str) -> String {
     }
 }
 
-fn memory(found: MemoryFound) -> Option<Memory> {
+fn memory(found: MemoryHit) -> Option<Memory> {
     let shown = found.shown;
     let entry = shown.memory?;
     let (source, importance) = match entry.metadata {

@@ -18,7 +18,7 @@ use crate::mcp::question::{
 };
 use crate::mcp::settle::QuestionOutcome;
 use crate::mcp::table::{McpTool, ToolReply, arguments_of};
-use crate::mcp::work::{Subject, Work};
+use crate::mcp::work::{WorkReport, WorkSubject};
 
 /// Rounds of missing parameters before a call gives up.
 const MAX_ROUNDS: usize = 4;
@@ -58,14 +58,14 @@ impl McpTool for Run {
         read and come back with findings and evidence; playbooks change something, and wait for a person \
         to confirm the plan and approve each write. What takes long goes on: ask `status` with the id.";
     type Input = Input;
-    type Output = Work;
+    type Output = WorkReport;
 
     fn annotations() -> ToolAnnotations {
         let hints = ToolAnnotations::new().read_only(false).destructive(true);
         hints.idempotent(false).open_world(true)
     }
 
-    async fn call(call: &Call, mut input: Input) -> Result<ToolReply<Work>, EngineError> {
+    async fn call(call: &Call, mut input: Input) -> Result<ToolReply<WorkReport>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
             match pending {
                 PendingQuestion::Skill { skill } => match applied {
@@ -81,21 +81,21 @@ impl McpTool for Run {
                 | PendingQuestion::Approve { run, .. } => {
                     // The request of the first round, whose result is the answer.
                     let started = call.started_before.clone();
-                    let subject = started.unwrap_or(Subject::Run(run));
-                    return subject.go_on(call, &applied).await;
+                    let subject = started.unwrap_or(WorkSubject::Run(run));
+                    return subject.resume(call, &applied).await;
                 }
             }
         }
         for _ in 0..MAX_ROUNDS {
             match start(call, &input).await? {
-                StartOutcome::Goes(subject) => return subject.settle(call).await,
+                StartOutcome::Goes(subject) => return subject.run_until_settled(call).await,
                 StartOutcome::Asks(subject, question) => match call.ask(&question).await? {
                     QuestionOutcome::Applied(AnswerOutcome::Values(content)) => {
                         input.choose(&content)
                     }
                     QuestionOutcome::Applied(AnswerOutcome::Acted | AnswerOutcome::Declined)
                     | QuestionOutcome::Nobody => {
-                        let settled = subject.settle(call).await?;
+                        let settled = subject.run_until_settled(call).await?;
                         return Ok(with_waits(settled, &question));
                     }
                     QuestionOutcome::Later(asks) => return Ok(ToolReply::Asks(asks)),
@@ -134,30 +134,32 @@ impl McpTool for Run {
 /// What came of a request.
 enum StartOutcome {
     /// There is something to look at.
-    Goes(Subject),
+    Goes(WorkSubject),
     /// Nothing runs before these are known.
     Lacks(Question),
     /// It was answered with a question.
-    Asks(Subject, Question),
+    Asks(WorkSubject, Question),
 }
 
 async fn start(call: &Call, input: &Input) -> Result<StartOutcome, EngineError> {
     let request = input.request(call)?;
     let id = request.id.clone();
-    call.started(Subject::Request(id.clone()));
+    call.started(WorkSubject::Request(id.clone()));
     let answering = call.telling(async |progress| {
-        let answering = call.engine().answer(&call.caller, request, progress);
-        tokio::time::timeout(call.patience(), answering).await
+        let answering = call
+            .engine()
+            .handle_request(&call.caller, request, progress);
+        tokio::time::timeout(call.answer_timeout(), answering).await
     });
     match answering.await {
         // Either the recorded answer is read, or where it stands.
         Ok(Ok(answer)) => Ok(match asked_back(&answer) {
-            Some(question) => StartOutcome::Asks(Subject::Request(id), question),
-            None => StartOutcome::Goes(Subject::Request(id)),
+            Some(question) => StartOutcome::Asks(WorkSubject::Request(id), question),
+            None => StartOutcome::Goes(WorkSubject::Request(id)),
         }),
-        Err(_) => Ok(StartOutcome::Goes(Subject::Request(id))),
+        Err(_) => Ok(StartOutcome::Goes(WorkSubject::Request(id))),
         Ok(Err(error)) => match error.code {
-            ErrorCode::ApprovalRequired => Ok(StartOutcome::Goes(Subject::Request(id))),
+            ErrorCode::ApprovalRequired => Ok(StartOutcome::Goes(WorkSubject::Request(id))),
             ErrorCode::MissingParameters => {
                 let question = lacks(call, input, &id, &error).await?;
                 question.map(StartOutcome::Lacks).ok_or(error)
@@ -220,9 +222,9 @@ fn asked_back(answer: &AgentResponse) -> Option<Question> {
 }
 
 /// An answer with what has to be said to go on.
-fn with_waits(settled: ToolReply<Work>, question: &Question) -> ToolReply<Work> {
+fn with_waits(settled: ToolReply<WorkReport>, question: &Question) -> ToolReply<WorkReport> {
     match settled {
-        ToolReply::Done(work) => ToolReply::Done(Work {
+        ToolReply::Done(work) => ToolReply::Done(WorkReport {
             waits_for: Some(question.waits()),
             ..work
         }),
@@ -235,13 +237,13 @@ fn undecided() -> EngineError {
     EngineError::new(ErrorCode::MissingParameters, message)
 }
 
-fn lacking(question: &Question) -> Work {
-    Work {
+fn lacking(question: &Question) -> WorkReport {
+    WorkReport {
         status: "awaiting_parameters".to_owned(),
         content: Some("Nothing was run: values are missing.".to_owned()),
         failure: Some("parameters are missing".to_owned()),
         waits_for: Some(question.waits()),
-        ..Work::default()
+        ..WorkReport::default()
     }
 }
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::mcp::call::Call;
 use crate::mcp::mission;
 use crate::mcp::table::{McpTool, ToolReply, arguments_of};
-use crate::mcp::work::{Subject, Work};
+use crate::mcp::work::{WorkReport, WorkSubject};
 
 pub(in crate::mcp) struct StartMission;
 
@@ -60,24 +60,25 @@ impl McpTool for StartMission {
         a call: `status` says where it stands, and its results are resources. What it proposes to change \
         waits for a person. Use `run` where one answer is enough.";
     type Input = Input;
-    type Output = Work;
+    type Output = WorkReport;
 
     fn annotations() -> ToolAnnotations {
         let hints = ToolAnnotations::new().read_only(false).destructive(true);
         hints.idempotent(false).open_world(true)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<WorkReport>, EngineError> {
         if let Some((pending, applied)) = call.answered().await? {
             let subject = mission::of_run(call, pending.run()?).await?;
-            return subject.go_on(call, &applied).await;
+            return subject.resume(call, &applied).await;
         }
         let order = input.order()?;
         let started = call.engine().start_mission(&call.caller, &order).await?;
         let mission = started.mission().mission_id;
-        let subject = Subject::Mission(mission.clone());
+        let subject = WorkSubject::Mission(mission.clone());
         call.started(subject.clone());
-        call.telling_of(&mission, subject.settle(call)).await?
+        call.reporter_for(&mission, subject.run_until_settled(call))
+            .await?
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::mcp::call::Call;
 use crate::mcp::settle::reply;
 use crate::mcp::table::{McpTool, ToolReply};
-use crate::mcp::work::{Subject, Work};
+use crate::mcp::work::{WorkReport, WorkSubject};
 
 pub(in crate::mcp) struct Status;
 
@@ -27,15 +27,15 @@ impl McpTool for Status {
     const DESCRIPTION: &'static str = "Says where something stands that was started: whether it \
         goes on, what it waits for, or its answer with evidence.";
     type Input = Input;
-    type Output = Work;
+    type Output = WorkReport;
 
     fn annotations() -> ToolAnnotations {
         ToolAnnotations::new().read_only(true).open_world(false)
     }
 
-    async fn call(call: &Call, input: Input) -> Result<ToolReply<Work>, EngineError> {
-        let standing = Subject::parse(&input.id)?
-            .look(call, Duration::ZERO)
+    async fn call(call: &Call, input: Input) -> Result<ToolReply<WorkReport>, EngineError> {
+        let standing = WorkSubject::parse(&input.id)?
+            .status(call, Duration::ZERO)
             .await?;
         Ok(reply(standing.work))
     }

@@ -32,7 +32,7 @@ pub(super) async fn change(
     for change in &write.changes {
         match change {
             SkillChange::Put(skill) => {
-                put(connection, scope, skill, column::micros(write.at)).await?;
+                upsert_skill(connection, scope, skill, column::micros(write.at)).await?;
             }
             SkillChange::Delete(skill) => delete(connection, (scope, skill.as_str())).await?,
         }
@@ -88,7 +88,7 @@ async fn raise(
     Ok((next, model))
 }
 
-async fn put(
+async fn upsert_skill(
     connection: &Transaction<'_>,
     scope: &str,
     skill: &NewSkill,

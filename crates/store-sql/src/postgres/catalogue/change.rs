@@ -73,7 +73,7 @@ pub(super) async fn register(
     .await?;
     store_files(connection, registration).await?;
     for index in &registration.lenses {
-        lens::put(connection, step.scope, index).await?;
+        lens::replace_index(connection, step.scope, index).await?;
     }
     lens::remove_orphans(connection, step.scope).await?;
     Ok(next)

@@ -33,7 +33,7 @@ pub(super) fn columns(passages: &[PassageKey]) -> Result<(Vec<i64>, Vec<i64>), S
 }
 
 /// Keeps the vectors of passages of an index for searches, beside their bytes.
-pub(super) async fn put<'c>(
+pub(super) async fn insert_vectors<'c>(
     connection: &impl GenericClient,
     scope: &str,
     generation: i64,
@@ -215,7 +215,7 @@ async fn bring_over(
             let ordinal = usize::try_from(*ordinal).unwrap_or(usize::MAX);
             (ordinal, vectors.as_slice())
         });
-        put(connection, scope, *generation, passages).await?;
+        insert_vectors(connection, scope, *generation, passages).await?;
         rest = others;
     }
     Ok(missing.into_iter().last().map(|(place, _)| place))

@@ -26,7 +26,7 @@ const BILLION: f32 = 1e9;
 const BATCH: i64 = 500;
 
 /// Keeps a vector for searches, beside its bytes.
-pub(super) async fn put(
+pub(super) async fn insert_vector(
     connection: &impl GenericClient,
     key: Key<'_>,
     version: i64,
@@ -143,7 +143,7 @@ async fn bring_over(
     )
     .await?;
     for (tenant, memory, version, vector) in &missing {
-        put(connection, (tenant, memory), *version, vector).await?;
+        insert_vector(connection, (tenant, memory), *version, vector).await?;
     }
     let last = missing.into_iter().last();
     Ok(last.map(|(tenant, memory, version, _)| (tenant, memory, version)))

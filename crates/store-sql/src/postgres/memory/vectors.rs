@@ -39,7 +39,7 @@ pub(super) async fn missing(
 }
 
 /// Several tenants' memories are locked in the order of the tenants' names.
-pub(super) async fn put(
+pub(super) async fn insert_vectors(
     connection: &Transaction<'_>,
     vectors: &[(TenantId, MemoryId, u64, MemoryVector)],
 ) -> Result<(), StoreError> {
@@ -81,7 +81,7 @@ async fn put_one(
         return Ok(());
     }
     let number = column::integer("version", version)?;
-    near::put(connection, (tenant, memory), number, vector).await?;
+    near::insert_vector(connection, (tenant, memory), number, vector).await?;
     execute(
         WRITING,
         connection,

@@ -131,7 +131,7 @@ async fn add_version(
             params![key.0, key.1, version, vector.model, vector.bytes],
         )
         .await?;
-        near::put(connection, key, version, vector).await?;
+        near::insert_vector(connection, key, version, vector).await?;
     }
     Ok(())
 }

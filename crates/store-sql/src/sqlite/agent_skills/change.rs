@@ -27,7 +27,9 @@ pub(super) fn change(
     let scope = column::scope(&write.scope);
     for change in &write.changes {
         match change {
-            SkillChange::Put(skill) => put(connection, scope, skill, column::micros(write.at))?,
+            SkillChange::Put(skill) => {
+                upsert_skill(connection, scope, skill, column::micros(write.at))?
+            }
             SkillChange::Delete(skill) => delete(connection, scope, skill)?,
         }
     }
@@ -84,7 +86,12 @@ fn raise(connection: &Connection, expected: SkillsRevision) -> Result<SkillsRevi
     Ok(next)
 }
 
-fn put(connection: &Connection, scope: &str, skill: &NewSkill, at: i64) -> Result<(), StoreError> {
+fn upsert_skill(
+    connection: &Connection,
+    scope: &str,
+    skill: &NewSkill,
+    at: i64,
+) -> Result<(), StoreError> {
     let id = skill.id.as_str();
     let key: Option<i64> = row(
         WRITING,

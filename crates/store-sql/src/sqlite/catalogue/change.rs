@@ -71,7 +71,7 @@ pub(super) fn register(
     )?;
     store_files(connection, registration)?;
     for index in &registration.lenses {
-        lens::put(connection, step.scope, index)?;
+        lens::replace_index(connection, step.scope, index)?;
     }
     lens::remove_orphans(connection, step.scope)?;
     Ok(next)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::ids::TenantId;
-use charter_domain::evidence_log::{Entry, SealedRecord};
+use charter_domain::evidence_log::{LogEntry, SealedRecord};
 use charter_store::StoreError;
 use rusqlite::{Connection, params};
 
@@ -70,7 +70,7 @@ fn log_record(connection: &Connection, key: i64) -> Result<(), StoreError> {
         {
             continue;
         }
-        let entry = Entry::Attachment {
+        let entry = LogEntry::Attachment {
             evidence_id: record.id.clone(),
             attached_to,
             at,

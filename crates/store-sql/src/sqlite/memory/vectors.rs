@@ -35,7 +35,7 @@ pub(super) fn missing(
     )
 }
 
-pub(super) fn put(
+pub(super) fn insert_vectors(
     connection: &Connection,
     (tenant, memory, version, vector): &(TenantId, MemoryId, u64, MemoryVector),
 ) -> Result<(), StoreError> {

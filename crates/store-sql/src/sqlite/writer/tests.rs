@@ -67,7 +67,7 @@ async fn a_runtime_of_one_thread_is_never_held_up() {
 /// Callers that lead, callers that queue and the thread take turns; each write is run once, and
 /// those that were accepted before the end are in the database.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_accepted_write_is_committed_whoever_leads() {
+async fn every_accepted_write_is_committed_under_any_leader() {
     let dir = tempfile::tempdir().unwrap();
     let writer = Arc::new(writer(&dir));
     let alone = Arc::clone(&writer);

@@ -228,7 +228,7 @@ mod postgres {
 /// Whom a memory is private to, what has expired, whose model it is, and how important it is, decide before
 /// what is nearest.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_filters_exclude_takes_no_place() {
+async fn filtered_entries_do_not_use_up_the_limit() {
     let near = near().await;
     let acme = TenantId::parse("acme").unwrap();
     let (axis, off) = (padded(&[1.0, 0.0]), padded(&[0.6, 0.8]));

@@ -108,7 +108,7 @@ async fn a_server_that_the_given_authority_vouches_for_is_spoken_to_in_secret() 
 }
 
 #[tokio::test]
-async fn a_server_that_somebody_else_vouches_for_is_refused() -> Outcome {
+async fn a_server_with_another_authoritys_certificate_is_refused() -> Outcome {
     let ours = Authority::new("ours");
     let database = server(&Authority::new("theirs"), 2).database();
     let url = database.url_over_tcp("localhost");

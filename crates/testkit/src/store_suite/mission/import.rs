@@ -70,7 +70,7 @@ pub async fn an_exported_mission_is_imported_whole(store: &dyn Store) -> Outcome
     store.sweep_runs(sample::at(1_000)?, 10).await?;
     assert_eq!(writer.all(store).await?.0, None);
     let verified = verify(first.as_bytes()).map_err(|faults| format!("{faults:?}"))?;
-    let import = MissionImport::of(verified, writer.tenant(), sample::at(2_000)?)?;
+    let import = MissionImport::from_bundle(verified, writer.tenant(), sample::at(2_000)?)?;
     assert_eq!(store.import_mission(import).await?, Imported::New);
     assert_eq!(exported(store, &writer).await?, first);
     let mission = store.mission(writer.tenant(), writer.mission()).await?;
@@ -139,7 +139,7 @@ pub async fn an_import_is_repeated_or_refused(store: &dyn Store) -> Outcome {
     native.whole(store).await?;
     let text = exported(store, &native).await?;
     let verified = verify(text.as_bytes()).map_err(|faults| format!("{faults:?}"))?;
-    let back = MissionImport::of(verified, native.tenant(), sample::at(2_000)?)?;
+    let back = MissionImport::from_bundle(verified, native.tenant(), sample::at(2_000)?)?;
     assert_eq!(store.import_mission(back).await?, Imported::Unchanged);
     let mission = store.mission(native.tenant(), native.mission()).await?;
     assert_eq!(mission.map(|mission| mission.imported_at), Some(None));
@@ -203,13 +203,14 @@ pub async fn an_import_is_checked(store: &dyn Store) -> Outcome {
     let read = |text: String| verify(text.as_bytes()).map_err(|faults| format!("{faults:?}"));
     let open = read(exported(store, &going).await?)?;
     let refused =
-        MissionImport::of(open, going.tenant(), sample::at(0)?).map_err(|e| e.to_string());
+        MissionImport::from_bundle(open, going.tenant(), sample::at(0)?).map_err(|e| e.to_string());
     let said = "mission `m3` is refused: it has not ended: it is created";
     assert_eq!(refused, Err(said.to_owned()));
     going.end(store).await?;
     let done = read(exported(store, &going).await?)?;
     let other = sample::tenant("other")?;
-    let refused = MissionImport::of(done, &other, sample::at(0)?).map_err(|e| e.to_string());
+    let refused =
+        MissionImport::from_bundle(done, &other, sample::at(0)?).map_err(|e| e.to_string());
     let said = "mission `m3` is refused: it is of tenant `acme`, not of `other`";
     assert_eq!(refused, Err(said.to_owned()));
     Ok(())

@@ -8,10 +8,10 @@ use charter_contract::time::Timestamp;
 
 use super::*;
 use crate::approval::ExactCall;
-use crate::gate::Decision;
+use crate::gate::GateDecision;
 use crate::run::{
     Command, Next, ResultSource, Run, RunEvent, RunPrerequisites, RunStart, StepFailure, StepStart,
-    Tokens,
+    TokensUsed,
 };
 
 /// A run that has ended.
@@ -142,7 +142,7 @@ impl Driver {
                 tool_hash: "sha256:0".into(),
                 parameters: Map::new(),
             },
-            decision: Decision::Allow {
+            decision: GateDecision::Allow {
                 permitted_by: vec![],
                 warnings: vec![],
             },
@@ -172,7 +172,7 @@ impl Driver {
                     retryable: false,
                 },
                 at,
-                tokens: Tokens::default(),
+                tokens: TokensUsed::default(),
             },
         });
     }

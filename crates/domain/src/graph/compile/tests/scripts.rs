@@ -31,7 +31,7 @@ fn completed() -> Playbook {
 fn arguments(graph: &StepGraph, step: &str) -> Value {
     let step = graph.steps().iter().find(|found| found.id.as_ref() == step);
     match &step.unwrap().action {
-        Action::Call { arguments, .. } => Value::Object(arguments.written().clone()),
+        StepAction::Call { arguments, .. } => Value::Object(arguments.written().clone()),
         other => panic!("{other:?}"),
     }
 }

@@ -211,7 +211,7 @@ fn the_more_parameters_the_shorter_the_text_that_is_read() {
 
 /// A word that looks like a value and is none of any parameter is reported, with those that it could be meant for.
 #[test]
-fn words_that_may_be_values_are_told() {
+fn words_that_may_be_values_are_reported() {
     let declared = json!([
         {"name": "region", "type": "string", "example": "eu-west-1"},
         {"name": "team", "type": "string", "example": "platform"},

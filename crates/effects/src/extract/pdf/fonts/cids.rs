@@ -12,7 +12,7 @@ pub(super) struct CidLetters {
 
 impl CidLetters {
     /// Of a composite font; `None` for every other one.
-    pub(super) fn of(dict: &Dict<'_>) -> Option<Self> {
+    pub(super) fn from_font(dict: &Dict<'_>) -> Option<Self> {
         let kind = dict.get::<Name<'_>>("Subtype")?;
         if kind.as_ref() != b"Type0" {
             return None;

@@ -77,9 +77,9 @@ fn apart(pieces: &[Piece], of: &[usize], edge: f64) -> Option<Vec<Vec<usize>>> {
         let piece = &pieces[*at];
         let gutter = edge - GUTTER * piece.em;
         if piece.from.x >= edge - EDGE {
-            band.put(*at, Side::Right);
+            band.add(*at, Side::Right);
         } else if piece.to.x <= gutter && piece.from.x <= gutter {
-            band.put(*at, Side::Left);
+            band.add(*at, Side::Left);
         } else {
             found |= std::mem::take(&mut band).close(pieces, edge, &mut done);
             done.push(vec![*at]);
@@ -106,7 +106,7 @@ struct Band {
 }
 
 impl Band {
-    fn put(&mut self, at: usize, side: Side) {
+    fn add(&mut self, at: usize, side: Side) {
         self.all.push(at);
         match side {
             Side::Left => self.left.push(at),

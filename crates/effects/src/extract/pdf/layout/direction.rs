@@ -45,7 +45,7 @@ fn turn(text: impl Iterator<Item = char>, own: impl Fn(char) -> bool) -> String 
     for letter in text {
         let is_own = own(letter);
         if !is_own && (stretch.is_empty() || letter.is_alphanumeric()) {
-            put(&mut turned, &mut stretch, end);
+            push_turned(&mut turned, &mut stretch, end);
             turned.push(letter);
             continue;
         }
@@ -54,11 +54,11 @@ fn turn(text: impl Iterator<Item = char>, own: impl Fn(char) -> bool) -> String 
             end = stretch.len();
         }
     }
-    put(&mut turned, &mut stretch, end);
+    push_turned(&mut turned, &mut stretch, end);
     turned
 }
 
-fn put(turned: &mut String, stretch: &mut Vec<char>, end: usize) {
+fn push_turned(turned: &mut String, stretch: &mut Vec<char>, end: usize) {
     turned.extend(stretch.iter().take(end).rev());
     turned.extend(stretch.iter().skip(end));
     stretch.clear();

@@ -134,7 +134,7 @@ fn references_and_parts_of_the_whole_are_followed() {
 
 /// A call that leaves out what may be null sends null where its server wants it named.
 #[test]
-fn what_is_required_stays_required_and_what_may_be_null_may_be_left_out() {
+fn required_stays_required_and_nullable_becomes_optional() {
     let Value::Object(schema) = json!({
         "type": "object",
         "properties": {
@@ -196,7 +196,7 @@ fn names_that_are_none_here_get_one_beside_their_own() {
 
 /// Defaults and allowed values of other types are the server's business, and no reason to leave a tool out.
 #[test]
-fn what_does_not_fit_is_not_passed_on() {
+fn arguments_that_do_not_fit_are_not_sent() {
     assert_eq!(
         one(&json!({"type": "integer", "default": "many", "enum": [1, "two"]})),
         json!({"name": "a", "type": "integer", "required": false, "enum": [1]})

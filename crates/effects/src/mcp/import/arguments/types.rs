@@ -92,7 +92,7 @@ impl Types {
         }
     }
 
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn from_schema(value: &Value) -> Self {
         match value {
             Value::Null => Self::named("null"),
             Value::Bool(_) => Self::named("boolean"),

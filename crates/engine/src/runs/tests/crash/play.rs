@@ -32,12 +32,12 @@ use super::points::{Points, WatchedModels, WatchedTools, name_of};
 use crate::caller::tests::person;
 use crate::engine::tests::{engine, open, sandbox};
 use crate::{
-    ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, Progress, RunShown, Settings,
+    ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, Progress, RunView, Settings,
     ToolGrants,
 };
 
 /// How long the process waits for the engine before it gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The request of [`Variation::Requested`].
 const REQUEST: &str = "req-01930000-0000-7000-8000-000000000031";
@@ -145,7 +145,7 @@ pub(super) async fn play(part: Part) -> Value {
         engine,
         points,
     };
-    let ended = tokio::time::timeout(PATIENCE, play.to_the_end()).await;
+    let ended = tokio::time::timeout(TIMEOUT, play.to_the_end()).await;
     ended.unwrap_or_else(|_| panic!("the play stands still after {:?}", play.points.last()))
 }
 
@@ -189,7 +189,9 @@ impl Play {
                         "metadata": {"playbook_id": PLAYBOOK},
                     });
                     let request = serde_json::from_value(request).unwrap();
-                    let answered = self.engine.answer(&ann, request, Progress::silent());
+                    let answered = self
+                        .engine
+                        .handle_request(&ann, request, Progress::silent());
                     answered.await.unwrap();
                 }
                 Some(record) if record.answer.is_some() => return,
@@ -283,7 +285,7 @@ impl Play {
     }
 
     /// What a person does about a run that waits for one.
-    pub(super) async fn act(&self, variation: Variation, run: &RunId, shown: &RunShown) {
+    pub(super) async fn act(&self, variation: Variation, run: &RunId, shown: &RunView) {
         let (ann, bob) = (person("ann"), person("bob"));
         if !shown.state.missing.is_empty() {
             let given = Map::from_iter([("first".to_owned(), json!(variation.first_item()))]);

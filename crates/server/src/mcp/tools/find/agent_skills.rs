@@ -1,7 +1,7 @@
 //! Agent skills as `find` names them: never with an instruction, and none that the caller may not reach.
 
 use charter_contract::ids::SkillId;
-use charter_engine::{EngineError, SkillSearch, SkillShown};
+use charter_engine::{AgentSkillSummary, EngineError, SkillSearch};
 
 use super::{FoundItem, Kind, short};
 use crate::mcp::call::Call;
@@ -45,7 +45,7 @@ pub(super) fn listed(
     Ok(listing.entries.iter().map(found).collect())
 }
 
-fn found(skill: &SkillShown) -> FoundItem {
+fn found(skill: &AgentSkillSummary) -> FoundItem {
     FoundItem {
         kind: Kind::AgentSkill,
         id: skill.skill_id.to_string(),

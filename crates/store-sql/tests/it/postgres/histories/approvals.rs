@@ -5,7 +5,7 @@ use charter_store::Store;
 use charter_store::approval::{
     ApprovalChange, ApprovalFilter, ApprovalRecord, ApprovalState, ApprovalTransition,
 };
-use charter_store::journal::{Append, NextPhase, RunFilter, Wait};
+use charter_store::journal::{Append, NextPhase, RunFilter, RunWait};
 use charter_store::page::PageRequest;
 use charter_testkit::store_suite::sample;
 use proptest::option::of;
@@ -73,7 +73,7 @@ impl super::Call for Call {
                     run_id: sample::run(missions::number(tenant, run)),
                     ..records::pending(tenant.name(), approval.0, run.0)?
                 };
-                let wait = Wait {
+                let wait = RunWait {
                     until: None,
                     approvals: vec![record.approval_id.clone()],
                 };

@@ -4,7 +4,7 @@ use charter_contract::ids::{RunId, TenantId};
 use charter_contract::run_status::RunStatus;
 use charter_store::Store;
 use charter_store::journal::{
-    Append, Claim, EventHash, GENESIS, NextPhase, RunFilter, RunStatusFilter, Wait,
+    Append, Claim, EventHash, GENESIS, NextPhase, RunFilter, RunStatusFilter, RunWait,
 };
 use charter_store::lease::{Fence, Lease};
 use charter_testkit::store_suite::sample;
@@ -102,7 +102,7 @@ async fn append(store: &dyn Store, following: Following) -> Done<Append> {
     let expected = following.expected.into();
     let then = match following.then {
         Then::Runs => NextPhase::Runs,
-        Then::Waits => NextPhase::Waits(Wait {
+        Then::Waits => NextPhase::Waits(RunWait {
             until: Some(at(4)?),
             approvals: vec![],
         }),
@@ -138,7 +138,7 @@ impl super::Call for Call {
             }
             Self::Append(following) => told(store.append(append(store, following).await?).await),
             Self::Park(tenant, n, fenced, until) => {
-                let wait = Wait {
+                let wait = RunWait {
                     until: until.map(Second::at).transpose()?,
                     approvals: vec![],
                 };

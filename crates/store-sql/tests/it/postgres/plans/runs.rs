@@ -7,7 +7,7 @@ use charter_contract::run_status::RunStatus;
 use charter_store::StoreError;
 use charter_store::approval::{ApprovalFilter, ApprovalState, ApprovalTransition, Approvals};
 use charter_store::journal::{
-    Append, EventHash, Journal, NextPhase, RunFilter, RunStatusFilter, Wait,
+    Append, EventHash, Journal, NextPhase, RunFilter, RunStatusFilter, RunWait,
 };
 use charter_store::key::{KeyHash, Keys};
 use charter_store::lease::Leases;
@@ -206,7 +206,7 @@ fn appended(run: u128, version: u64, head: EventHash) -> sample::Made<Append> {
         run_id: sample::run(run),
         expected: version,
         events: sample::events(head, version, &["{}"])?,
-        then: NextPhase::Waits(Wait {
+        then: NextPhase::Waits(RunWait {
             until: None,
             approvals: vec![approval(run)],
         }),
