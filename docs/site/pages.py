@@ -23,6 +23,7 @@ PLACES = {
     "docs/README.md": "index.md",
     "docs/errors/README.md": "errors/index.md",
     "docs/cli.md": "cli/index.md",
+    "docs/spec/README.md": "spec/index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "bench/README.md": "benchmarks.md",

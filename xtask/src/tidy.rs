@@ -1,8 +1,9 @@
 //! What the compiler and clippy do not check: who may import whom, who reads JSON and text, sizes, names, module pages,
-//! error pages, links, tests that documents name, server starts and pauses of tests. Each check is a function from texts to findings in a file
-//! of its own.
+//! error pages, links, citations of the specification, tests that documents name, server starts and pauses of tests.
+//! Each check is a function from texts to findings in a file of its own.
 
 mod call_graph;
+mod citations;
 mod edges;
 mod error_pages;
 mod json_readers;
@@ -22,7 +23,7 @@ use crate::workspace::Workspace;
 /// Every finding, by file and line.
 ///
 /// # Errors
-/// When the list of error codes cannot be found.
+/// When the list of error codes or a page of the specification cannot be found.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = edges::check(&workspace.crates);
     findings.extend(edges::check_narrow(workspace.rust_below("crates/")));
@@ -45,6 +46,11 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     for file in workspace.markdown() {
         findings.extend(links::check(file, &exists));
         findings.extend(named_tests::check(file, &functions));
+    }
+    let specification = citations::Specification::of(workspace.markdown())?;
+    findings.extend(specification.check(&functions));
+    for file in &workspace.files {
+        findings.extend(citations::check(file, &specification));
     }
     findings.sort();
     Ok(findings)

@@ -19,6 +19,11 @@ const FOREIGN: [&str; 6] = [
     "__pycache__",
 ];
 
+/// Endings of the files that are read: code, documents, scripts and packages.
+const ENDINGS: [&str; 9] = [
+    ".md", ".py", ".rs", ".sh", ".sql", ".ts", ".tsx", ".yaml", ".yml",
+];
+
 /// A text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TextFile {
@@ -77,7 +82,7 @@ pub(crate) struct Workspace {
     /// Where cargo builds.
     pub(crate) target: PathBuf,
     pub(crate) crates: Vec<Crate>,
-    /// Every `.rs` and `.md` file, in order of path.
+    /// Every file with one of [`ENDINGS`], in order of path.
     pub(crate) files: Vec<TextFile>,
 }
 
@@ -197,7 +202,7 @@ fn walk(root: &Path, folder: &Path, files: &mut Vec<TextFile>) -> anyhow::Result
             if !FOREIGN.contains(&name) {
                 walk(root, &path, files)?;
             }
-        } else if name.ends_with(".rs") || name.ends_with(".md") {
+        } else if ENDINGS.iter().any(|ending| name.ends_with(*ending)) {
             files.push(read_file(root, &path)?);
         }
     }

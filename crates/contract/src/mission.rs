@@ -132,25 +132,25 @@ macro_rules! artifacts {
 }
 
 artifacts! {
-    /// §4.
+    /// 002 §4.
     MissionEnvelope(MissionEnvelope),
-    /// §5.
+    /// 002 §5.
     MissionTaskGraph(MissionTaskGraph),
-    /// §6.
+    /// 002 §6.
     PromptPackage(PromptPackage),
-    /// §7.
+    /// 002 §7.
     ResearchArtifact(ResearchArtifact),
-    /// §8.
+    /// 002 §8.
     LibrarianPass(LibrarianPass),
-    /// §9.
+    /// 002 §9.
     WorkerResult(WorkerResult),
-    /// §10.
+    /// 002 §10.
     AggregationPacket(AggregationPacket),
-    /// §11.
+    /// 002 §11.
     ReviewPacket(ReviewPacket),
-    /// §12.
+    /// 002 §12.
     PolicyDecision(PolicyDecision),
-    /// §13.
+    /// 002 §13.
     WritebackProposal(WritebackProposal),
 }
 

@@ -89,23 +89,23 @@ string_enum! {
         MemoryEntry = "memory_entry",
         /// 003 Execution Plan Schema.
         ExecutionPlan = "execution_plan",
-        /// 003, named only.
+        /// 003 Tool Invocation Schema, named only.
         ToolInvocation = "tool_invocation",
-        /// 003, named only.
+        /// 003 Tool Result Schema, named only.
         ToolResult = "tool_result",
-        /// 003, named only.
+        /// 003 Session Schema, named only.
         Session = "session",
-        /// 003, named only.
+        /// 003 Context Model Schema, named only.
         ContextModel = "context_model",
-        /// 003, named only.
+        /// 003 File System Operation Schema, named only.
         FileSystemOperation = "file_system_operation",
-        /// 003, named only.
+        /// 003 Environment Access Schema, named only.
         EnvironmentAccess = "environment_access",
-        /// 003, named only.
+        /// 003 Network Request Schema, named only.
         NetworkRequest = "network_request",
-        /// 003, named only.
+        /// 003 Pipeline Definition Schema, named only.
         PipelineDefinition = "pipeline_definition",
-        /// 003, named only.
+        /// 003 Decision Tree Schema, named only.
         DecisionTree = "decision_tree",
         /// This project: a policy.
         Policy = "policy",

@@ -1,4 +1,4 @@
-//! Exact rules over step outputs: filters that emit findings (DESIGN, analysis prefers rules).
+//! Exact rules over step outputs: filters that emit findings (ruling 51).
 //!
 //! A filter sees one step's output as `.` and emits one object per finding; [`crate::jq`] has the language.
 

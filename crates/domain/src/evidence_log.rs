@@ -1,5 +1,5 @@
 //! The evidence log: what makes stored evidence provable to somebody who trusts nobody here
-//! (DESIGN mechanism 9, B000-19, seed 000 §2.14).
+//! (B000-19, seed 000 §2.14).
 //!
 //! Each tenant has one log. Every stored record, every later attachment and every removal of a
 //! payload is a leaf of a Merkle tree as RFC 6962 and RFC 9162 define it ([`tree`], [`proof`]). A

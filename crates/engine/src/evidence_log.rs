@@ -1,5 +1,5 @@
 //! The evidence log's use cases: the signed head, proofs and the retention of payloads
-//! (DESIGN mechanism 9, B000-19). Exports are in [`export`].
+//! (B000-19). Exports are in [`export`].
 //!
 //! What is hashed, signed and checked is decided in `charter_domain::evidence_log`; here it is
 //! brought together with what is stored.

@@ -1,4 +1,4 @@
-//! The evidence log: one Merkle tree of leaves for each tenant (RFC 6962; DESIGN mechanism 9).
+//! The evidence log: one Merkle tree of leaves for each tenant (RFC 6962; B000-19).
 //!
 //! Its leaves are written by the methods of [`Evidence`](crate::evidence::Evidence) and by
 //! [`EvidenceLog::remove_payloads`], each in one transaction with what it is about. What a leaf

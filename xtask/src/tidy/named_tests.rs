@@ -22,6 +22,12 @@ impl<'w> Functions<'w> {
     fn have(&self, path: &str, name: &str) -> bool {
         self.0.get(path).is_some_and(|names| names.contains(name))
     }
+
+    /// Whether the name of a function begins so.
+    pub(super) fn any_begins_with(&self, prefix: &str) -> bool {
+        let mut names = self.0.values().flatten();
+        names.any(|name| name.starts_with(prefix))
+    }
 }
 
 /// The function that a line begins.

@@ -57,7 +57,7 @@ fn unasked() -> HttpStub {
     HttpStub::answering(Vec::new()).unwrap()
 }
 
-/// Issue 5: routes, provider, model and where the key comes from, and never a key.
+/// The list has routes, provider, model and the origin of the key, and never a key.
 #[test]
 fn routes_are_listed_with_where_their_keys_come_from() {
     let server = unasked();
@@ -97,7 +97,7 @@ fn routes_are_listed_with_where_their_keys_come_from() {
     assert_eq!(server.seen().len(), 0);
 }
 
-/// Issue 5: a tiny structured answer, what it took, and an exit code by outcome.
+/// The test returns a tiny structured answer, its tokens and time, and an exit code by outcome.
 #[test]
 fn a_route_is_tested_with_a_tiny_question() {
     let server = HttpStub::start(|_, _| ready()).unwrap();

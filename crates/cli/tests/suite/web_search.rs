@@ -34,7 +34,7 @@ fn event<'r>(run: &'r Value, word: &str) -> &'r Value {
     events.find(|event| event["event"] == word).unwrap()
 }
 
-/// Issue 5: the tool is in every catalogue, reads, and has a rate limit for each tenant.
+/// The tool is in every catalogue, reads, and has a rate limit for each tenant.
 #[test]
 fn the_tool_is_listed_as_one_that_reads() {
     let server = Tenants::with_keys(&[("uma", "acme", "uma", "user")]);
@@ -66,7 +66,7 @@ fn the_tool_is_listed_as_one_that_reads() {
     );
 }
 
-/// Issue 5: a plan searches, and its run holds what was found.
+/// A plan searches, and its run holds the results.
 #[test]
 fn a_plan_searches_by_the_configured_provider() {
     let provider = HttpStub::start(|_, _| found()).unwrap();
@@ -89,7 +89,7 @@ fn a_plan_searches_by_the_configured_provider() {
     );
 }
 
-/// Issue 5: off by default, and refused with what to do.
+/// The tool is off by default, and the refusal names the next step.
 #[test]
 fn without_a_provider_a_plan_is_refused_with_a_hint() {
     let server_home = Home::new();

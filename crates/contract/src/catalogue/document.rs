@@ -32,25 +32,25 @@ string_enum! {
     /// The eleven live collections of seed 000 (ruling 1), the graph's two kinds apart, and what is
     /// this project's own: policies, kinds of missions, prompt templates.
     pub enum DocumentKind {
-        /// §2.2.
+        /// 000 §2.2.
         Skill = "skill",
-        /// §2.4.
+        /// 000 §2.4.
         Tool = "tool",
-        /// §2.5.
+        /// 000 §2.5.
         Guardrail = "guardrail",
-        /// §2.6.
+        /// 000 §2.6.
         DomainLens = "domain_lens",
-        /// §2.7.
+        /// 000 §2.7.
         Template = "template",
-        /// §2.8.
+        /// 000 §2.8.
         Playbook = "playbook",
-        /// §2.11.
+        /// 000 §2.11.
         Agent = "agent",
-        /// §2.12, nodes.
+        /// 000 §2.12, nodes.
         GraphNode = "graph_node",
-        /// §2.12, edges.
+        /// 000 §2.12, edges.
         GraphEdge = "graph_edge",
-        /// §2.13.
+        /// 000 §2.13.
         Domain = "domain",
         /// No collection of the seed: this project's Cedar policies.
         Policy = "policy",
@@ -58,9 +58,9 @@ string_enum! {
         MissionType = "mission_type",
         /// No collection of the seeds: what prompt packages are made from (002 §6 `template_id`).
         PromptTemplate = "prompt_template",
-        /// §2.10; written by the server, never registered.
+        /// 000 §2.10; written by the server, never registered.
         TagRecord = "tag_record",
-        /// §2.14; written by the server, never registered.
+        /// 000 §2.14; written by the server, never registered.
         Evidence = "evidence",
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use charter_contract::schema::SchemaName;
 use charter_contract::validate::validate;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -78,11 +78,15 @@ fn said_about(name: SchemaName, case: &Case) -> Vec<Said> {
     for pointer in &case.remove {
         take(&mut document, pointer);
     }
-    let found = serde_json::to_value(validate(name, &document)).unwrap();
+    violations(name, &document)
+}
+
+fn violations(name: SchemaName, document: &Value) -> Vec<Said> {
+    let found = serde_json::to_value(validate(name, document)).unwrap();
     serde_json::from_value(found).unwrap()
 }
 
-/// B003-2, B002-1, B002-2, B002-4, B002-7, B003-1.
+/// B003-2, B002-1, B002-7, B003-1.
 #[test]
 fn b003_2_every_violation_is_reported_exactly() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/invalid");
@@ -103,5 +107,94 @@ fn b003_2_every_violation_is_reported_exactly() {
                 case.change, case.remove
             );
         }
+    }
+}
+
+/// Thirteen fields are required, budgets are above 0, and enums are closed.
+#[test]
+fn b002_2_an_envelope_has_thirteen_fields_and_positive_budgets() {
+    let name = SchemaName::MissionEnvelope;
+    let envelope = example(name);
+    let mut required = Vec::new();
+    for field in envelope.as_object().unwrap().keys() {
+        let mut document = envelope.clone();
+        take(&mut document, &format!("/{field}"));
+        if !violations(name, &document).is_empty() {
+            required.push(field.as_str());
+        }
+    }
+    required.sort_unstable();
+    assert_eq!(
+        required,
+        [
+            "actor_id",
+            "created_at",
+            "mission_id",
+            "mission_type",
+            "normalized_goal",
+            "origin_surface",
+            "producer",
+            "risk_level",
+            "schema_name",
+            "schema_version",
+            "sensitivity_class",
+            "tenant_id",
+            "user_goal",
+        ]
+    );
+    for (field, value, keyword) in [
+        ("time_budget_ms", json!(0), "minimum"),
+        ("token_budget", json!(-1), "minimum"),
+        ("risk_level", json!("extreme"), "enum"),
+    ] {
+        let mut document = envelope.clone();
+        document[field] = value;
+        let found = violations(name, &document);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|said| (said.pointer.as_str(), said.keyword.as_str()))
+            .collect();
+        assert_eq!(found, [(format!("/{field}").as_str(), keyword)]);
+    }
+}
+
+fn task(id: &str, role: &str, needs: &[&str]) -> Value {
+    json!({"task_id": id, "role_type": role, "objective": "x", "depends_on": needs})
+}
+
+/// Ids are unique, dependencies known, roles among the seven, and the graph is neither empty nor cyclic.
+#[test]
+fn b002_4_a_task_graph_is_acyclic_and_its_faults_are_named() {
+    let name = SchemaName::MissionTaskGraph;
+    let roles = "`boss` is not one of `planner`, `prompt_master`, `researcher`, `librarian`, `worker`, \
+                 `aggregator`, `reviewer`";
+    let cases = [
+        (vec![], "minItems", "needs at least 1 item"),
+        (
+            vec![task("a", "worker", &[]), task("a", "worker", &[])],
+            "unique",
+            "the task `a` is defined twice",
+        ),
+        (
+            vec![task("a", "worker", &["b"])],
+            "dependency",
+            "`a` depends on `b`, which is not a task here",
+        ),
+        (
+            vec![task("a", "worker", &["b"]), task("b", "worker", &["a"])],
+            "cycle",
+            "these tasks wait for each other: a → b → a",
+        ),
+        (vec![task("a", "boss", &[])], "enum", roles),
+    ];
+    for (tasks, keyword, message) in cases {
+        let mut document = example(name);
+        document["tasks"] = Value::Array(tasks);
+        let found = violations(name, &document);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|said| (said.keyword.as_str(), said.message.as_str()))
+            .collect();
+        assert_eq!(found, [(keyword, message)]);
     }
 }

@@ -1,9 +1,9 @@
 //! Which controls of a framework something registered looks at or mends, and which nothing does.
 //!
-//! The seed has no edge from a control to a skill. What joins them is what both name: a control's
-//! evidence is collected from resource types, a resource type has a provider and a service (000
-//! §2.12), and so has a tool (000 §2.4). A skill or playbook covers a resource type when it is active,
-//! of the control's domain, and calls an active tool of that provider and service.
+//! Seed 000 §2.12 has no edge from a control to a skill. A control's evidence is collected from resource
+//! types, and both a resource type and a tool (seed 000 §2.4) have a provider and a service. A skill or
+//! playbook covers a resource type if it is active, belongs to the control's domain, and calls an active
+//! tool of that provider and service (ruling 62).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -77,6 +77,21 @@ fn b001_6_a_grant_opens_what_is_under_it_and_nothing_else() {
     }
 }
 
+/// Each parent lists a shared child, and a walk from several parents visits it once.
+#[test]
+fn b001_5_a_child_of_several_parents_is_listed_by_each_and_visited_once() {
+    let graph = graph(&[("a", "x y"), ("b", "x"), ("x", ""), ("y", "")]);
+    let view = alone(&graph);
+    for parent in ["a", "b"] {
+        let (_, node) = view.find(&id(parent)).unwrap();
+        assert!(node.children.contains(&id("x")), "{parent}");
+    }
+    assert_eq!(view.parents(&id("x")).count(), 2);
+    let reach = view.reach(&only("a b"));
+    assert_eq!(reach.places().count(), 4);
+    assert_eq!(reached(view, &only("b")), ["b", "x"]);
+}
+
 /// B001-7: a change of parents changes access at once.
 #[test]
 fn b001_7_access_follows_the_links() {

@@ -37,7 +37,7 @@ pub struct DocumentPin {
     pub content_hash: String,
 }
 
-/// The six kinds of failure that a client may see (seed 003, AgentError).
+/// The six kinds of failure that a client may see (seed 003, Error Schema).
 pub use charter_contract::agentic::error::ErrorType as ErrorKind;
 
 /// Why a step failed.

@@ -1,6 +1,6 @@
 //! Models against a real server that answers as providers do, with answers recorded in the forms of
-//! their public documentation (`models/openai`, `models/anthropic`). Issue 5, the models port;
-//! B003-3 where a failure is looked at as a client sees it.
+//! their public documentation (`models/openai`, `models/anthropic`). Failures are also compared as a
+//! client sees them (B003-3).
 
 mod answers;
 mod bounds;

@@ -1,6 +1,6 @@
 //! Web search against a real server that answers as the providers do, with answers recorded in the
-//! forms of their public documentation (`web_search/brave`, `web_search/searxng`). Issue 5, item 6;
-//! B003-3 where a failure is looked at as a client sees it.
+//! forms of their public documentation (`web_search/brave`, `web_search/searxng`). Failures are also
+//! compared as a client sees them (B003-3).
 
 mod failures;
 mod hostile;

@@ -1,5 +1,5 @@
-//! Signed messages to systems of record (Standard Webhooks 1.0.0), against a real server. Issue 5,
-//! items 7 and 9; B002-13: at most once, and a conflict.
+//! Signed messages to systems of record (Standard Webhooks 1.0.0), against a real server:
+//! at most once, and conflicts (B002-13).
 
 mod refused;
 mod verify;

@@ -34,7 +34,7 @@ use crate::Tier;
 pub(crate) struct MissionContext {
     pub(super) envelope: MissionEnvelope,
     pub(super) kind: MissionType,
-    /// Whether no model is asked: the offline provider answers (DESIGN, mechanism 8).
+    /// Whether the offline provider answers and no model is asked.
     pub(super) offline: bool,
     /// The tier of whoever began the mission.
     pub(super) tier: Tier,

@@ -1,5 +1,5 @@
-//! The offline provider: answers without a model and without a network, by what the context holds
-//! (DESIGN, mechanism 8). It is deterministic and extractive: it plans from outlines and registered
+//! The offline provider: answers without a model and without a network, by what the context holds.
+//! It is deterministic and extractive: it plans from outlines and registered
 //! skills, asks for the calls that those recommend, and puts together what rules found and sentences that
 //! are there. What it makes says so in its producer. Knows no package and no kind of missions.
 

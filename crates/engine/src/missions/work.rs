@@ -259,8 +259,8 @@ impl Engine {
         }))
     }
 
-    /// What a skill's own rules find in what was called (DESIGN, mechanism 7): exact, put into words by
-    /// the skill's template, and cited like the call that it was found in.
+    /// Findings of the skill's own rules in the results of its calls (ruling 51). The skill's template puts
+    /// them into words, and each cites the call that it was found in.
     async fn worked_out(
         &self,
         work: &StageExecution,

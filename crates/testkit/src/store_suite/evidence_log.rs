@@ -1,4 +1,4 @@
-//! Cases of the evidence log (DESIGN mechanism 9, B000-19): its leaves, its tree, its checkpoints,
+//! Cases of the evidence log (B000-19): its leaves, its tree, its checkpoints,
 //! and what stays when a payload goes.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Missions as A2A tasks (issue 5, item 9), by the client of the official SDK.
+//! Missions as A2A tasks, by the client of the official SDK.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! Missions through the Model Context Protocol (issue 5, item 9), by the official Python client.
+//! Missions through the Model Context Protocol, by the official Python client.
 
 use serde_json::{Value, json};
 

@@ -460,7 +460,7 @@ async fn an_answer_in_one_piece_that_breaks_off_is_no_answer() {
     }
 }
 
-/// Issue 5: an answer that does not keep the schema after repairs. Each repair says what is wrong, and
+/// An answer that does not keep the schema after repairs. Each repair says what is wrong, and
 /// what all of them used counts.
 #[tokio::test]
 async fn an_answer_that_breaks_the_schema_is_sent_back_with_what_is_wrong() {

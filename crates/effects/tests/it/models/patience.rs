@@ -14,7 +14,7 @@ fn good() -> Reply {
     Reply::json(200, recorded!("openai/completion.json"))
 }
 
-/// Issue 5: retries only for what may be retried.
+/// Only failures that may pass are retried.
 #[tokio::test]
 async fn only_failures_that_may_pass_are_tried_again() {
     for status in [429, 500, 502, 503, 504, 529] {

@@ -21,9 +21,9 @@ async fn a_skill_without_rules_shows_what_its_tools_answered() {
     assert_eq!(answered.metadata("findings"), &json!([]));
 }
 
-/// B000-19: a tool that declares no evidence leaves the record of an API call in the console of its service.
+/// A tool that declares no evidence leaves the record of an API call in the console of its service.
 #[tokio::test(flavor = "multi_thread")]
-async fn b000_19_a_call_of_a_known_service_leaves_evidence() {
+async fn b000_22_a_tool_without_an_evidence_block_leaves_evidence() {
     let rig = Rig::new(&refusing()).await;
     let answered = rig.ask("plain").await;
     let ids = answered.metadata("evidence_ids");
@@ -36,10 +36,10 @@ async fn b000_19_a_call_of_a_known_service_leaves_evidence() {
     assert!(href.contains("console.aws.amazon.com"), "{href}");
 }
 
-/// B000-19: where no page shows the original there is no record, and the answer warns of findings without proof. An
+/// B000-22: where no page shows the original there is no record, and the answer warns of findings without proof. An
 /// https address of this server gives the run's own page.
 #[tokio::test(flavor = "multi_thread")]
-async fn b000_19_a_call_that_no_page_shows_leaves_a_warning() {
+async fn b000_22_findings_without_evidence_are_reported() {
     let rig = Rig::new(&refusing()).await;
     let answered = rig.ask("own").await;
     assert_eq!(answered.metadata("evidence_ids"), &json!([]));
