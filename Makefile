@@ -32,8 +32,12 @@ DOCS := target/docs-venv
 DOCS_READY := $(DOCS)/.ready
 PYTHON_VENV := target/python-venv
 PYTHON_READY := $(PYTHON_VENV)/.ready
+DENY := target/deny-venv
+DENY_READY := $(DENY)/.ready
 # The scripts that measure routing: typed, and with tests that need no server.
 ROUTING_PYTHON := $(addprefix bench/,perturb.py routing.py test_perturb.py test_routing.py)
+# The scripts that write the test vectors of the evidence log.
+VECTORS_PYTHON := $(addprefix testdata/evidence-log/,make.py merkle.py signing.py)
 POSTGRES := target/postgres
 POSTGRES_READY := $(POSTGRES)/.ready
 POSTGRES_TLS := embedded-postgres-binaries-linux-$(if $(filter aarch64,$(shell uname -m)),arm64v8,amd64)
@@ -68,7 +72,7 @@ BENCH_PARTS := $(addprefix bench-,run answers steps skills search passages missi
 CHARTER := target/debug/charter
 TUTORIAL := $(PYTHON) -m doctest docs/follow.py && $(PYTHON) docs/follow.py --charter $(CHARTER) --models target/models docs/tutorial.md
 
-.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-openapi check-pdf clean-quickstart
+.PHONY: help quickstart test test-full test-rest test-chaos test-tutorial test-system-postgres test-python test-model compile ready slowest hooks check check-fast check-compiled check-web check-python check-deps advisories mutants fuzz bench bench-peers $(BENCH_PARTS) build release model postgres opensearch telemetry console test-console test-console-measured browser lighthouse docs tutorial check-deploy check-elasticsearch check-telemetry check-openapi check-pdf clean-quickstart
 
 help:
 	@echo "make quickstart  build, and answer a real question over a simulated cloud estate"
@@ -82,7 +86,9 @@ help:
 	@echo "make check       formatting, lints, repository rules, generated files, documentation"
 	@echo "make docs        build the documentation's site into target/site, and check every link"
 	@echo "make tutorial    do what the tutorial says, command by command, and compare what is printed"
-	@echo "make check-python check the Python client and the scripts that measure routing: types, lints, generated files"
+	@echo "make check-python check the Python client, the scripts that measure routing, and test vectors: types, lints, generated files"
+	@echo "make check-deps  check versions, licenses and sources of the Rust dependencies"
+	@echo "make advisories  look for known vulnerabilities of the Rust dependencies; needs a network"
 	@echo "make check-deploy check the compose file and the Helm chart with Helm and the schemas of both"
 	@echo "make check-elasticsearch run the tests of the index of skills on Elasticsearch in the place of OpenSearch"
 	@echo "make check-telemetry run the tests of traces and metrics with OpenTelemetry's Collector in between"
@@ -128,8 +134,8 @@ test:
 	@$(PART) "package scripts" --covers $(SERVER_COVERS) -- $(VENV)/bin/python quickstart/check_tools.py --charter $(CHARTER)
 	@$(PART) "ten questions" --covers $(SERVER_COVERS) -- $(VENV)/bin/python crates/cli/tests/model/questions.py --charter $(CHARTER)
 	@$(PART) tutorial --covers $(SERVER_COVERS) docs -- $(MAKE) test-tutorial
-	@$(PART) "Python client" --covers $(SERVER_COVERS) clients/python docs -- $(MAKE) test-python
-	@$(PART) "TypeScript client, console" --covers $(SERVER_COVERS) -- $(MAKE) test-console
+	@$(PART) "Python client" --covers $(SERVER_COVERS) clients/python docs testdata -- $(MAKE) test-python
+	@$(PART) "TypeScript client, console" --covers $(SERVER_COVERS) testdata -- $(MAKE) test-console
 	@$(PYTHON) .ci/part.py table
 
 # Not by prerequisites, which `make -j` would run at the same time.
@@ -189,9 +195,11 @@ check-python: $(PYTHON_READY)
 	$(PYTHON_VENV)/bin/python clients/python/generate.py --check
 	cd clients/python && ../../$(PYTHON_VENV)/bin/ruff check --quiet && ../../$(PYTHON_VENV)/bin/ruff format --check --quiet
 	cd clients/python && ../../$(PYTHON_VENV)/bin/mypy --no-error-summary
-	$(PYTHON_VENV)/bin/ruff check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON)
-	$(PYTHON_VENV)/bin/ruff format --check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON)
+	$(PYTHON_VENV)/bin/ruff check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(VECTORS_PYTHON)
+	$(PYTHON_VENV)/bin/ruff format --check --quiet --config clients/python/pyproject.toml $(ROUTING_PYTHON) $(VECTORS_PYTHON)
 	MYPYPATH=bench $(PYTHON_VENV)/bin/mypy --strict --follow-imports=silent --no-error-summary $(ROUTING_PYTHON)
+	MYPYPATH=testdata/evidence-log $(PYTHON_VENV)/bin/mypy --strict --no-error-summary $(VECTORS_PYTHON)
+	$(PYTHON_VENV)/bin/python testdata/evidence-log/make.py --check
 	$(PYTHON_VENV)/bin/python -m unittest discover --quiet --start-directory bench
 
 # A server of another make (llama.cpp) and a small model with open weights (Gemma 3 270M), or the one in
@@ -204,7 +212,7 @@ check:
 	@$(MAKE) check-fast
 	@$(MAKE) check-compiled
 
-check-fast: check-python
+check-fast: check-python check-deps
 	$(CARGO) fmt --check
 	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) run --locked -q -p xtask -- tidy
@@ -213,6 +221,14 @@ check-fast: check-python
 # Types of the TypeScript client and of the console.
 check-web: $(CONSOLE)
 	$(NPM) run --silent check --workspace @charter/client --workspace charter-console
+
+# Versions, licenses and sources of the Rust dependencies (deny.toml).
+check-deps: $(DENY_READY)
+	$(DENY)/bin/cargo-deny --locked check --deny unmatched-skip --deny unnecessary-skip bans licenses sources
+
+# Fetches RustSec's database, so it is no part of `make check`.
+advisories: $(DENY_READY)
+	$(DENY)/bin/cargo-deny --locked check --deny advisory-not-detected advisories
 
 check-compiled:
 	$(CARGO) run --locked -q -p xtask -- codegen --check
@@ -486,6 +502,11 @@ $(DOCS_READY): docs/site/requirements.txt
 $(PYTHON_READY): clients/python/requirements.txt
 	$(PYTHON) -m venv $(PYTHON_VENV)
 	$(PYTHON_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: -r $<
+	touch $@
+
+$(DENY_READY): .ci/requirements-deny.txt
+	$(PYTHON) -m venv $(DENY)
+	$(DENY)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: --require-hashes -r $<
 	touch $@
 
 $(MODEL_READY): crates/cli/tests/model/requirements.txt

@@ -27,7 +27,7 @@ use crate::workspace::Workspace;
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = edges::check(&workspace.crates);
     findings.extend(edges::check_narrow(workspace.rust_below("crates/")));
-    findings.extend(workspace.crates.iter().filter_map(manifests::check));
+    findings.extend(workspace.crates.iter().flat_map(manifests::check));
     for file in workspace.rust_below("crates/") {
         findings.extend(sources::check(file));
         findings.extend(sources::check_markers(file));

@@ -1,11 +1,13 @@
-"""The check of exported evidence: on files of the real server, on bent ones, and against the command line's own."""
+"""The check of exported evidence: on files of the real server, on bent ones, and against the command line's own.
+
+The tree, notes and leaves are tested with the shared vectors (test_evidence_vectors.py).
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from charter_client import AsyncCharter, Charter
 from charter_client.errors import CharterError
 from charter_client.evidence_log import (
-    EMPTY,
     REWRITTEN,
-    Head,
     Malformed,
     Verdict,
-    extends,
-    includes,
-    leaf_hash,
-    node_hash,
     verify,
     verify_consistency,
 )
@@ -305,67 +301,6 @@ def test_an_export_that_is_refused_leaves_no_file(charter: Charter, tmp_path: Pa
     with pytest.raises(CharterError):
         charter.evidence.export(tmp_path / "x.jsonl", type="no_such_type")
     assert list(tmp_path.iterdir()) == []
-
-
-# --- the tree, against the recursive definition of RFC 9162 section 2.1
-
-
-def root_of(leaves: list[bytes]) -> bytes:
-    if len(leaves) < 2:
-        return leaves[0] if leaves else EMPTY
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    return node_hash(root_of(leaves[:split]), root_of(leaves[split:]))
-
-
-def path_of(index: int, leaves: list[bytes]) -> list[bytes]:
-    if len(leaves) == 1:
-        return []
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    if index < split:
-        return [*path_of(index, leaves[:split]), root_of(leaves[split:])]
-    return [*path_of(index - split, leaves[split:]), root_of(leaves[:split])]
-
-
-def subproof_of(size: int, leaves: list[bytes], whole: bool) -> list[bytes]:
-    if size == len(leaves):
-        return [] if whole else [root_of(leaves)]
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    if size <= split:
-        return [*subproof_of(size, leaves[:split], whole), root_of(leaves[split:])]
-    return [*subproof_of(size - split, leaves[split:], False), root_of(leaves[:split])]
-
-
-LEAVES = [leaf_hash(str(n).encode()) for n in range(20)]
-
-
-def test_every_inclusion_proof_holds_for_its_leaf_alone() -> None:
-    for size in range(1, len(LEAVES) + 1):
-        leaves = LEAVES[:size]
-        root = root_of(leaves)
-        for index in range(size):
-            proof = path_of(index, leaves)
-            assert includes(index, size, leaves[index], proof, root)
-            assert not includes(index, size, leaf_hash(b"other"), proof, root)
-            assert not includes(index, size, leaves[index], [*proof, EMPTY], root)
-            assert not includes(size, size, leaves[index], proof, root)
-            if proof:
-                assert not includes(index, size, leaves[index], proof[:-1], root)
-
-
-def test_every_consistency_proof_holds_for_its_heads_alone() -> None:
-    chance = random.Random(7)
-    for size in range(len(LEAVES) + 1):
-        new = Head(size, root_of(LEAVES[:size]))
-        for older in range(size + 1):
-            old = Head(older, root_of(LEAVES[:older]))
-            proof = subproof_of(older, LEAVES[:size], True) if older else []
-            assert extends(old, new, proof)
-            assert not extends(old, new, [*proof, EMPTY])
-            assert not extends(Head(older, leaf_hash(b"other")), new, proof)
-            if 0 < older < size and proof:
-                bent = list(proof)
-                bent[chance.randrange(len(bent))] = EMPTY
-                assert not extends(old, new, bent)
 
 
 async def test_an_export_is_awaited(async_charter: AsyncCharter, tmp_path: Path) -> None:

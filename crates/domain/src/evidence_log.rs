@@ -25,3 +25,6 @@ pub use hash::Hash;
 pub use note::{KeyName, Signer, VerifierKey};
 pub use tree::{Cover, NodeId};
 pub use verify::{ExportFault, Verdict, Verifier};
+
+#[cfg(test)]
+mod tests;

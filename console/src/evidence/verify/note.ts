@@ -92,7 +92,9 @@ function signatureLine(line: string): SignatureLine {
 }
 
 function head(text: string, key: VerifierKey): Checkpoint {
-  const [origin = "", decimal = "", base64 = ""] = text.split("\n");
+  // Three lines, and nothing after the last line feed: an extension line would be one more.
+  const [origin = "", decimal = "", base64 = "", ...rest] = text.split("\n");
+  if (rest.length !== 1) throw new NoteError("the checkpoint does not have exactly three lines");
   const size = Number(decimal);
   const root = fromBase64(base64);
   if (!/^(0|[1-9][0-9]*)$/.test(decimal) || !Number.isSafeInteger(size) || root?.length !== HASH_BYTES) {
