@@ -416,7 +416,7 @@ fn answer(ok: bool, bytes: &[u8]) -> anyhow::Result<Value> {
         return Ok(Value::Null);
     }
     // A server shows runs of older versions too, whose outputs nest deeper.
-    let body: Value = decode(bytes, Profile::STORED)
+    let body: Value = decode(bytes, Profile::OPERATOR)
         .context("the answer is not JSON; is this a Charter server?")?;
     if ok { Ok(body) } else { Err(failure(&body)) }
 }

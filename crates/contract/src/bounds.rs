@@ -79,6 +79,8 @@ bounds! {
     STORED_LEVELS = 100, Levels;
     /// Nesting of a JSON document that is read from storage, where older versions wrote deeper ones.
     STORED_LEVELS_READ = 256, Levels;
+    /// Memory that a JSON document takes when it is read from storage, by estimate; a larger one is not written.
+    STORED_MEMORY = 256 * MIB, Bytes;
     /// A page of a listing of large entries, beyond its first entry.
     PAGE_BYTES = 256 * KIB, Bytes;
     /// A tool's output, its text or its memory, that is read at once; a larger one waits in a file for its memory.
@@ -377,5 +379,7 @@ mod tests {
         // A tenant has half of it.
         const { assert!(2 * RUN_MEMORY <= RUNS_MEMORY) };
         const { assert!(RESULT_MEMORY <= RESULTS_MEMORY) };
+        // An event has what a run may have, and an answer may have several outputs.
+        const { assert!(4 * RUN_MEMORY <= STORED_MEMORY && BUNDLE_MEMORY <= STORED_MEMORY) };
     }
 }

@@ -111,11 +111,17 @@ impl Profile {
         Self { bytes, ..self }
     }
 
-    /// What storage has, or a file of the operator's. Its size was bounded when it was written.
+    /// What storage has. Its size in bytes was bounded when it was written.
     pub const STORED: Self = Self {
         bytes: usize::MAX,
         levels: bounds::STORED_LEVELS_READ,
+        memory: bounds::STORED_MEMORY,
+    };
+
+    /// A file of the operator's, or an answer of a server that the operator chose. Its reader bounds its size in bytes.
+    pub const OPERATOR: Self = Self {
         memory: usize::MAX,
+        ..Self::STORED
     };
 }
 
@@ -256,7 +262,7 @@ pub fn extent_of(value: &Value, profile: Profile) -> Result<Extent, JsonLimitExc
 /// Bytes of memory that a value takes, by estimate. What nests deeper than storage reads takes more than there is.
 #[must_use]
 pub fn memory_of(value: &Value) -> usize {
-    extent_of(value, Profile::STORED).map_or(usize::MAX, |extent| extent.memory)
+    extent_of(value, Profile::OPERATOR).map_or(usize::MAX, |extent| extent.memory)
 }
 
 /// The same of the fields of an object.
@@ -385,7 +391,7 @@ pub fn decode_beside_numbers<T: DeserializeOwned>(
 /// Reads a document that storage has.
 ///
 /// # Errors
-/// [`JsonFault`].
+/// [`JsonFault`], also for one that takes more than [`bounds::STORED_MEMORY`].
 pub fn decode_stored<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
     decode_text(text, Profile::STORED)
 }

@@ -10,6 +10,7 @@
 mod arithmetic;
 mod calls;
 mod facts;
+mod kept;
 mod loops;
 mod patterns;
 mod reads;

@@ -18,7 +18,7 @@ use charter_contract::parameter::ParameterType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::expression::{Condition, Roots};
+use crate::expression::Condition;
 
 pub(crate) use compile::contradicted;
 pub use compile::{
@@ -155,8 +155,8 @@ impl StepGraph {
         Ok(graph)
     }
 
-    /// Makes a graph without compiling its expressions, for journals: an expression that no longer compiles fails its step,
-    /// and the run can still be shown, aborted and exported.
+    /// Makes a graph without compiling its expressions. In a journal, an expression that no longer compiles fails its step,
+    /// and the run can still be shown, aborted and exported. In a plan that is sent, each was compiled when it was read.
     fn linked(parts: GraphParts) -> Result<Self, GraphError> {
         let steps = &parts.steps;
         if steps.iter().all(|step| step.reverses.is_some()) {
@@ -356,8 +356,7 @@ fn check_expressions(step: &Step) -> Result<(), GraphError> {
     };
     let written = branches.iter().map(|branch| branch.when.as_str());
     for expression in written.chain(step.entry.when.as_deref()) {
-        let condition = Condition::compile(expression, Roots::Steps);
-        condition.map_err(|cause| GraphError::Expression {
+        Condition::of_plan(expression).map_err(|cause| GraphError::Expression {
             step: step.id.clone(),
             cause,
         })?;

@@ -33,6 +33,9 @@ pub use list::{TaskFilter, TaskPage};
 /// Longest id that a client may give to a message, a context or an order, in bytes.
 pub(crate) const MAX_CLIENT_ID: usize = 256;
 
+/// Characters of a text that is no id of a task that an error repeats.
+const MAX_SHOWN_ID: usize = 80;
+
 /// What a task is, and so what it is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskKey {
@@ -169,6 +172,20 @@ pub struct Task {
 }
 
 impl Engine {
+    /// Reads a task's id.
+    ///
+    /// # Errors
+    /// `not_found` for a text that is no id of a task, as for a task that the caller does not see.
+    pub async fn task_key(&self, caller: &Caller, text: &str) -> Result<TaskKey, EngineError> {
+        match TaskKey::parse(text) {
+            Some(key) => Ok(key),
+            None => {
+                let shown: String = text.chars().take(MAX_SHOWN_ID).collect();
+                Err(self.no_task(caller, &shown).await?)
+            }
+        }
+    }
+
     /// A task that the caller sees: its own, for an operator any of the tenant.
     ///
     /// # Errors

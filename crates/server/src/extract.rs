@@ -305,7 +305,8 @@ fn malformed(text: &str, error: &(dyn std::error::Error + 'static)) -> EngineErr
     let malformed = EngineError::new(ErrorCode::InvalidRequest, message);
     match error.downcast_ref::<IdError>() {
         Some(id) => {
-            let kind = id.kind().trim_end_matches("Id");
+            let kind = id.kind();
+            let kind = kind.trim_end_matches("Id").trim_end_matches("Name");
             malformed.with_details(json!({"what": kind.to_lowercase()}))
         }
         None => malformed,
@@ -314,7 +315,7 @@ fn malformed(text: &str, error: &(dyn std::error::Error + 'static)) -> EngineErr
 
 #[cfg(test)]
 mod tests {
-    use charter_contract::ids::RunId;
+    use charter_contract::ids::{PackageName, RunId};
 
     use super::*;
 
@@ -324,6 +325,9 @@ mod tests {
         let refused = malformed("x", &id);
         assert_eq!(refused.code, ErrorCode::InvalidRequest);
         assert_eq!(refused.details, Some(json!({"what": "run"})));
+        let name = "no name".parse::<PackageName>().unwrap_err();
+        let refused = malformed("no name", &name);
+        assert_eq!(refused.details, Some(json!({"what": "package"})));
         let number = "x".parse::<u64>().unwrap_err();
         assert_eq!(malformed("x", &number).details, None);
     }

@@ -16,7 +16,7 @@ use crate::options::{Credentials, EsOptions, SetupError, base};
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// What is read of an answer: the node is the operator's, and answers what was put there.
-const ANSWER: Profile = Profile::STORED.of_bytes(MAX_ANSWER_BYTES);
+const ANSWER: Profile = Profile::OPERATOR.of_bytes(MAX_ANSWER_BYTES);
 
 /// What is told of a refusal, in characters.
 const MAX_REASON_CHARS: usize = 400;

@@ -42,7 +42,7 @@ pub struct Cost {
 
 /// Does `work`, and measures its cost.
 pub fn measured<T>(work: impl FnOnce() -> T) -> (T, Cost) {
-    let (held, made) = (HELD.load(Relaxed), MADE.load(Relaxed));
+    let (held, made) = (held(), MADE.load(Relaxed));
     PEAK.store(held, Relaxed);
     let start = thread_time();
     let done = work();
@@ -53,6 +53,12 @@ pub fn measured<T>(work: impl FnOnce() -> T) -> (T, Cost) {
         allocations: MADE.load(Relaxed).saturating_sub(made),
     };
     (done, cost)
+}
+
+/// Bytes that are allocated now.
+#[must_use]
+pub fn held() -> usize {
+    HELD.load(Relaxed)
 }
 
 /// Ends the process when it allocates more than `bytes`.

@@ -3,6 +3,7 @@
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::mission::ArtifactKind;
 use serde_json::Value;
 
 use super::skills::Skills;
@@ -23,12 +24,15 @@ const MORE: &str = "more";
 const NAMED: usize = 8;
 
 /// The commands that list what there is of a kind, beside `charter list`.
-const LISTINGS: [(&str, &str); 14] = [
+const LISTINGS: [(&str, &str); 18] = [
     ("agent skill", "charter skills tree"),
     ("approval", "charter approvals list"),
     ("domain lens", "charter lens list"),
+    ("event of the run", "charter runs show ID"),
     ("evidence", "charter evidence list"),
     ("evidence record", "charter evidence list"),
+    ("file", "charter skills show ID"),
+    ("framework", "charter list graph_node"),
     ("key", "charter key list"),
     ("lens", "charter lens list"),
     ("memory", "charter memory list"),
@@ -36,6 +40,7 @@ const LISTINGS: [(&str, &str); 14] = [
     ("package", "charter package list"),
     ("run", "charter runs list"),
     ("schema", "charter schema list"),
+    ("step of the run", "charter runs show ID"),
     ("task", "charter mission show ID"),
     ("version", "charter package history NAME"),
 ];
@@ -100,11 +105,16 @@ impl Advice {
             }
             ErrorCode::NotFound | ErrorCode::InvalidRequest => {
                 let what = reported.details.get(WHAT)?.as_str()?;
-                let listing = self.listing(what)?;
-                return Some(match known(reported) {
-                    Some(known) => format!("There is {known}; `{listing}` shows all."),
-                    None => format!("`{listing}` shows what there is."),
-                });
+                // No command lists requests: an error names those that there are.
+                return match (known(reported), self.listing(what)) {
+                    (Some(known), Some(listing)) => {
+                        Some(format!("There is {known}; `{listing}` shows all."))
+                    }
+                    (Some(known), None) => Some(format!("There is {known}.")),
+                    (None, listing) => {
+                        listing.map(|listing| format!("`{listing}` shows what there is."))
+                    }
+                };
             }
             ErrorCode::MissingParameters => self.parameters?,
             ErrorCode::InvalidDocument | ErrorCode::RoutingTestFailed => self.documents?,
@@ -130,6 +140,9 @@ impl Advice {
         };
         if let Some((_, listing)) = LISTINGS.iter().find(|(kind, _)| *kind == what) {
             return Some((*listing).to_owned());
+        }
+        if what.parse::<ArtifactKind>().is_ok() {
+            return Some("charter mission artifacts ID".to_owned());
         }
         let kind: DocumentKind = what.replace(' ', "_").parse().ok()?;
         kind.is_registrable()
@@ -196,41 +209,78 @@ mod tests {
                 "charter list skill",
             ),
             ("charter lens show x", "domain lens", "charter lens list"),
+            (
+                "charter runs show x --at 9",
+                "event of the run",
+                "charter runs show ID",
+            ),
+            (
+                "charter gate explain --run x --step y",
+                "step of the run",
+                "charter runs show ID",
+            ),
+            (
+                "charter skills show x --file y",
+                "file",
+                "charter skills show ID",
+            ),
+            (
+                "charter graph query coverage x",
+                "framework",
+                "charter list graph_node",
+            ),
+            (
+                "charter mission artifacts x y --kind worker_result",
+                "worker_result",
+                "charter mission artifacts ID",
+            ),
         ] {
             let found = hint(line, ErrorCode::NotFound, json!({ "what": what }));
             let expected = format!("`{listing}` shows what there is.");
             assert_eq!(found, Some(expected), "{line}");
         }
-        for (known, more, expected) in [
+        let kinds = json!({"kinds": ["skill", "tool"]});
+        let kind = hint("charter list x", ErrorCode::NotFound, kinds).unwrap();
+        assert_eq!(kind, "Name one of the kinds that the message lists.");
+        for what in ["moon", "request"] {
+            let details = json!({ "what": what });
+            let unknown = hint("charter runs show x", ErrorCode::NotFound, details);
+            assert_eq!(unknown, None, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_found_comes_with_the_ids_that_the_error_lists() {
+        for (what, known, more, expected) in [
             (
+                "lens",
                 json!(["a", "b"]),
                 json!(null),
                 "There is `a`, `b`; `charter lens list` shows all.",
             ),
             (
+                "lens",
                 json!([]),
                 json!(null),
                 "`charter lens list` shows what there is.",
             ),
             (
+                "lens",
                 json!(["a", "b", "c", "d", "e", "f", "g", "h", "i"]),
                 json!(2),
                 "There is `a`, `b`, `c`, `d`, `e`, `f`, `g`, `h` and 3 more; `charter lens list` shows all.",
             ),
+            (
+                "request",
+                json!(["req-1", "req-2"]),
+                json!(null),
+                "There is `req-1`, `req-2`.",
+            ),
         ] {
-            let details = json!({"what": "lens", "known": known, "more": more});
+            let details = json!({"what": what, "known": known, "more": more});
             let found = hint("charter lens show x", ErrorCode::NotFound, details);
             assert_eq!(found.as_deref(), Some(expected));
         }
-        let kinds = json!({"kinds": ["skill", "tool"]});
-        let kind = hint("charter list x", ErrorCode::NotFound, kinds).unwrap();
-        assert_eq!(kind, "Name one of the kinds that the message lists.");
-        let unknown = hint(
-            "charter runs show x",
-            ErrorCode::NotFound,
-            json!({"what": "moon"}),
-        );
-        assert_eq!(unknown, None);
     }
 
     /// The commands that a hint names.
@@ -264,6 +314,10 @@ mod tests {
         {
             let what = kind.as_str().replace('_', " ");
             let listing = Advice::default().listing(&what).unwrap();
+            assert!(exists(&listing), "{listing}");
+        }
+        for kind in ArtifactKind::ALL {
+            let listing = Advice::default().listing(kind.as_str()).unwrap();
             assert!(exists(&listing), "{listing}");
         }
         for code in ErrorCode::ALL {

@@ -81,4 +81,5 @@ mod tags;
 mod telemetry;
 mod templates;
 mod tenants;
+mod unknown_ids;
 mod web_search;

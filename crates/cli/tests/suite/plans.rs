@@ -641,6 +641,14 @@ fn null_for_a_parameter_counts_as_absent_everywhere() {
         "stages": [{"id": "look", "tool": "tool-vault-list-backups", "parameters": named}],
         "error_handling": abort(),
     });
+    let tree = json!({
+        "id": "tree-01930000-0000-7000-8000-000000000001", "name": "Look", "root": "look",
+        "inputs": pipeline["inputs"],
+        "nodes": [
+            {"type": "action", "id": "look", "tool": "tool-vault-list-backups", "parameters": named, "next": "end"},
+            {"type": "outcome", "id": "end", "result": "done"},
+        ],
+    });
     let first = json!({"id": "step-001", "tool": READ, "parameters": given});
     let reading = json!({"id": "step-001", "tool": READ, "parameters": named});
     let second = json!({"id": "step-002", "tool": READ, "parameters": of_step});
@@ -657,6 +665,10 @@ fn null_for_a_parameter_counts_as_absent_everywhere() {
         (
             "/v1/runs",
             json!({"pipeline": pipeline, "parameters": given}),
+        ),
+        (
+            "/v1/runs",
+            json!({"decision_tree": tree, "parameters": given}),
         ),
         (look, json!({"parameters": given})),
     ];

@@ -1,5 +1,7 @@
 //! The extent of a text, of its pieces and of its value; what is read within it.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::{Map, json};
 
@@ -248,6 +250,30 @@ fn older_stored_forms_are_read_and_never_written() {
         }
     }
     assert!(decode_stored::<Value>(&(lists(200) + "]")).is_err());
+}
+
+/// A document that takes much memory is refused before it is read from storage, and before it is written there.
+#[test]
+fn a_stored_document_is_bounded_in_memory() {
+    struct Objects(usize);
+    impl Serialize for Objects {
+        fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.collect_seq((0..self.0).map(|_| BTreeMap::from([("", 0)])))
+        }
+    }
+    let text = |count: usize| serde_json::to_string(&Objects(count)).unwrap();
+    let one = extent(text(1).as_bytes(), Profile::STORED).unwrap().memory;
+    let most = bounds::STORED_MEMORY / one;
+    decode_stored::<serde::de::IgnoredAny>(&text(most / 2)).unwrap();
+    let heavy = 2 * most;
+    let read = decode_stored::<Value>(&text(heavy)).unwrap_err();
+    let written = to_stored(&Objects(heavy)).unwrap_err();
+    for refused in [read, written] {
+        assert_eq!(
+            refused.to_string(),
+            "the document holds so many values that it takes more than 268435456 bytes of memory; send fewer"
+        );
+    }
 }
 
 #[test]

@@ -40,6 +40,11 @@ impl Patterns {
         Ok(Self(patterns))
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Work of compiling them.
     pub(super) fn work(&self) -> u64 {
         let patterns = self.0.keys();

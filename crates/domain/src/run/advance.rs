@@ -14,7 +14,7 @@ use super::event::{
 };
 use super::standing::{StepState, Stop};
 use super::{IllegalTransition, Run};
-use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Numbers, Roots};
+use crate::expression::{Budget, Condition, ExpressionError, Fact, Facts, Numbers};
 use crate::graph::{Edge, EdgeCondition, Join, Step, StepAction};
 use crate::reference::{ReferenceError, resolve};
 
@@ -173,7 +173,7 @@ impl Run {
     /// that it names and that have ended.
     fn holds(&self, expression: &str, budget: &mut Budget) -> Result<bool, ExpressionError> {
         budget.compile(expression)?;
-        let condition = Condition::compile(expression, Roots::Steps)?;
+        let condition = Condition::of_plan(expression)?;
         let reads = condition.reads();
         let steps = self.steps().filter(|(id, state)| {
             let id: &str = id.as_ref();

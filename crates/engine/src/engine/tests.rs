@@ -3,7 +3,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use charter_contract::ids::TenantId;
 use charter_domain::clock::{Clock, SystemClock};
 use charter_effects::webhook::NoWebhooks;
 use charter_effects::{
@@ -12,6 +14,7 @@ use charter_effects::{
 use charter_store::SharedStore;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
+use crate::questions::MAX_CONCURRENT;
 use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
 
 /// The store in a directory.
@@ -73,4 +76,26 @@ pub(crate) async fn engine_at(
         ..ports(store, tools)
     };
     Engine::start(ports, settings).await.unwrap()
+}
+
+/// The outcome of `work` that asks a long question while others hold all places for these, and that gets one of them once it
+/// waits for it. Work that waits for no place is never done.
+pub(crate) async fn in_a_place<T>(engine: &Engine, work: impl Future<Output = T>) -> T {
+    let slots = engine.question_slots();
+    let other = TenantId::parse("other").unwrap();
+    let mut held = Vec::new();
+    for _ in 0..MAX_CONCURRENT {
+        held.push(slots.take(&other).await);
+    }
+    let giving_back = async {
+        while slots.queued() == 0 {
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+    };
+    let both = async { tokio::join!(work, giving_back) };
+    let (done, ()) = tokio::time::timeout(Duration::from_secs(60), both)
+        .await
+        .unwrap();
+    done
 }

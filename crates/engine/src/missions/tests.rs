@@ -3,6 +3,7 @@
 mod proposals;
 mod rig;
 mod scripts;
+mod stages;
 mod under_way;
 
 use charter_contract::mission::{ArtifactKind, MissionState};

@@ -371,7 +371,56 @@ fn adopt(reading: &mut IntentReading, intent: Intent) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use charter_effects::{ModelRoute, SetBy};
+    use charter_testkit::scripted_models::ScriptedModels;
+
     use super::*;
+    use crate::Settings;
+    use crate::caller::tests::person;
+    use crate::engine::tests::{engine, open, sandbox};
+    use crate::routing::Purpose;
+
+    /// Models that translate, and that choose the first intent.
+    fn gateway() -> Arc<ScriptedModels> {
+        let models = ScriptedModels::new(|request, _| {
+            let properties = &request.schema.schema.json()["properties"];
+            Ok(match request.task.as_str() {
+                TRANSLATE => json!({"translation": "list the hosts"}),
+                _ => json!({"intent": properties["intent"]["enum"][0], "order": []}),
+            })
+        });
+        let route = ModelRoute {
+            target: "scripted/script".parse().unwrap(),
+            set_by: SetBy::Server,
+            key: None,
+            key_of: SetBy::Server,
+        };
+        Arc::new(models.with_routes([(Label::parse(ROUTE).unwrap(), route)].into()))
+    }
+
+    #[tokio::test]
+    async fn a_request_is_data_for_the_model_that_reads_or_translates_it() {
+        let (models, dir) = (gateway(), tempfile::tempdir().unwrap());
+        let tools = Arc::new(sandbox(dir.path()).await);
+        let asked = Arc::<ScriptedModels>::clone(&models);
+        let engine = engine(open(dir.path()), tools, asked, Settings::default()).await;
+        let ann = person("ann");
+        for (text, task) in [
+            ("Wie viele Server laufen noch im Rechenzentrum?", TRANSLATE),
+            ("host load vs disk load", READ),
+        ] {
+            let before = models.calls();
+            let routed = engine.route(&ann, Purpose::Request, text, 5);
+            routed.await.unwrap();
+            let asked = &models.asked()[before];
+            assert_eq!((asked.system.as_str(), asked.task.as_str()), (SYSTEM, task));
+            assert_eq!(asked.context["request"], text);
+            let schema = Value::Object(asked.schema.schema.json().clone()).to_string();
+            assert!(!schema.contains(text), "{schema}");
+        }
+    }
 
     #[test]
     fn b000_20_a_model_chooses_among_what_the_form_allows_and_starts_nothing() {

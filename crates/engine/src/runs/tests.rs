@@ -6,5 +6,6 @@ mod clock;
 mod confined;
 mod crash;
 mod lapsed;
+mod questions;
 mod seeds;
 mod stopped;

@@ -337,7 +337,7 @@ impl RemoteEmbedder {
             body => body,
         };
         // The operator's own server; its numbers are read as numbers, and there are as many as were asked for.
-        let answer: Answer = decode(&body, Profile::STORED.of_bytes(limit))
+        let answer: Answer = decode(&body, Profile::OPERATOR.of_bytes(limit))
             .map_err(|source| RemoteError::Form { source })?;
         in_order(answer, texts.len(), self.options.dims)
     }

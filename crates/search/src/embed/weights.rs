@@ -172,7 +172,7 @@ impl Tensors {
         let mut header = vec![0; length as usize];
         file.read_exact(&mut header).map_err(read)?;
         let metadata: Metadata =
-            decode(&header, Profile::STORED).map_err(|source| WeightsError::Format {
+            decode(&header, Profile::OPERATOR).map_err(|source| WeightsError::Format {
                 file: WEIGHTS,
                 source,
             })?;

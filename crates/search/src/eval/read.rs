@@ -291,7 +291,7 @@ pub(super) fn read_lines<T: DeserializeOwned>(
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        let record = decode(&bytes, Profile::STORED).map_err(|source| ReadError::Line {
+        let record = decode(&bytes, Profile::OPERATOR).map_err(|source| ReadError::Line {
             path: path.to_owned(),
             line,
             source,

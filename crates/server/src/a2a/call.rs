@@ -113,8 +113,8 @@ fn no_push() -> A2aError {
 /// A request to send a message, with everything checked that needs no task.
 struct Sending {
     message: TaskMessage,
-    /// The task that it replies to.
-    task: Option<TaskKey>,
+    /// The id of the task that it replies to.
+    task: Option<String>,
     view: View,
     waits: bool,
 }
@@ -130,10 +130,10 @@ impl Sending {
         if configuration.task_push_notification_config.is_some() {
             return Err(no_push());
         }
-        let task = sent.message.task_id.as_deref().filter(|id| !id.is_empty());
+        let task = sent.message.task_id.filter(|id| !id.is_empty());
         let modes = configuration.accepted_output_modes.as_deref();
         Ok(Self {
-            task: task.map(task_id).transpose()?,
+            task,
             message,
             view: View {
                 history,
@@ -154,21 +154,21 @@ impl Sending {
         let engine = &state.engine;
         let taken = match &self.task {
             None => engine.begin_task(caller, &self.message, progress).await,
-            Some(task) => engine
-                .reply_to_task(caller, task, &self.message, progress)
-                .await
-                .map(|()| task.clone()),
+            Some(id) => {
+                let task = task_key(state, caller, id).await?;
+                let replied = engine
+                    .reply_to_task(caller, &task, &self.message, progress)
+                    .await;
+                replied.map(|()| task)
+            }
         };
         taken.map_err(|error| A2aError::of_engine(&error))
     }
 }
 
-/// An id that no task can have is one of no task.
-fn task_id(id: &str) -> Result<TaskKey, A2aError> {
-    TaskKey::parse(id).ok_or_else(|| {
-        let shown: String = id.chars().take(80).collect();
-        A2aError::new(Kind::TaskNotFound, format!("there is no task `{shown}`"))
-    })
+async fn task_key(state: &AppState, caller: &Caller, id: &str) -> Result<TaskKey, A2aError> {
+    let key = state.engine.task_key(caller, id).await;
+    key.map_err(|error| A2aError::of_engine(&error))
 }
 
 /// How long an answer that is not streamed is waited for: a little less than the server gives it.
@@ -220,7 +220,8 @@ async fn get(state: &AppState, caller: &Caller, asked: &TaskParams) -> Result<Va
         artifacts: true,
         accepts: Accepts::ALL,
     };
-    let task = state.engine.task(caller, &task_id(&asked.id)?).await;
+    let id = task_key(state, caller, &asked.id).await?;
+    let task = state.engine.task(caller, &id).await;
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
     Ok(show::task(&task, view))
 }
@@ -259,7 +260,8 @@ async fn list(state: &AppState, caller: &Caller, asked: ListTasks) -> Result<Val
 
 async fn cancel(state: &AppState, caller: &Caller, asked: &TaskParams) -> Result<Value, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
-    let task = state.engine.cancel_task(caller, &task_id(&asked.id)?).await;
+    let id = task_key(state, caller, &asked.id).await?;
+    let task = state.engine.cancel_task(caller, &id).await;
     let task = task.map_err(|error| {
         A2aError::of_engine(&error).renamed(Kind::UnsupportedOperation, Kind::TaskNotCancelable)
     })?;
@@ -277,7 +279,7 @@ async fn subscribe(
     asked: &TaskParams,
 ) -> Result<Reply, A2aError> {
     params::no_tenant(asked.tenant.as_ref())?;
-    let id = task_id(&asked.id)?;
+    let id = task_key(state, caller, &asked.id).await?;
     let task = state.engine.task(caller, &id).await;
     let task = task.map_err(|error| A2aError::of_engine(&error))?;
     if task.state.is_final() {

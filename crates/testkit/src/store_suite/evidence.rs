@@ -5,6 +5,7 @@ use charter_contract::ids::EvidenceId;
 use charter_store::evidence::{EvidenceFilter, EvidenceHead};
 use charter_store::page::PageRequest;
 use charter_store::{Store, StoreError};
+use serde_json::json;
 
 use super::Outcome;
 use super::sample::{at, bundle, evidence, finding, tenant};
@@ -25,13 +26,15 @@ async fn found(
     Ok(found.entries)
 }
 
-/// All fields, alone and in a batch.
+/// All fields, alone and in a batch, and integers that a double would round.
 ///
 /// # Errors
 /// As the store's.
 pub async fn a_record_reads_back_whole(store: &dyn Store) -> Outcome {
     let acme = tenant("acme")?;
-    let records = [evidence("acme", 1, at(0)?)?, evidence("acme", 2, at(1)?)?];
+    let mut records = [evidence("acme", 1, at(0)?)?, evidence("acme", 2, at(1)?)?];
+    let digits = json!([9_007_199_254_740_993_i64, u64::MAX, i64::MIN]);
+    records[1].payload.insert("digits".to_owned(), digits);
     store.put_evidence(&acme, &records).await?;
     for record in &records {
         let read = store.evidence(&acme, &record.id).await?;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::numbers;
 use super::tools::{Call, Calls};
-use crate::expression::{Condition, Roots};
+use crate::expression::Condition;
 use crate::graph::size::Size;
 use crate::graph::{
     AfterFailure, Edge, EdgeCondition, Entry, GraphError, GraphParts, Join, PlanSource, Retry,
@@ -102,7 +102,8 @@ pub(super) fn compile(
         if steps.len() < flow.steps.len() {
             continue;
         }
-        let made = StepGraph::new(GraphParts {
+        // `read` compiled the conditions, and reported what is wrong with one at its place.
+        let made = StepGraph::linked(GraphParts {
             steps,
             numbers: numbers(declared),
             fallback: graph.take(),
@@ -299,7 +300,7 @@ pub(super) fn read(
     calls: &Calls<'_>,
     report: &mut Report,
 ) -> Vec<StepId> {
-    let condition = match Condition::compile(expression, Roots::Steps) {
+    let condition = match Condition::of_plan(expression) {
         Ok(condition) => condition,
         Err(error) => {
             report.meaning(pointer, "expression", error.to_string());

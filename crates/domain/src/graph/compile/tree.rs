@@ -70,7 +70,8 @@ pub fn from_tree(tree: &DecisionTree, tools: &CallableTools<'_>) -> Result<StepG
         source: Some(PlanSource::DecisionTree(tree.id.clone())),
         ..GraphParts::default()
     };
-    StepGraph::new(parts).map_err(|error| {
+    // `read` compiled the conditions of the branches.
+    StepGraph::linked(parts).map_err(|error| {
         refuse("/decision_tree/nodes", &error, &mut report);
         report
     })

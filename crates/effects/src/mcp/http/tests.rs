@@ -66,6 +66,20 @@ async fn an_answer_that_is_too_much_is_the_failure_of_its_request() {
 }
 
 #[tokio::test]
+async fn an_answer_may_begin_with_a_byte_order_mark() {
+    let marked = format!("\u{feff}{}", result("[]"));
+    let wide = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for body in [marked.into_bytes(), wide] {
+        let answer = pinged(Reply::json(200, body)).await.unwrap();
+        let is_response = matches!(
+            &answer,
+            StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), None)
+        );
+        assert!(is_response, "{answer:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_event_that_is_too_much_is_the_failure_of_the_request_of_its_stream() {
     let fine = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}";
     let body = format!("data: {fine}\n\ndata: {}\n\n", result(&lists(79)));

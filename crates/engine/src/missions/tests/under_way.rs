@@ -18,6 +18,7 @@ use super::payloads;
 use super::rig::{RISKY, Rig, asked, order};
 use super::scripts::{Script, approved, cited, plan, works};
 use crate::caller::tests::person;
+use crate::engine::tests::in_a_place;
 use crate::{MissionOrder, MissionView, Settings};
 
 async fn ended(models: Arc<ScriptedModels>) -> (Rig, MissionView) {
@@ -58,6 +59,18 @@ async fn a_model_carries_a_mission_through() {
         );
         assert!(!request.task.contains("Marina"));
     }
+}
+
+/// Which tools a plan may use is asked of policies apart from the threads that serve requests.
+#[tokio::test(flavor = "multi_thread")]
+async fn policies_of_a_plan_are_asked_in_a_place() {
+    let rig = Rig::new().await;
+    let mission = async {
+        let begun = rig.start(order()).await;
+        rig.settled(&begun.mission_id).await
+    };
+    let waiting = in_a_place(&rig.engine, mission).await;
+    assert_eq!(waiting.state, MissionState::AwaitingApproval);
 }
 
 /// What a tool answered and what models said is in the data, whoever is asked next: no mark of it is in instructions, or

@@ -11,8 +11,11 @@ fn refused_with(
     more: Value,
     fallbacks: &[ExecutionPlan],
 ) -> Vec<(String, String, String)> {
-    let report = compiled(&plan(PLAN, steps, more), fallbacks).unwrap_err();
-    let found = pointers(&report).into_iter();
+    owned_pointers(&compiled(&plan(PLAN, steps, more), fallbacks).unwrap_err())
+}
+
+fn owned_pointers(report: &Report) -> Vec<(String, String, String)> {
+    let found = pointers(report).into_iter();
     found
         .map(|(p, k, m)| (p.to_owned(), k.to_owned(), m.to_owned()))
         .collect()
@@ -257,15 +260,17 @@ fn b003_5_cycles_of_any_kind_are_refused() {
     );
 }
 
-/// B003-9: expressions are compiled, and all that they name is known, before the first step.
+/// B003-9: expressions are compiled, and all that they name is known, before the first step. Each fault is reported once.
 #[test]
 fn b003_9_expressions_are_checked_before_the_first_step() {
     let with = |expression: &str| {
         let condition = json!({"type": "expression", "expression": expression});
         let found = refused(json!([reads(1, json!({"condition": condition}))]));
-        let (pointer, keyword, _) = found[0].clone();
+        let [(pointer, keyword, _)] = &found[..] else {
+            panic!("{expression}: one fault, not {found:#?}");
+        };
         assert_eq!(pointer, "/execution_plan/steps/0/condition/expression");
-        keyword
+        keyword.clone()
     };
     assert_eq!(with("1 +"), "expression");
     assert_eq!(with("tool.id == 1"), "expression");
@@ -286,10 +291,9 @@ fn b003_9_an_unknown_function_is_refused_in_fallbacks_and_stages() {
         handling[field] = json!(id);
         json!({ "error_handling": handling })
     };
-    let first = |found: Vec<(String, String, String)>| found.into_iter().next().unwrap();
     let refusal = |pointer: &str| {
         let message = "there is no function `lower`; did you mean `lowerAscii`?";
-        one(pointer, "expression", message).remove(0)
+        one(pointer, "expression", message)
     };
 
     let steps = json!([reads(1, json!({ "condition": condition }))]);
@@ -297,7 +301,7 @@ fn b003_9_an_unknown_function_is_refused_in_fallbacks_and_stages() {
     let more = other("fallback_plan_id", OTHER_PLAN);
     let found = refused_with(json!([reads(1, json!({}))]), more, &[fallback]);
     let pointer = "/fallbacks/0/steps/0/condition/expression";
-    assert_eq!(first(found), refusal(pointer));
+    assert_eq!(found, refusal(pointer));
 
     let id = |number: u8| format!("pipe-01930000-0000-7000-8000-00000000000{number}");
     let pipeline = |number: u8, mut stage: Value, more: Value| -> PipelineDefinition {
@@ -311,10 +315,7 @@ fn b003_9_an_unknown_function_is_refused_in_fallbacks_and_stages() {
     let view = view();
     let tools = CallableTools::new(&view);
     let stage_refused = |pipeline: &PipelineDefinition, fallbacks: &[PipelineDefinition]| {
-        let report = from_pipeline(pipeline, fallbacks, &tools).unwrap_err();
-        let found = pointers(&report).into_iter();
-        let owned = found.map(|(p, k, m)| (p.to_owned(), k.to_owned(), m.to_owned()));
-        first(owned.collect())
+        owned_pointers(&from_pipeline(pipeline, fallbacks, &tools).unwrap_err())
     };
     let wrong = |number: u8| pipeline(number, json!({ "condition": condition }), json!({}));
     assert_eq!(
