@@ -6,6 +6,7 @@ const TOUCHED: [prefix: string, features: string[]][] = [
   ["request.", ["requests"]],
   ["approval.", ["approvals", "runs", "missions"]],
   ["catalogue.", ["catalogue", "packages", "routing", "lenses", "graph", "skills"]],
+  ["route_example.", ["routing"]],
   ["key.", ["keys"]],
 ];
 

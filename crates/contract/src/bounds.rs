@@ -335,6 +335,12 @@ bounds! {
     IDENTIFIER_MEMORY = 32 * MIB, Bytes;
     /// Options of a question that asks back what is meant.
     CLARIFICATION_OPTIONS = 5, Count;
+    /// Undecided route examples of one document in one tenant.
+    ROUTE_EXAMPLES_SUGGESTED = 10, Count;
+    /// Accepted route examples of one document in one tenant.
+    ROUTE_EXAMPLES_ACCEPTED = 20, Count;
+    /// Undecided route examples of one tenant.
+    ROUTE_EXAMPLES_WAITING = 1_000, Count;
     /// Time that a question waits for the rate limit of a tool.
     RATE_LIMIT_WAIT_MS = 30_000, Milliseconds;
 }

@@ -6,8 +6,8 @@
 //! - [`catalogue`]: what packages register, tags and evidence (seed 000);
 //!   [`link_graph`]: nodes of the skill link graph (seed 001); [`mission`]: the ten
 //!   artifacts (seed 002); [`agentic`]: the contracts at the edge (seed 003);
-//!   [`package`], [`finding`], [`executor`], [`identity`] and [`intent`] are this project's own; [`package_file`] is how a
-//!   package's PDFs are written in it.
+//!   [`package`], [`finding`], [`executor`], [`identity`], [`intent`] and [`route_example`] are this project's own;
+//!   [`package_file`] is how a package's PDFs are written in it.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
 //!   with every violation said; [`schema`]: all contracts by name; [`foreign_schema`]: JSON Schemas that documents
 //!   bring along.
@@ -59,6 +59,7 @@ pub mod package;
 pub mod package_file;
 pub mod parameter;
 pub mod placeholder;
+pub mod route_example;
 pub mod run_status;
 pub mod schema;
 pub mod scope;

@@ -29,7 +29,7 @@ pub const MAX_TOOLS: usize = 8;
 /// Largest candidate as JSON, in bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 /// Most characters of a request, or of a tool's description, that a candidate repeats.
-const MAX_WORDS: usize = 200;
+pub(crate) const MAX_WORDS: usize = 200;
 /// Hexadecimal digits of a candidate's key.
 const KEY_DIGITS: usize = 16;
 /// What the packages of candidates begin with.

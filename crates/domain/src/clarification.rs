@@ -92,7 +92,8 @@ fn number(words: &[String], count: usize) -> Option<usize> {
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+/// The words of a text in lower case: runs of letters and digits.
+pub(crate) fn words(text: &str) -> Vec<String> {
     let words = text
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty());

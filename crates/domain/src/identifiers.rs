@@ -199,7 +199,8 @@ fn is_code(word: &str) -> bool {
     word.contains(['_', '=', ':', '/']) || word.chars().any(|c| c.is_ascii_digit())
 }
 
-fn drop_preposition(words: &mut Vec<String>) {
+/// Removes a trailing preposition: it belongs to the value that is left out.
+pub(crate) fn drop_preposition(words: &mut Vec<String>) {
     let bare = |word: &String| {
         word.trim_matches(|c: char| !c.is_alphanumeric())
             .to_lowercase()
@@ -240,12 +241,17 @@ impl<'d> Declared<'d> {
         if self.domains.len() != 1 {
             return None;
         }
-        let name = self.names.first()?.replace('_', " ");
-        let thing = name
-            .strip_suffix(" ids")
-            .or_else(|| name.strip_suffix(" id"));
-        Some(thing.unwrap_or(&name).to_owned())
+        Some(thing(self.names.first()?))
     }
+}
+
+/// The noun for a parameter's values: `order_id` names an order.
+pub(crate) fn thing(parameter: &str) -> String {
+    let name = parameter.replace('_', " ");
+    let thing = name
+        .strip_suffix(" ids")
+        .or_else(|| name.strip_suffix(" id"));
+    thing.unwrap_or(&name).to_owned()
 }
 
 #[cfg(test)]

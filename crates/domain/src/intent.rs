@@ -208,6 +208,11 @@ pub fn read(text: &str) -> IntentReading {
     reading
 }
 
+/// Whether a lower-case word is a content word, unlike "the" or "please".
+pub(crate) fn carries_subject(word: &str) -> bool {
+    !words::EMPTY_WORDS.contains(&word) && !words::OPENERS.contains(&word)
+}
+
 /// Whether a text has identifiers and no word of content, as "and in eu-west-1?", and does not ask what they are.
 fn names_nothing(all: &[Token]) -> bool {
     let said = || {

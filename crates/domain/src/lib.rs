@@ -42,6 +42,7 @@ pub mod profile;
 pub mod rate_limit;
 pub mod redaction;
 pub mod reference;
+pub mod route_example;
 pub mod run;
 pub mod script;
 pub mod sentences;

@@ -1,10 +1,13 @@
 //! Errors about ids that lead to nothing the caller sees, which list the newest that the caller does see. Must not
 //! know what was asked of the record.
 
-use charter_contract::ids::{ApprovalId, EvidenceId, KeyId, MemoryId, RequestId, RunId, TenantId};
+use charter_contract::ids::{
+    ApprovalId, EvidenceId, KeyId, MemoryId, RequestId, RouteExampleId, RunId, TenantId,
+};
 use charter_store::approval::ApprovalFilter;
 use charter_store::memory::Proposals;
 use charter_store::page::PageRequest;
+use charter_store::route_example::ExampleFilter;
 
 use crate::error::MOST_KNOWN;
 use crate::evidence::EvidenceQuery;
@@ -93,6 +96,18 @@ impl Engine {
             .iter()
             .map(|seen| seen.record.approval_id.as_str());
         Ok(EngineError::not_found("approval", approval).knowing(ids))
+    }
+
+    /// That a tenant has no such route example. For callers who may edit the tenant's catalogue and see all examples.
+    pub(crate) async fn no_route_example(
+        &self,
+        tenant: &TenantId,
+        example: &RouteExampleId,
+    ) -> Result<EngineError, EngineError> {
+        let (filter, page) = (ExampleFilter::default(), newest());
+        let seen = self.store().route_examples(tenant, filter, &page).await?;
+        let ids = seen.entries.iter().map(|seen| seen.example_id.as_str());
+        Ok(EngineError::not_found("route example", example).knowing(ids))
     }
 
     /// That a tenant has no such key. For admins, who see all of them.

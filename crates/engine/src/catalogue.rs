@@ -6,6 +6,7 @@
 
 mod index;
 mod load;
+mod overlay;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,13 +18,14 @@ use charter_domain::dependencies::Dependents;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::policy::PolicySet;
 use charter_domain::tier;
-use charter_search::{Layer, Layers, RouteSettings, Scope};
+use charter_search::{Layer, Layers, RouteIndex, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
 use crate::lenses::LensIndexCache;
 
-pub(crate) use index::{IndexSet, actions, entry_id, parse_entry_id, text_hash, texts_of};
+pub(crate) use index::{IndexSet, actions, entry_id, offered, parse_entry_id, text_hash, texts_of};
 pub(crate) use load::parse_document;
+use overlay::{Exemplified, Overlay};
 
 /// One revision of the catalogue, ready to serve.
 #[derive(Debug, Default)]
@@ -40,6 +42,8 @@ pub struct LiveCatalogue {
     tenants: BTreeMap<TenantId, TierStacks>,
     policies: Policies,
     scopes: BTreeMap<Option<TenantId>, load::ScopeState>,
+    /// Entries extended by accepted route examples, by tenant.
+    overlays: BTreeMap<TenantId, Overlay>,
 }
 
 impl LiveCatalogue {
@@ -90,6 +94,12 @@ impl LiveCatalogue {
             let state = self.scopes.get(&scope);
             state.map(load::ScopeState::dependents).unwrap_or_default()
         })
+    }
+
+    /// The entries that a tenant's accepted route examples extend.
+    pub(crate) fn exemplified(&self, tenant: &TenantId) -> Exemplified {
+        let overlay = self.overlays.get(tenant);
+        overlay.map_or_else(Exemplified::default, |overlay| overlay.entries.clone())
     }
 
     /// The global indexes, for stacking another layer over them.
@@ -190,20 +200,33 @@ impl Default for Stacked {
 }
 
 impl Stacked {
-    pub(crate) fn new(tenant: Option<&IndexSet>, global: &IndexSet) -> Self {
-        let stack = |of: fn(&IndexSet) -> &Arc<charter_search::RouteIndex>| {
-            let own = tenant.map(|set| (Scope::Tenant, set));
-            let layers = own.into_iter().chain([(Scope::Global, global)]);
-            let layers = layers.map(|(scope, set)| Layer {
-                scope,
-                index: Arc::clone(of(set)),
-            });
+    /// Entries of the overlay precede the entries that they extend, in the same scope.
+    pub(crate) fn new(
+        tenant: Option<&IndexSet>,
+        overlay: Option<&Overlay>,
+        global: &IndexSet,
+    ) -> Self {
+        let layer = |scope: Scope, index: &Arc<RouteIndex>| Layer {
+            scope,
+            index: Arc::clone(index),
+        };
+        let actions = [
+            overlay.map(|overlay| layer(Scope::Tenant, &overlay.tenant)),
+            tenant.map(|set| layer(Scope::Tenant, &set.actions)),
+            overlay.map(|overlay| layer(Scope::Global, &overlay.global)),
+            Some(layer(Scope::Global, &global.actions)),
+        ];
+        let agents = [
+            tenant.map(|set| layer(Scope::Tenant, &set.agents)),
+            Some(layer(Scope::Global, &global.agents)),
+        ];
+        let stack = |layers: Vec<Layer>| {
             let withdrawn = tenant.iter().flat_map(|set| set.withdrawn.iter());
-            Layers::new(layers.collect()).hiding(withdrawn.map(String::as_str))
+            Layers::new(layers).hiding(withdrawn.map(String::as_str))
         };
         Self {
-            actions: stack(|set| &set.actions),
-            agents: stack(|set| &set.agents),
+            actions: stack(actions.into_iter().flatten().collect()),
+            agents: stack(agents.into_iter().flatten().collect()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What happens to a tenant's runs, approvals, requests and keys and to the catalogue, for whoever watches.
+//! Events about a tenant's runs, approvals, requests, route examples, keys and catalogue.
 //!
 //! An event is written in the transaction of the change that it announces, so none is missed and none
 //! is made up; it names what changed, and whoever may see that looks it up. Readers take up where they
@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::keys::KeyEventRef;
+use crate::route_examples::OfRouteExample;
 use crate::{AccessScope, Caller, Engine, EngineError, Role};
 
 /// Events of a page, and those that a stream reads at once.
@@ -130,6 +131,15 @@ pub enum AnnouncedEvent {
     /// A package was registered, rolled back or taken out of force.
     #[serde(rename = "catalogue.changed")]
     CatalogueChanged(CatalogueEventRef),
+    /// An owner accepted a route example.
+    #[serde(rename = "route_example.accepted")]
+    RouteExampleAccepted(OfRouteExample),
+    /// An owner rejected a route example.
+    #[serde(rename = "route_example.rejected")]
+    RouteExampleRejected(OfRouteExample),
+    /// An owner withdrew a route example.
+    #[serde(rename = "route_example.withdrawn")]
+    RouteExampleWithdrawn(OfRouteExample),
     /// A key was made.
     #[serde(rename = "key.created")]
     KeyCreated(KeyEventRef),

@@ -50,6 +50,7 @@ mod reindex;
 mod replicas;
 mod requests;
 mod resolve;
+mod route_examples;
 mod routing;
 mod runs;
 mod sessions;
@@ -128,10 +129,11 @@ pub use plans::SubmittedPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaView, Quotas, RunQuotaUse};
 pub use requests::{
-    Course, FollowUpReference, ParameterView, Progress, ProgressEvent, RequestEvent,
-    RequestPreview, RequestView,
+    Course, FollowUpReference, ParameterView, Progress, ProgressEvent, RequestConfirmed,
+    RequestEvent, RequestPreview, RequestView,
 };
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
+pub use route_examples::{ExampleDecision, OfRouteExample, RouteExampleListing, RouteExampleShown};
 pub use routing::{
     GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides, VerdictView,
 };

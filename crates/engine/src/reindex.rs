@@ -38,20 +38,28 @@ impl Engine {
 
     async fn stored_texts(&self) -> Result<Vec<String>, EngineError> {
         let layers = self.stored_layers().await?;
-        Ok(layers.iter().flat_map(texts_of).collect())
+        let accepted = self.store().accepted_examples().await?.into_iter();
+        let texts = layers.iter().flat_map(texts_of);
+        Ok(texts.chain(accepted.map(|example| example.text)).collect())
     }
 
     /// What the caller's requests are routed over, for measuring and fitting.
     #[must_use]
     pub fn routed_entries(&self, caller: &Caller) -> Vec<EvalEntry> {
-        let view = self.live().view(&caller.tenant);
+        let live = self.live();
+        let view = live.view(&caller.tenant);
+        let exemplified = live.exemplified(&caller.tenant);
+        let layers = [
+            exemplified.tenant,
+            actions(&view.tenant),
+            exemplified.global,
+            actions(&view.global),
+        ];
         let mut entries: Vec<EvalEntry> = Vec::new();
-        for layer in [&view.tenant, &view.global] {
-            for (id, text) in actions(layer) {
-                let id = parse_entry_id(&id).map_or(id.clone(), |(_, id)| id.to_owned());
-                if entries.iter().all(|entry| entry.id != id) {
-                    entries.push(EvalEntry { id, text });
-                }
+        for (id, text) in layers.into_iter().flatten() {
+            let id = parse_entry_id(&id).map_or(id.clone(), |(_, id)| id.to_owned());
+            if entries.iter().all(|entry| entry.id != id) {
+                entries.push(EvalEntry { id, text });
             }
         }
         entries

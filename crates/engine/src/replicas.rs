@@ -54,6 +54,10 @@ const CATALOGUE_LOCK_RETRY: Duration = Duration::from_millis(50);
 /// A package was registered or rolled back, as storage says it.
 const CATALOGUE: &str = "catalogue.changed";
 
+/// A tenant's accepted route examples changed.
+const EXAMPLE_ACCEPTED: &str = "route_example.accepted";
+const EXAMPLE_WITHDRAWN: &str = "route_example.withdrawn";
+
 /// What routing or lenses are made of changed.
 const ROUTING: &str = "replicas.routing";
 
@@ -135,6 +139,7 @@ impl PendingNotices {
                 let tenant = tenant.and_then(|id| TenantId::parse(id).ok());
                 self.erased.extend(tenant);
             }
+            EXAMPLE_ACCEPTED | EXAMPLE_WITHDRAWN => self.catalogue = true,
             ROUTING => self.catalogue |= payload["by"].as_str() != Some(engine.holder()),
             LEFT => self.runs = true,
             // A run that has come to its end, or waits for a person, is nobody's to drive.

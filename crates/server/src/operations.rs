@@ -53,6 +53,7 @@ const TABLE: &[(&str, Need)] = &[
     ("show_caller", Need::Caller),
     // Requests, sessions and tags.
     ("ask", Scopes(&[RequestsWrite])),
+    ("confirm_request", Scopes(&[RequestsWrite])),
     ("get_tags", Scopes(&[RequestsRead])),
     ("open_session", Scopes(&[RequestsWrite])),
     ("put_tags", Scopes(&[RequestsWrite])),
@@ -84,6 +85,7 @@ const TABLE: &[(&str, Need)] = &[
     ("reject", Scopes(&[ApprovalsWrite])),
     ("show_approval", Scopes(&[ApprovalsRead])),
     // The catalogue, lenses and skills.
+    ("accept_route_example", Edit),
     ("agent_skill_children", Scopes(&[CatalogueRead])),
     ("agent_skill_file", Scopes(&[CatalogueRead])),
     ("agent_skill_files", Scopes(&[CatalogueRead])),
@@ -101,6 +103,7 @@ const TABLE: &[(&str, Need)] = &[
     ("list_documents", Scopes(&[CatalogueRead])),
     ("list_lenses", Scopes(&[CatalogueRead])),
     ("list_packages", Scopes(&[CatalogueRead])),
+    ("list_route_examples", Edit),
     ("package_history", Scopes(&[CatalogueRead])),
     ("promote_candidate", Edit),
     ("published_agent_skills", Scopes(&[CatalogueRead])),
@@ -109,6 +112,7 @@ const TABLE: &[(&str, Need)] = &[
     ("query_graph", Scopes(&[CatalogueRead])),
     ("register_package", Edit),
     ("reindex_lens", Edit),
+    ("reject_route_example", Edit),
     ("resolve_agent", Scopes(&[CatalogueRead])),
     ("resolve_guardrails", Scopes(&[CatalogueRead])),
     ("resolve_mission_type", Scopes(&[CatalogueRead])),
@@ -130,6 +134,7 @@ const TABLE: &[(&str, Need)] = &[
     ("show_lens", Scopes(&[CatalogueRead])),
     ("unregister_package", Edit),
     ("validate_package", Scopes(&[CatalogueRead])),
+    ("withdraw_route_example", Edit),
     // Missions.
     ("cancel_mission", Scopes(&[MissionsWrite])),
     ("diff_missions", Scopes(&[MissionsRead])),

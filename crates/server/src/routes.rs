@@ -28,6 +28,7 @@ mod playbooks;
 mod requests;
 mod resolve;
 mod route;
+mod route_examples;
 mod runs;
 mod schemas;
 mod sessions;
@@ -73,6 +74,10 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
 fn catalogue() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(route::route))
+        .routes(routes!(route_examples::list))
+        .routes(routes!(route_examples::accept))
+        .routes(routes!(route_examples::reject))
+        .routes(routes!(route_examples::withdraw))
         .routes(routes!(resolve::guardrails))
         .routes(routes!(resolve::template))
         .routes(routes!(resolve::skill))
@@ -104,6 +109,7 @@ fn work() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(requests::ask))
         .routes(routes!(requests::show))
+        .routes(routes!(requests::confirm))
         .routes(routes!(tags::put_tags))
         .routes(routes!(tags::get))
         .routes(routes!(sessions::open))

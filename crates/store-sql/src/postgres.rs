@@ -27,6 +27,7 @@ mod options;
 mod outbox;
 mod pgvector;
 mod request;
+mod route_example;
 mod schema;
 mod session;
 mod standby;

@@ -15,6 +15,7 @@ pub(crate) mod memory;
 pub(crate) mod mission;
 pub(crate) mod outbox;
 pub(crate) mod request;
+pub(crate) mod route_example;
 pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod skill;

@@ -23,6 +23,7 @@ mod notices;
 mod outbox;
 mod readers;
 mod request;
+mod route_example;
 mod schema;
 mod session;
 mod statement;

@@ -27,6 +27,7 @@ pub mod notices;
 pub mod outbox;
 pub mod page;
 pub mod request;
+pub mod route_example;
 pub mod session;
 pub mod skill_index;
 pub mod tag;
@@ -54,6 +55,7 @@ pub trait Store:
     + notices::Notices
     + outbox::Outbox
     + request::Requests
+    + route_example::RouteExamples
     + session::Sessions
     + tag::Tags
     + tenant::Tenants
@@ -79,6 +81,7 @@ impl<T> Store for T where
         + notices::Notices
         + outbox::Outbox
         + request::Requests
+        + route_example::RouteExamples
         + session::Sessions
         + tag::Tags
         + tenant::Tenants

@@ -23,6 +23,7 @@ pub mod memory;
 pub mod mission;
 pub mod outbox;
 pub mod request;
+pub mod route_example;
 pub mod run_listing;
 pub mod sample;
 pub mod session;
@@ -241,6 +242,16 @@ macro_rules! store_suite {
                 a_request_without_a_run_takes_no_result,
                 requests_of_ended_runs_are_found_until_they_have_results,
                 sweep_leaves_requests_whose_runs_go_on;
+            route_example:
+                an_example_reads_back_whole,
+                the_same_words_are_kept_once_for_a_document,
+                suggestions_keep_within_their_room,
+                suggestions_at_the_same_time_keep_within_their_room,
+                tenants_are_apart,
+                examples_are_listed_newest_first,
+                a_move_raises_the_revision_where_routing_changes,
+                an_example_is_decided_once,
+                accepted_examples_are_those_in_force;
             run_listing: runs_are_listed_that_fit, a_run_keeps_its_user;
             session:
                 a_session_reads_back_whole,

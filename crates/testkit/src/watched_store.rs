@@ -8,10 +8,11 @@ use async_trait::async_trait;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::catalogue::tags::TagRecord;
 use charter_contract::ids::{
-    ApprovalId, EvidenceId, KeyId, MemoryId, MissionId, PackageName, RequestId, RunId, SessionId,
-    SkillId, TagRequestId, TenantId, UserId,
+    ApprovalId, DocumentId, EvidenceId, KeyId, MemoryId, MissionId, PackageName, RequestId,
+    RouteExampleId, RunId, SessionId, SkillId, TagRequestId, TenantId, UserId,
 };
 use charter_contract::mission::ArtifactKind;
+use charter_contract::route_example::RoutedKind;
 use charter_contract::scope::Scope;
 use charter_contract::time::Timestamp;
 use charter_domain::evidence_log::{Hash, NodeId};
@@ -50,6 +51,9 @@ use charter_store::notices::Notices;
 use charter_store::outbox::{Message, NewMessage, Outbox};
 use charter_store::page::{Page, PageRequest};
 use charter_store::request::{RequestLease, RequestRecord, Requests};
+use charter_store::route_example::{
+    ExampleFilter, ExampleMove, ExampleRoom, RouteExampleRecord, RouteExamples, Suggested,
+};
 use charter_store::session::{SessionRecord, Sessions, Turn};
 use charter_store::tag::Tags;
 use charter_store::tenant::{Erased, RowCounts, Tenants};
@@ -425,6 +429,20 @@ writes {
     fn record_result(tenant: &TenantId, request: &RequestId, result: &str, messages: Vec<NewMessage>,
         at: Timestamp) -> ();
     fn sweep_requests(before: Timestamp) -> u64;
+} }
+
+watched! { RouteExamples
+reads {
+    fn route_example(tenant: &TenantId, example: &RouteExampleId) -> Option<RouteExampleRecord>;
+    fn route_examples(tenant: &TenantId, filter: ExampleFilter<'_>, page: &PageRequest)
+        -> Page<RouteExampleRecord>;
+    fn open_examples(tenant: &TenantId, kind: RoutedKind, document: &DocumentId)
+        -> Vec<RouteExampleRecord>;
+    fn accepted_examples() -> Vec<RouteExampleRecord>;
+}
+writes {
+    fn suggest_example(example: &RouteExampleRecord, room: ExampleRoom) -> Suggested;
+    fn move_example(tenant: &TenantId, step: ExampleMove, messages: Vec<NewMessage>) -> ();
 } }
 
 watched! { Sessions

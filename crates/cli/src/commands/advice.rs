@@ -24,7 +24,7 @@ const MORE: &str = "more";
 const NAMED: usize = 8;
 
 /// The commands that list what there is of a kind, beside `charter list`.
-const LISTINGS: [(&str, &str); 18] = [
+const LISTINGS: [(&str, &str); 19] = [
     ("agent skill", "charter skills tree"),
     ("approval", "charter approvals list"),
     ("domain lens", "charter lens list"),
@@ -38,6 +38,7 @@ const LISTINGS: [(&str, &str); 18] = [
     ("memory", "charter memory list"),
     ("mission", "charter mission list"),
     ("package", "charter package list"),
+    ("route example", "charter route examples list"),
     ("run", "charter runs list"),
     ("schema", "charter schema list"),
     ("step of the run", "charter runs show ID"),

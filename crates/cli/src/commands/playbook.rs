@@ -22,6 +22,9 @@ pub(crate) enum Playbook {
         /// Show what it would do, and change nothing.
         #[arg(long)]
         dry_run: bool,
+        /// The request whose answer offered the playbook; its sentence is suggested as a route example.
+        #[arg(long, value_name = "ID")]
+        request: Option<String>,
     },
 }
 
@@ -38,9 +41,13 @@ async fn start(command: &Playbook, client: &Client) -> anyhow::Result<Value> {
         id,
         parameters,
         dry_run,
+        request,
     } = command;
     let parameters: Map<String, Value> = parameters.iter().cloned().collect();
-    let body = json!({"parameters": parameters, "dry_run": dry_run});
+    let mut body = json!({"parameters": parameters, "dry_run": dry_run});
+    if let Some(request) = request {
+        body["request_id"] = json!(request);
+    }
     let path = format!("/v1/playbooks/{}/runs", encoded(id));
     let started = client.post(&path, Some(&body)).await?;
     runs::followed(client, started["run_id"].as_str().unwrap_or_default()).await

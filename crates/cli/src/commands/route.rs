@@ -1,6 +1,7 @@
 //! `charter route …`
 
 mod calibrate;
+mod examples;
 mod intent;
 
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::failure::EXIT_OK;
 use crate::output::{self, Format};
 use crate::terminal;
 
-/// Route a query without acting, measure routing, or fit it.
+/// Route a query without acting, measure or fit routing, and manage route examples.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 pub(crate) struct Route {
@@ -50,6 +51,11 @@ enum RouteCommand {
     Eval(Eval),
     /// Fit weights and thresholds to labelled queries and keep them with the index.
     Calibrate(Calibrate),
+    /// Confirm the answer to a request, which suggests its sentence as a route example.
+    Confirm(examples::Confirm),
+    /// List and decide on route examples.
+    #[command(subcommand)]
+    Examples(examples::Examples),
 }
 
 #[derive(Debug, Args)]
@@ -109,7 +115,7 @@ impl Route {
         match &self.command {
             Some(RouteCommand::Eval(_)) => Some("route eval"),
             Some(RouteCommand::Calibrate(_)) => Some("route calibrate"),
-            None => None,
+            Some(RouteCommand::Confirm(_) | RouteCommand::Examples(_)) | None => None,
         }
     }
 }
@@ -124,6 +130,8 @@ pub(crate) async fn run(command: &Route, config: &Config, format: Format) -> any
             }
         },
         Some(RouteCommand::Calibrate(of)) => calibrate::run(of, config, format).await,
+        Some(RouteCommand::Confirm(of)) => examples::confirm(of, config, format).await,
+        Some(RouteCommand::Examples(command)) => examples::run(command, config, format).await,
         None => route(command, config, format).await,
     }
 }

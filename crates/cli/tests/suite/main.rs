@@ -68,6 +68,7 @@ mod remediation;
 mod replicas;
 mod reported;
 mod requests;
+mod route_examples;
 mod routing;
 mod run_evidence;
 mod scopes;

@@ -68,6 +68,8 @@ prefixed_uuid! {
     ApprovalId = "apr-",
     /// An API key (this project).
     KeyId = "key-",
+    /// A route example: a sentence that led to a document and was confirmed (this project).
+    RouteExampleId = "rex-",
     /// An executor's hold on one call (this project).
     LeaseId = "lease-",
     /// A call of a tool (this project, 003 "Tool Invocation Schema").

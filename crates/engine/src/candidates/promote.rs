@@ -3,12 +3,16 @@
 use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{DocumentId, RunId};
+use charter_contract::route_example::{ExampleSource, RoutedKind};
 use charter_contract::scope::Scope;
+use charter_contract::text::Text;
 use charter_domain::candidate::is_generated;
 use charter_domain::run::{Run, RunOutcome};
+use serde_json::Map;
 
 use super::keep;
 use crate::packages::may_change;
+use crate::route_examples::ConfirmedSentence;
 use crate::{Caller, Engine, EngineError, RegistrationReport};
 
 impl Engine {
@@ -61,13 +65,54 @@ impl Engine {
             return Err(illegal(message));
         }
         succeeded(&run)?;
-        let mut document = found.document;
-        match &mut document {
-            Document::Skill(skill) => skill.is_candidate = false,
-            Document::Playbook(playbook) => playbook.is_candidate = false,
-            other => return Err(illegal(format!("a {} is no candidate", other.kind()))),
+        let (document, kind, asked) = accepted(found.document)?;
+        let registered = self.put_generated(caller, package, document).await?;
+        self.suggest_asked(caller, kind, id, asked).await;
+        Ok(registered)
+    }
+
+    /// Suggests the candidate's request as a route example. The document has it verbatim, with its values.
+    async fn suggest_asked(
+        &self,
+        caller: &Caller,
+        kind: RoutedKind,
+        document: &DocumentId,
+        asked: Option<Text>,
+    ) {
+        let Some(asked) = asked else {
+            return;
+        };
+        let given = Map::new();
+        let sentence = ConfirmedSentence {
+            tenant: &caller.tenant,
+            kind,
+            document,
+            text: asked.as_str(),
+            given: &given,
+            asked_at: self.now(),
+            source: ExampleSource::PromotedCandidate,
+            request: None,
+        };
+        if let Err(why) = self.suggest_example(sentence).await {
+            tracing::debug!(document.id = %document, why = %why, "no route example is suggested for a promoted candidate");
         }
-        self.put_generated(caller, package, document).await
+    }
+}
+
+/// Turns a candidate into an ordinary document; also returns the request that it was made for.
+fn accepted(document: Document) -> Result<(Document, RoutedKind, Option<Text>), EngineError> {
+    match document {
+        Document::Skill(mut skill) => {
+            skill.is_candidate = false;
+            let asked = skill.examples.first().cloned();
+            Ok((skill.into(), RoutedKind::Skill, asked))
+        }
+        Document::Playbook(mut playbook) => {
+            playbook.is_candidate = false;
+            let asked = playbook.examples.first().cloned();
+            Ok((playbook.into(), RoutedKind::Playbook, asked))
+        }
+        other => Err(illegal(format!("a {} is no candidate", other.kind()))),
     }
 }
 

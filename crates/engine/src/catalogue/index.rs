@@ -9,8 +9,9 @@ use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::parameter::Parameter;
+use charter_contract::route_example::RoutedKind;
 use charter_contract::text::Text;
-use charter_domain::catalogue::Layer;
+use charter_domain::catalogue::{Layer, View};
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_search::{
     BuildError, IndexSettings, RouteEntry, RouteIndex, RouteText, VectorRole, embedding_texts,
@@ -68,19 +69,25 @@ impl IndexSet {
         model: Option<&EmbeddingModel>,
         vectors: &VectorsByText,
     ) -> Result<Self, BuildError> {
-        let index = |texts: Vec<(String, RouteText)>| {
-            let entries = texts
-                .into_iter()
-                .map(|(id, text)| entry(id, text, vectors))
-                .collect();
-            RouteIndex::build(entries, model.cloned(), &IndexSettings::default()).map(Arc::new)
-        };
         Ok(Self {
-            actions: index(actions(layer))?,
-            agents: index(agents(layer))?,
+            actions: route_index(actions(layer), model, vectors)?,
+            agents: route_index(agents(layer), model, vectors)?,
             withdrawn: withdrawn(layer).into(),
         })
     }
+}
+
+/// Builds the index of some entries.
+pub(super) fn route_index(
+    texts: Vec<(String, RouteText)>,
+    model: Option<&EmbeddingModel>,
+    vectors: &VectorsByText,
+) -> Result<Arc<RouteIndex>, BuildError> {
+    let entries = texts
+        .into_iter()
+        .map(|(id, text)| entry(id, text, vectors))
+        .collect();
+    RouteIndex::build(entries, model.cloned(), &IndexSettings::default()).map(Arc::new)
 }
 
 fn entry(id: String, text: RouteText, vectors: &VectorsByText) -> RouteEntry {
@@ -100,22 +107,39 @@ fn entry(id: String, text: RouteText, vectors: &VectorsByText) -> RouteEntry {
 /// candidate until it is accepted (B000-4).
 pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
     let skills = layer.skills.values().map(|entry| &entry.document);
-    let skills = skills
-        .filter(|skill| skill.status == Status::Active && !skill.is_candidate)
-        .map(|skill| {
-            (
-                entry_id(DocumentKind::Skill, skill.skill_id.as_ref()),
-                skill_text(skill),
-            )
-        });
     let playbooks = layer.playbooks.values().map(|entry| &entry.document);
-    let playbooks = playbooks
-        .filter(|playbook| playbook.status == Status::Active && !playbook.is_candidate)
-        .map(|playbook| {
-            let id = entry_id(DocumentKind::Playbook, playbook.playbook_id.as_ref());
-            (id, playbook_text(playbook))
-        });
-    skills.chain(playbooks).collect()
+    let skills = skills.filter_map(skill_action);
+    skills
+        .chain(playbooks.filter_map(playbook_action))
+        .collect()
+}
+
+/// The routing entry of one skill or playbook of a layer, if it is active.
+pub(super) fn action(layer: &Layer, kind: RoutedKind, id: &str) -> Option<(String, RouteText)> {
+    match kind {
+        RoutedKind::Skill => skill_action(&layer.skills.get(id)?.document),
+        RoutedKind::Playbook => playbook_action(&layer.playbooks.get(id)?.document),
+    }
+}
+
+/// The routing entry of the skill or playbook that a tenant sees under an id, if it is active.
+pub(crate) fn offered(view: &View, kind: RoutedKind, id: &str) -> Option<(String, RouteText)> {
+    match kind {
+        RoutedKind::Skill => skill_action(view.skill(id)?.document()),
+        RoutedKind::Playbook => playbook_action(view.playbook(id)?.document()),
+    }
+}
+
+fn skill_action(skill: &Skill) -> Option<(String, RouteText)> {
+    let offered = skill.status == Status::Active && !skill.is_candidate;
+    let id = || entry_id(DocumentKind::Skill, skill.skill_id.as_ref());
+    offered.then(|| (id(), skill_text(skill)))
+}
+
+fn playbook_action(playbook: &Playbook) -> Option<(String, RouteText)> {
+    let offered = playbook.status == Status::Active && !playbook.is_candidate;
+    let id = || entry_id(DocumentKind::Playbook, playbook.playbook_id.as_ref());
+    offered.then(|| (id(), playbook_text(playbook)))
 }
 
 /// Entries of candidates, and of inactive skills, playbooks and agents.

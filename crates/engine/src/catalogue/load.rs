@@ -1,6 +1,6 @@
 //! From stored documents to a live catalogue, reusing every scope that did not change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 use charter_contract::catalogue::domain::Domain;
@@ -20,6 +20,7 @@ use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
 
 use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
+use super::overlay::Overlay;
 use super::{LiveCatalogue, Policies, Stacked, TierStacks};
 use crate::lenses::LensIndexCache;
 use crate::{Engine, EngineError};
@@ -52,13 +53,16 @@ impl Engine {
     /// When storage fails, or `model_mismatch` when the stored vectors are another model's.
     pub(crate) async fn reload_catalogue(&self) -> Result<(), EngineError> {
         let (revision, documents) = self.store().load().await?;
+        // Read after the revision, so that no earlier change is missed.
+        let accepted = self.store().accepted_examples().await?;
         let settings = self.route_settings().await?;
         let before = self.live();
         let scopes = by_scope(documents);
         let lenses = self.load_shelf(&before.lenses).await?;
         let imports = self.imports().borrow().clone();
         self.past_imports().keep(&imports);
-        let changed = tokio::task::spawn_blocking(move || layers(scopes, &before, &imports))
+        let earlier = Arc::clone(&before);
+        let changed = tokio::task::spawn_blocking(move || layers(scopes, &earlier, &imports))
             .await
             .map_err(|error| EngineError::internal("loading the catalogue", error))??;
         let mut states = BTreeMap::new();
@@ -77,7 +81,8 @@ impl Engine {
             };
             states.insert(scope, state);
         }
-        let stacked = stack(revision, states, settings)?;
+        let overlays = self.overlays(&accepted, &states, &before.overlays).await?;
+        let stacked = stack(revision, states, overlays, settings)?;
         self.serve(LiveCatalogue { lenses, ..stacked });
         Ok(())
     }
@@ -97,7 +102,7 @@ impl Engine {
     pub(crate) async fn index(&self, layer: &Arc<Layer>) -> Result<IndexSet, EngineError> {
         let model = self.embedder().map(|embedder| embedder.model().clone());
         let vectors = match &model {
-            Some(model) => self.stored_vectors(layer, model).await?,
+            Some(model) => self.layer_vectors(layer, model).await?,
             None => VectorsByText::default(),
         };
         let layer = Arc::clone(layer);
@@ -112,7 +117,7 @@ impl Engine {
     /// The vectors of a layer's texts. Single texts without one (after an upgrade that embeds other
     /// fields) are embedded now; a catalogue without any belongs to another model and is refused
     /// until it is re-indexed (ruling 4).
-    async fn stored_vectors(
+    async fn layer_vectors(
         &self,
         layer: &Layer,
         model: &EmbeddingModel,
@@ -121,11 +126,58 @@ impl Engine {
         let mut wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let name = model.to_string();
+        let vectors = self.stored_vectors(&wanted).await?;
+        let known = |text: &TextHash| vectors.contains_key(text);
+        if wanted.iter().all(known) {
+            return Ok(vectors);
+        }
+        if !wanted.iter().any(known) {
+            let message =
+                format!("the catalogue has no vectors of the model {model}; run `charter reindex`");
+            return Err(EngineError::new(ErrorCode::ModelMismatch, message));
+        }
+        self.with_missing(vectors, texts).await
+    }
+
+    /// Gets the vectors of texts and embeds those that storage lacks. Empty without an embedder.
+    pub(crate) async fn vectors_of(
+        &self,
+        texts: Vec<String>,
+    ) -> Result<VectorsByText, EngineError> {
+        if self.embedder().is_none() {
+            return Ok(VectorsByText::default());
+        }
+        let wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
+        let known = self.stored_vectors(&wanted).await?;
+        if wanted.iter().all(|text| known.contains_key(text)) {
+            return Ok(known);
+        }
+        self.with_missing(known, texts).await
+    }
+
+    /// Embeds and stores the texts that storage has no vector for, and adds their vectors.
+    async fn with_missing(
+        &self,
+        mut vectors: VectorsByText,
+        texts: Vec<String>,
+    ) -> Result<VectorsByText, EngineError> {
+        let fresh = self.embed_missing(texts).await?;
+        tracing::info!(texts = fresh.len(), "embedding texts that had no vector");
+        vectors.extend(fresh.clone());
+        self.store_vectors(fresh).await?;
+        Ok(vectors)
+    }
+
+    /// Reads the stored vectors of texts; the result may contain others too.
+    pub(crate) async fn stored_vectors(
+        &self,
+        wanted: &[TextHash],
+    ) -> Result<VectorsByText, EngineError> {
+        let name = self.model_name();
         let stored = if wanted.len() >= SCAN_FROM {
             self.store().all_vectors(&name).await?
         } else {
-            self.store().vectors(&name, &wanted).await?
+            self.store().vectors(&name, wanted).await?
         };
         let mut vectors = VectorsByText::with_capacity(stored.len());
         for vector in stored {
@@ -133,19 +185,6 @@ impl Engine {
                 .map_err(|error| EngineError::internal("reading a stored vector", error))?;
             vectors.insert(vector.text, parsed);
         }
-        let known = |text: &TextHash| vectors.contains_key(text);
-        if wanted.iter().all(known) {
-            return Ok(vectors);
-        }
-        if !wanted.iter().any(known) {
-            let message =
-                format!("the catalogue has no vectors of the model {name}; run `charter reindex`");
-            return Err(EngineError::new(ErrorCode::ModelMismatch, message));
-        }
-        let fresh = self.embed_missing(texts).await?;
-        tracing::info!(texts = fresh.len(), "embedding texts that had no vector");
-        vectors.extend(fresh.clone());
-        self.store_vectors(fresh).await?;
         Ok(vectors)
     }
 
@@ -320,24 +359,30 @@ fn seed_tools(layer: &mut Layer, origin: &Arc<Origin>) -> Result<(), EngineError
 fn stack(
     revision: CatalogueRevision,
     scopes: BTreeMap<Option<TenantId>, ScopeState>,
+    overlays: BTreeMap<TenantId, Overlay>,
     settings: RouteSettings,
 ) -> Result<LiveCatalogue, EngineError> {
     let global = scopes.get(&None).ok_or_else(|| {
         EngineError::internal("loading the catalogue", "there is no global scope")
     })?;
-    let tenants = scopes
+    let layers = scopes
         .iter()
-        .filter_map(|(scope, state)| Some((scope.clone()?, state)));
-    let mut snapshot = Snapshot {
+        .filter_map(|(scope, state)| Some((scope.clone()?, Arc::clone(&state.layer))));
+    let snapshot = Snapshot {
         global: Arc::clone(&global.layer),
-        tenants: BTreeMap::new(),
+        tenants: layers.collect(),
     };
+    let tenants: BTreeSet<TenantId> = scopes
+        .keys()
+        .flatten()
+        .chain(overlays.keys())
+        .cloned()
+        .collect();
     let mut stacked = BTreeMap::new();
-    for (tenant, state) in tenants {
-        snapshot
-            .tenants
-            .insert(tenant.clone(), Arc::clone(&state.layer));
-        let own = Stacked::new(Some(&state.indexes), &global.indexes);
+    for tenant in tenants {
+        let own = scopes.get(&Some(tenant.clone()));
+        let own = own.map(|state| &state.indexes);
+        let own = Stacked::new(own, overlays.get(&tenant), &global.indexes);
         stacked.insert(tenant, TierStacks::new(own));
     }
     Ok(LiveCatalogue {
@@ -346,8 +391,9 @@ fn stack(
         snapshot,
         settings,
         lenses: LensIndexCache::default(),
-        global: TierStacks::new(Stacked::new(None, &global.indexes)),
+        global: TierStacks::new(Stacked::new(None, None, &global.indexes)),
         tenants: stacked,
         scopes,
+        overlays,
     })
 }

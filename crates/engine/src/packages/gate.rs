@@ -98,11 +98,8 @@ impl Engine {
         for batch in missing.chunks(EMBED_BATCH) {
             let texts = batch.iter().map(|(_, text)| text.clone()).collect();
             let vectors = embedder.embed(texts).await.map_err(|error| {
-                EngineError::new(
-                    ErrorCode::Unavailable,
-                    "the package's texts could not be embedded",
-                )
-                .caused_by(error)
+                EngineError::new(ErrorCode::Unavailable, "texts could not be embedded")
+                    .caused_by(error)
             })?;
             fresh.extend(batch.iter().map(|(hash, _)| *hash).zip(vectors));
         }
@@ -126,7 +123,8 @@ impl Engine {
         Ok(count)
     }
 
-    /// The indexes as they would be with the package in force.
+    /// The indexes as they would be with the package in force. A tenant's accepted route examples are left out: a
+    /// package's routing tests must hold without them.
     async fn stacked_with(
         &self,
         admitted: &AdmittedPackage,
@@ -136,8 +134,8 @@ impl Engine {
         let own = self.index_with(layer, fresh).await?;
         let live = self.live();
         Ok(match (&admitted.origin.scope, live.global_indexes()) {
-            (Scope::Tenant(_), Some(global)) => Stacked::new(Some(&own), global),
-            (Scope::Tenant(_), None) | (Scope::Global, _) => Stacked::new(None, &own),
+            (Scope::Tenant(_), Some(global)) => Stacked::new(Some(&own), None, global),
+            (Scope::Tenant(_), None) | (Scope::Global, _) => Stacked::new(None, None, &own),
         })
     }
 
@@ -151,11 +149,7 @@ impl Engine {
         if model.is_some() {
             let hashes: Vec<TextHash> =
                 texts_of(layer).iter().map(|text| text_hash(text)).collect();
-            for known in self.store().vectors(&self.model_name(), &hashes).await? {
-                let vector = Vector::from_bytes(&known.bytes)
-                    .map_err(|error| EngineError::internal("reading a stored vector", error))?;
-                vectors.insert(known.text, vector);
-            }
+            vectors.extend(self.stored_vectors(&hashes).await?);
         }
         IndexSet::build(layer, model.as_ref(), &vectors)
             .map_err(|error| EngineError::internal("indexing a package", error))

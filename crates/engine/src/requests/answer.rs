@@ -559,6 +559,7 @@ impl Engine {
         self.store()
             .record_verdict(&asked.caller.tenant, asked.id(), &text, at)
             .await?;
+        self.suggest_chosen(asked, &classified).await;
         Ok(classified)
     }
 }

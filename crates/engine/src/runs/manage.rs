@@ -146,7 +146,13 @@ impl Engine {
             digest: Digest::claimed(&confirmation.digest),
             typed: confirmation.typed,
         };
-        self.steer(caller, run_id, command).await
+        // Read first: once the run has ended, its request is no longer found.
+        let planned = self.planned_by(&caller.tenant, run_id).await;
+        let shown = self.steer(caller, run_id, command).await?;
+        if let Some((request, playbook)) = planned {
+            self.suggest_started(&request, &playbook).await;
+        }
+        Ok(shown)
     }
 
     /// Lets nothing new start; what is under way goes on to its end.

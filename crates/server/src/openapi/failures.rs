@@ -32,7 +32,7 @@ const PUBLIC: [&str; 5] = [
 ];
 
 /// Operations that call tools, models or other systems before they answer.
-const OPERATIONS_WITH_EFFECTS: [&str; 10] = [
+const OPERATIONS_WITH_EFFECTS: [&str; 11] = [
     "ask",
     "start_run",
     "start_playbook",
@@ -40,6 +40,7 @@ const OPERATIONS_WITH_EFFECTS: [&str; 10] = [
     "register_package",
     "rollback_package",
     "promote_candidate",
+    "accept_route_example",
     "approve",
     "confirm_run",
     "roll_back_run",

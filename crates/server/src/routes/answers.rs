@@ -15,9 +15,10 @@ use charter_engine::{
     LensView, LogCheckpoint, LogConsistency, LogKey, MemoryHit, MemoryPage, MemoryView,
     MissionArtifactPage, MissionEventPage, MissionPage, MissionReplayed, MissionView, NewKey,
     PackageDiff, PackageReport, PackageView, ProgressEvent, PublishedIndex, RegistrationReport,
-    RelatedMemory, Replayed, RequestView, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate,
-    RunAt, RunEventPage, RunPage, RunView, SessionView, SkillInScope, SkillInstruction,
-    SkillWritten, SkillsImported, VerdictView, VersionsDiff,
+    RelatedMemory, Replayed, RequestConfirmed, RequestView, ResolvedGuardrail, ResolvedPolicy,
+    ResolvedTemplate, RouteExampleListing, RouteExampleShown, RunAt, RunEventPage, RunPage,
+    RunView, SessionView, SkillInScope, SkillInstruction, SkillWritten, SkillsImported,
+    VerdictView, VersionsDiff,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -32,7 +33,7 @@ const DEFINITIONS: &str = "/components/schemas";
 type Describe = fn(&mut SchemaGenerator) -> Schema;
 
 /// Each by the name that operations refer to it with.
-const ANSWERS: [(&str, Describe); 71] = [
+const ANSWERS: [(&str, Describe); 74] = [
     (
         "agent_manifest_in_force",
         schema_of::<InForce<AgentManifest>>,
@@ -95,9 +96,12 @@ const ANSWERS: [(&str, Describe); 71] = [
     ("registered", schema_of::<RegistrationReport>),
     ("related_memories", schema_of::<Vec<RelatedMemory>>),
     ("request", schema_of::<RequestView>),
+    ("request_confirmed", schema_of::<RequestConfirmed>),
     ("resolved_guardrails", schema_of::<Vec<ResolvedGuardrail>>),
     ("resolved_policies", schema_of::<Vec<ResolvedPolicy>>),
     ("resolved_template", schema_of::<ResolvedTemplate>),
+    ("route_example", schema_of::<RouteExampleShown>),
+    ("route_example_page", schema_of::<RouteExampleListing>),
     ("run", schema_of::<RunView>),
     ("run_at", schema_of::<RunAt>),
     ("run_event_page", schema_of::<RunEventPage>),

@@ -10,7 +10,9 @@ use charter_engine::{
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 
-use super::{agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, runs};
+use super::{
+    agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, requests, runs,
+};
 use crate::a2a::{JsonRpcCall, SentMessage};
 use crate::openapi::COMPONENTS;
 
@@ -40,6 +42,7 @@ pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
             "playbook_order",
             schema_of::<playbooks::StartPlaybookBody>(),
         ),
+        ("request_word", schema_of::<requests::ConfirmedDocument>()),
         ("run_abort", schema_of::<runs::AbortBody>()),
         ("run_confirmation", schema_of::<runs::ConfirmationBody>()),
         ("run_parameters", schema_of::<runs::ParametersBody>()),

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use charter_contract::ids::PlaybookId;
+use charter_contract::ids::{PlaybookId, RequestId};
 use charter_engine::RunView;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,6 +22,10 @@ pub(crate) struct StartPlaybookBody {
     parameters: Map<String, Value>,
     #[serde(default)]
     dry_run: bool,
+    /// The request whose answer offered the playbook. If its sentence asks for this change, the sentence is suggested as
+    /// an example of the playbook.
+    #[serde(default)]
+    request_id: Option<RequestId>,
 }
 
 /// Start a run of a playbook: `{"parameters": {…}, "dry_run": true}`. It waits for what it needs.
@@ -48,5 +52,8 @@ pub(crate) async fn start(
             key.as_ref(),
         )
         .await;
+    if let (Ok(_), Some(request), false) = (&run, &wanted.request_id, wanted.dry_run) {
+        state.engine.confirm_offer(&caller, request, &id).await;
+    }
     started(&state, run)
 }

@@ -6,15 +6,17 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
-use charter_contract::ids::RequestId;
-use charter_engine::{EngineError, Progress, RequestEvent};
+use charter_contract::ids::{DocumentId, RequestId};
+use charter_engine::{EngineError, Progress, RequestConfirmed, RequestEvent};
 use futures_util::StreamExt;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::Value;
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::events::wants_stream;
 use crate::error::{ApiError, log};
-use crate::extract::{Authenticated, Path, Valid, parsed};
+use crate::extract::{Authenticated, JsonBody, Path, Valid, parsed};
 use crate::json::Json;
 use crate::state::AppState;
 use crate::streams;
@@ -124,4 +126,34 @@ pub(crate) async fn show(
         (Event::default().event(name), data.to_string())
     });
     Ok(streams::sent(&state, &headers, place, events))
+}
+
+/// The confirmed document.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConfirmedDocument {
+    /// The skill or playbook with the right answer; required if several answered.
+    #[serde(default)]
+    document: Option<DocumentId>,
+}
+
+/// Confirm an answer: `{}`, or `{"document": "…"}` if several skills answered.
+///
+/// The redacted sentence is suggested as an example of that skill or playbook. An owner of the tenant's catalogue accepts
+/// or rejects it.
+#[utoipa::path(post, path = "/v1/requests/{id}/confirm", tag = "requests", operation_id = "confirm_request",
+    params(("id" = String, Path, description = "The request's id")), request_body = ref("#/components/schemas/request_word"),
+    responses((status = 200, description = "The suggested example, or the reason why there is none", body = ref("#/components/schemas/request_confirmed")), (status = 409, description = "No skill or playbook answered the request", body = ref("#/components/schemas/agent_error"))))]
+pub(crate) async fn confirm(
+    State(state): State<AppState>,
+    Authenticated(caller): Authenticated,
+    Path(id): Path<String>,
+    JsonBody(confirmed): JsonBody<ConfirmedDocument>,
+) -> Result<Json<RequestConfirmed>, ApiError> {
+    let id: RequestId = parsed(&state, &id)?;
+    let document = confirmed.document.as_ref();
+    let confirmed = state.engine.confirm_request(&caller, &id, document).await;
+    confirmed
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }

@@ -398,6 +398,22 @@ const LOOKUPS: &[(&str, &str)] = &[
         "api_key_by_time",
     ),
     (
+        "SELECT * FROM route_example WHERE true AND tenant_id = 'a' AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        "route_example_by_time",
+    ),
+    (
+        "SELECT * FROM route_example WHERE true AND tenant_id = 'a' AND status = 's' AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        "route_example_by_status",
+    ),
+    (
+        "SELECT * FROM route_example WHERE true AND tenant_id = 'a' AND document = 'd' AND (suggested_at, example_id) < (5, 'e') ORDER BY suggested_at DESC, example_id DESC",
+        "route_example_by_document",
+    ),
+    (
+        "SELECT * FROM route_example WHERE status = 'accepted' ORDER BY tenant_id, kind, document, suggested_at, example_id",
+        "route_example_in_force",
+    ),
+    (
         "SELECT text FROM lens_chunk WHERE generation = 1 ORDER BY ordinal",
         "PRIMARY KEY",
     ),

@@ -196,6 +196,7 @@ fn words(operation: &Operation, known: &Known) -> Known {
     let of_its_own = [
         ("promote_candidate", "run_id", "candidate_run"),
         ("put_agent_skill", "skill_id", "agent-skills"),
+        ("start_playbook", "request_id", "requests"),
     ];
     for (operation_id, name, like) in of_its_own {
         if operation.id == operation_id {

@@ -255,6 +255,13 @@ fn asked(ann: &Api, known: &mut Known) {
     let uuid = request.trim_start_matches("req-").replace('-', "");
     add(known, &["tags", "request_id"], format!("req_{uuid}"));
     let metadata = &answer["metadata"];
+    let path = format!("/v1/requests/{request}/confirm");
+    let confirmed = ann.post(&path, &json!({})).expect(200);
+    add(
+        known,
+        &["examples"],
+        confirmed["example_id"].as_str().unwrap(),
+    );
     add(
         known,
         &["runs", "run_id", "run"],

@@ -14,9 +14,11 @@ fn b000_19_the_error_names_the_key_that_did_not_sign() {
     let shown = format!("log ({})", own.verifier().id());
     let note = own.sign(TEXT).unwrap();
     let key = own.verifier();
-    let forged = key.open(&note.replace("a text", "A text"));
+    let altered = note.replace("a text", "A text");
+    let forged = key.open(&altered);
     assert_eq!(forged, Err(NoteError::Forged(shown.clone())));
-    let unsigned = key.open(&other.sign(TEXT).unwrap());
+    let foreign = other.sign(TEXT).unwrap();
+    let unsigned = key.open(&foreign);
     assert_eq!(unsigned, Err(NoteError::Unsigned(shown)));
 }
 

@@ -12,6 +12,7 @@ use charter_store::catalogue::NewDocument;
 use charter_store::evidence_log::PublishedCheckpoint;
 use charter_store::journal::NextPhase;
 use charter_store::lens::{LensChunk, NewLensIndex};
+use charter_store::route_example::ExampleRoom;
 use charter_store::vector::{StoredVector, TextHash};
 use charter_testkit::postgres_server::Database;
 use charter_testkit::store_suite::mission::writer::Writer;
@@ -262,6 +263,29 @@ const TABLES: &[(&str, u32, &[Other])] = &[
         ],
     ),
     (
+        "route_example",
+        ROWS,
+        &[
+            ("tenant_id", TENANT),
+            (
+                "example_id",
+                "left(example_id, -12) || lpad(to_hex(n), 12, '0')",
+            ),
+            ("document", "'d' || (n / 20) % 50"),
+            ("words", "'w' || n"),
+            ("suggested_at", "suggested_at + n * 1000"),
+            (
+                "status",
+                "CASE WHEN (n / 40) % 20 = 0 THEN 'suggested' WHEN n % 400 = 80 THEN 'accepted' ELSE 'rejected' END",
+            ),
+            (
+                "decided_at",
+                "CASE WHEN (n / 40) % 20 <> 0 THEN suggested_at END",
+            ),
+            ("decided_by", "CASE WHEN (n / 40) % 20 <> 0 THEN 'boss' END"),
+        ],
+    ),
+    (
         "agent_skill",
         ROWS,
         &[("scope", TENANT), ("skill_id", "'s' || n")],
@@ -394,6 +418,13 @@ pub(crate) async fn first_rows(store: &dyn Store, tenant_id: &str, n: u8) -> Out
         .await?;
     store
         .create_key(&records::key(tenant_id, n, None)?, vec![])
+        .await?;
+    let room = ExampleRoom {
+        document: 1,
+        tenant: 1,
+    };
+    store
+        .suggest_example(&records::route_example(tenant_id, n, n)?, room)
         .await?;
     let mut memory = records::memory(tenant_id, n, MemoryState::Accepted)?;
     memory.visibility = Visibility::Private;

@@ -3,6 +3,7 @@
 mod approvals;
 mod catalogue;
 mod evidence;
+mod examples;
 mod keys;
 mod memories;
 mod missions;

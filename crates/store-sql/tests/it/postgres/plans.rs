@@ -4,6 +4,7 @@
 //! them by itself, and once by the plan that serves whatever values come.
 
 mod everyones;
+mod examples;
 mod kept;
 mod runs;
 mod watched;
@@ -52,6 +53,7 @@ async fn every_look_up_enters_an_index_by_its_tenant() -> Outcome {
         runs::look_at_requests(&mut watched).await?;
         runs::look_at_runs(&mut watched).await?;
         runs::look_at_approvals_and_keys(&mut watched).await?;
+        examples::look_at_route_examples(&mut watched).await?;
         kept::look_at_evidence(&mut watched).await?;
         kept::look_at_memories_and_skills(&mut watched).await?;
         kept::look_at_missions(&mut watched).await?;

@@ -3,8 +3,11 @@
 use charter_contract::agentic::memory::MemoryState;
 use charter_contract::agentic::memory::Visibility;
 use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, Rights};
-use charter_contract::ids::{ApprovalId, KeyId, MemoryId, SkillId, UserId};
+use charter_contract::ids::{
+    ApprovalId, DocumentId, KeyId, MemoryId, RouteExampleId, SkillId, UserId,
+};
 use charter_contract::link_graph::SkillGrants;
+use charter_contract::route_example::{ExampleSource, ExampleStatus, RoutedKind};
 use charter_contract::text::ShortText;
 use charter_domain::skill_folder::SkillFile;
 use charter_store::agent_skills::{NewSkill, Part, SkillVector, VectorOrigin};
@@ -12,6 +15,7 @@ use charter_store::approval::{ApprovalRecord, ApprovalState};
 use charter_store::key::{KeyHash, KeyRecord};
 use charter_store::memory::{MemoryVector, NewMemory, NewVersion};
 use charter_store::request::{RequestLease, RequestRecord};
+use charter_store::route_example::RouteExampleRecord;
 use charter_store::session::{SessionRecord, Turn};
 use charter_store::vector::TextHash;
 use charter_testkit::store_suite::sample::{self, Made, at, tenant, user};
@@ -106,6 +110,27 @@ pub(crate) fn key(tenant_id: &str, n: u8, until: Option<u8>) -> Made<KeyRecord> 
         last_used_at: None,
         revoked: None,
         rotated_from: None,
+    })
+}
+
+pub(crate) fn example_id(n: u8) -> RouteExampleId {
+    RouteExampleId::from_uuid(Uuid::from_u128(n.into()))
+}
+
+/// A suggested example of the `of`th document.
+pub(crate) fn route_example(tenant_id: &str, n: u8, of: u8) -> Made<RouteExampleRecord> {
+    Ok(RouteExampleRecord {
+        example_id: example_id(n),
+        tenant_id: tenant(tenant_id)?,
+        kind: RoutedKind::Skill,
+        document: DocumentId::parse(&format!("d{of}"))?,
+        text: format!("Which copies failed, {n}?"),
+        words: format!("which copies failed {}", n / 6),
+        source: ExampleSource::Thumb,
+        request_id: Some(sample::request(n.into())),
+        status: ExampleStatus::Suggested,
+        suggested_at: at(n.into())?,
+        decided: None,
     })
 }
 
