@@ -35,7 +35,7 @@ PYTHON_READY := $(PYTHON_VENV)/.ready
 DENY := target/deny-venv
 DENY_READY := $(DENY)/.ready
 # The scripts that measure routing: typed, and with tests that need no server.
-ROUTING_PYTHON := $(addprefix bench/,perturb.py routing.py test_perturb.py test_routing.py)
+ROUTING_PYTHON := $(addprefix bench/,english_words.py perturb.py routing.py test_perturb.py test_routing.py)
 # The scripts that write the test vectors of the evidence log.
 VECTORS_PYTHON := $(addprefix testdata/evidence-log/,make.py merkle.py signing.py)
 POSTGRES := target/postgres

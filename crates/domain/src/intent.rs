@@ -71,6 +71,8 @@ pub enum Doubt {
     Reported,
     /// The verb is not known, or may be a noun.
     Verb,
+    /// The verb has a typing error.
+    Spelling,
     /// What is to be changed was said before, not here.
     Object,
     /// It was translated.
@@ -79,6 +81,8 @@ pub enum Doubt {
     Model,
     /// It names a playbook without ordering to run it, or with a typing error in the name.
     Name,
+    /// It has words that are known neither as English nor from the catalogue.
+    Language,
 }
 
 impl Doubt {
@@ -91,10 +95,12 @@ impl Doubt {
             Self::Indirect => "it is a wish or a suggestion rather than an order",
             Self::Reported => "it reports what another person asked for",
             Self::Verb => "its verb may mean something else",
+            Self::Spelling => "its verb has a typing error",
             Self::Object => "it does not name what is to be changed",
             Self::Translated => "it was translated",
             Self::Model => "a model reads it so, and its form leaves it open",
             Self::Name => "it names a playbook and does not clearly order it",
+            Self::Language => "it has words that are not known here",
         }
     }
 }

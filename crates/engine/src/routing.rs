@@ -13,7 +13,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::intent::Intent;
 use charter_domain::intent::{self, Language};
 use charter_domain::profile;
-use charter_search::embed::Embedder;
+use charter_search::embed::is_for_english;
 use charter_search::{
     Allowed, Candidate, ClauseResult, Correction, EmbeddedQuery, Layers, NameMatch, QueryError,
     RouteQuery, RouteSettings, Scope, Thresholds, Verdict, VerdictKind, decide_found, find,
@@ -339,12 +339,12 @@ impl Engine {
                 unknown_language = Some(name);
             }
         }
-        let corrections = query.corrections().to_vec();
         let compared = ComparableQuery {
             query: EmbeddedQuery::default(),
-            corrections,
+            corrections: query.corrections().to_vec(),
             set_aside: Vec::new(),
             unknown_language,
+            has_strange_words: !query.strange_words().is_empty(),
         };
         let compared = compared.setting_aside(&query);
         Ok(ComparableQuery {
@@ -375,6 +375,8 @@ pub(crate) struct ComparableQuery {
     set_aside: Vec<String>,
     /// The language of the text, if the embedding model does not know it.
     unknown_language: Option<&'static str>,
+    /// Whether words of the text suggest a language that neither the model nor the catalogue knows.
+    has_strange_words: bool,
 }
 
 impl ComparableQuery {
@@ -387,11 +389,6 @@ impl ComparableQuery {
         }
         self
     }
-}
-
-/// Whether a model is known to be trained on English: only the built-in model says which words it knows.
-fn is_for_english(embedder: &dyn Embedder) -> bool {
-    ["the", "which", "where"].map(|word| embedder.knows_word(word)) == [Some(true); 3]
 }
 
 /// Weighted share of a query's words in a document from which the catalogue counts as written in the query's language.
@@ -464,6 +461,7 @@ fn weigh(
         corrections,
         set_aside,
         unknown_language,
+        has_strange_words: _,
     } = compared;
     let of_kind = |kind: DocumentKind| {
         move |_: Scope, id: &str| id.split_once(' ').is_some_and(|(k, _)| k == kind.as_str())

@@ -164,8 +164,8 @@ pub trait Embedder: Send + Sync {
     /// model's limit; `None` where the model does not say.
     fn count_tokens(&self, text: &str) -> Option<usize>;
 
-    /// Whether the model's vocabulary has a lower-case word, or the parts of its inflected or compound form; `None` if the
-    /// model does not say.
+    /// Whether a lower-case word of four letters or more is in the model's vocabulary or English, or is a form or compound
+    /// of such words; `None` if the model does not say.
     fn knows_word(&self, _word: &str) -> Option<bool> {
         None
     }
@@ -178,4 +178,10 @@ pub trait Embedder: Send + Sync {
     /// Where the tokens of a text stand, in bytes and in order, special tokens left out; `None`
     /// where the model does not say.
     fn token_spans(&self, text: &str) -> Option<Vec<Range<usize>>>;
+}
+
+/// Whether a model is known to be trained on English: only the built-in model says which words it knows, and of words
+/// with fewer than four letters it knows none.
+pub fn is_for_english(embedder: &dyn Embedder) -> bool {
+    ["which", "where", "these"].map(|word| embedder.knows_word(word)) == [Some(true); 3]
 }

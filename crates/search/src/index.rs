@@ -337,8 +337,8 @@ fn stack_vectors(
     };
     let mut rows = DenseRows::new(model.dims, entries.len());
     for entry in entries {
-        let pushed =
-            row(&entry.vectors, model.dims, settings).and_then(|vector| rows.push(vector.as_ref()));
+        let pushed = entry_vector(&entry.vectors, model.dims, settings)
+            .and_then(|vector| rows.push(vector.as_ref()));
         pushed.map_err(|source| BuildError::Vector {
             id: entry.id.clone(),
             source,
@@ -438,9 +438,12 @@ fn stack_utterances(
     Ok(utterances)
 }
 
-/// One vector for an entry: description, summary and parameters mixed, then the centroid with the
-/// examples.
-fn row(
+/// One vector for an entry: description, summary and parameters mixed, then the centroid with the examples. `None` if it
+/// has none of these.
+///
+/// # Errors
+/// [`VectorError::Dims`] for a vector of other dimensions, [`VectorError::Zero`] if they cancel out.
+pub fn entry_vector(
     vectors: &[(VectorRole, Vector)],
     dims: usize,
     settings: &IndexSettings,
@@ -565,7 +568,7 @@ mod tests {
                 ..IndexSettings::default()
             };
             let expected = Vector::new(vec![1.0, example_vector_weight]).map(Some);
-            assert_eq!(row(&vectors, 2, &settings), expected);
+            assert_eq!(entry_vector(&vectors, 2, &settings), expected);
         }
     }
 }

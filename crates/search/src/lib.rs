@@ -34,7 +34,7 @@ pub use calibrate::{
     BrokenBound, Calibration, CalibrationSet, LEAST_KEPT, MIN_MISSES, MIN_QUERIES_FOR_SCORES,
     MIN_QUERIES_FOR_WEIGHTS, MOST_MISSES_NARROW, NarrowBound, TARGET_PRECISION, calibrate,
 };
-pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex};
+pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex, entry_vector};
 pub use layers::{Allowed, Layer, Layers, Scope};
 pub use likeness::{Likeness, Statement, likeness};
 pub use passages::{

@@ -390,6 +390,23 @@ mod tests {
         assert!(hits[0].cosine.unwrap() > 0.999);
     }
 
+    /// Two passages that differ in nothing else.
+    #[test]
+    fn the_words_of_the_headings_that_a_passage_stands_under_count() {
+        let plain = passage("turn the valve slowly", &[[0.6, 0.8, 0.0]]);
+        let under = Passage {
+            headings: "Pumps Restart after a failure".to_owned(),
+            ..plain.clone()
+        };
+        let indexes = [index(&[plain, under], "a")];
+        let query = asked("restart of pumps", [1.0, 0.0, 0.0]);
+        let hits = search_passages(&indexes, &query, &Fusion::default(), 5).unwrap();
+        assert_eq!(places(&hits), [(0, 1), (0, 0)]);
+        assert!(hits[0].lexical > 0.0);
+        assert_eq!(hits[1].lexical, 0.0);
+        assert!(hits[0].score > hits[1].score);
+    }
+
     #[test]
     fn b000_16_words_and_vectors_of_several_texts_are_ranked_together() {
         let first = [passage("rotate the access keys", &[[0.0, 1.0, 0.0]])];

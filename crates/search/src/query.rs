@@ -12,7 +12,7 @@ use crate::dense::DenseQuery;
 use crate::embed::{Embedder, EmbeddingModel, Vector};
 use crate::layers::{Allowed, Layers};
 use crate::lexical::{AnalysedQuery, analyse_query_beside};
-use crate::spelling::{Correction, corrections, typed};
+use crate::spelling::{Correction, Spelling, spelling};
 pub use pieces::MAX_SENTENCES;
 
 /// Longest request that is routed, in bytes.
@@ -76,6 +76,7 @@ pub struct RouteQuery {
     /// Pieces with a low weight.
     aside: Vec<String>,
     corrections: Vec<Correction>,
+    strange: Vec<String>,
     sentences: Vec<String>,
     clauses: Vec<String>,
 }
@@ -102,6 +103,7 @@ impl RouteQuery {
             own,
             aside,
             corrections: Vec::new(),
+            strange: Vec::new(),
         })
     }
 
@@ -118,10 +120,12 @@ impl RouteQuery {
     /// and addresses stay. The typed text is compared too, so that a wrong correction costs little.
     #[must_use]
     pub fn corrected(self, layers: &Layers, allowed: Allowed<'_>, embedder: &dyn Embedder) -> Self {
-        let words = typed(&self.own);
-        let found = corrections(&words, layers, allowed, embedder);
+        let Spelling {
+            corrections: found,
+            strange,
+        } = spelling(&self.own, layers, allowed, embedder);
         if found.is_empty() {
-            return self;
+            return RouteQuery { strange, ..self };
         }
         let mut own = String::with_capacity(self.own.len() + found.len());
         let mut corrected = Vec::with_capacity(found.len());
@@ -145,6 +149,7 @@ impl RouteQuery {
             typed: Some(self.own),
             own,
             corrections: corrected,
+            strange,
             ..self
         }
     }
@@ -157,6 +162,12 @@ impl RouteQuery {
     /// Words that were replaced.
     pub fn corrections(&self) -> &[Correction] {
         &self.corrections
+    }
+
+    /// Words that are neither known nor corrected, if the request begins with one or has many of them: it may be in a
+    /// language that neither the model nor the catalogue knows.
+    pub fn strange_words(&self) -> &[String] {
+        &self.strange
     }
 
     /// Pieces with a low weight: pasted logs, code and records, the frame of a mail.
@@ -250,6 +261,7 @@ impl RouteQuery {
             names: names(&self.own),
             dense: None,
             everyday: None,
+            strange: self.strange.clone(),
             clauses: Vec::new(),
         }
     }
@@ -263,6 +275,7 @@ fn words_of(text: &str) -> EmbeddedQuery {
         names: names(text),
         dense: None,
         everyday: None,
+        strange: Vec::new(),
         clauses: Vec::new(),
     }
 }
@@ -329,6 +342,8 @@ pub struct EmbeddedQuery {
     pub(crate) dense: Option<EmbeddedTexts>,
     /// The cosine with the nearest everyday topic, where it was compared with any.
     pub(crate) everyday: Option<f32>,
+    /// Words by which it may be in an unknown language ([`RouteQuery::strange_words`]).
+    pub(crate) strange: Vec<String>,
     /// Its clauses, if it asks for several things; a clause has none.
     pub(crate) clauses: Vec<EmbeddedQuery>,
 }

@@ -73,6 +73,8 @@ pub struct RankedResult {
     pub candidates: Vec<Candidate>,
     /// The clauses of the query with their own hits, if it asks for several things.
     pub clauses: Vec<ClauseResult>,
+    /// Words by which the query may be in an unknown language.
+    pub strange: Vec<String>,
 }
 
 /// One clause of a query that asks for several things.
@@ -267,6 +269,7 @@ impl EntryScores {
                     candidates: candidates(scores),
                 })
                 .collect(),
+            strange: query.strange.clone(),
         }
     }
 

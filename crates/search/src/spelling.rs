@@ -2,7 +2,8 @@
 //!
 //! Four of five misspellings are one letter too few, one too many, one other letter, or two that changed places
 //! (Damerau, "A technique for computer detection and correction of spelling errors", 1964). A word is only replaced
-//! where neither the catalogue nor the embedding model knows it. Entries that the caller may not see correct nothing.
+//! where neither the catalogue nor the embedding model knows it, and it is not English. Entries that the caller may not
+//! see correct nothing.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -26,6 +27,8 @@ const MOST_LOOKED_UP: usize = 64;
 const MOST_UNKNOWN: f32 = 0.5;
 /// With fewer unknown words than this, their share does not matter.
 const FEW_UNKNOWN: usize = 3;
+/// One strange word in so many, names left out, makes a text strange.
+const STRANGE_ONE_IN: usize = 3;
 
 /// A word that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -131,76 +134,127 @@ fn is_one_edit(typed: &[char], known: &str) -> bool {
     }
 }
 
-/// A word of a request that may be mistyped.
+/// A word of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Typed {
+struct Typed {
     /// Where it stands.
-    pub(crate) place: Range<usize>,
+    place: Range<usize>,
     /// In lower case.
-    pub(crate) word: String,
+    word: String,
     /// Whether it stands with a capital where none begins a sentence: it may be a name.
     is_name: bool,
 }
 
-/// The words of a text that may be mistyped: letters alone, from [`LEAST_LETTERS`] on; nothing of code, ids or addresses.
-pub(crate) fn typed(text: &str) -> Vec<Typed> {
+impl Typed {
+    /// Whether it is long enough that one edit seldom makes another word of it.
+    fn may_be_mistyped(&self) -> bool {
+        (LEAST_LETTERS..=MOST_LETTERS).contains(&self.word.chars().count())
+    }
+}
+
+/// The words of a text: Latin letters alone; nothing of code, ids or addresses.
+fn latin_words(text: &str) -> Vec<Typed> {
     let shouts = !text.contains(|c: char| c.is_lowercase());
     let mut found = Vec::new();
     let mut begins = true;
     for piece in text.split_inclusive(char::is_whitespace) {
         let start = piece.as_ptr() as usize - text.as_ptr() as usize;
         let word = piece.trim_end();
-        let opening = word.len() - word.trim_start_matches(['(', '"', '“', '‘', '\'']).len();
+        let opening = word.len() - word.trim_start_matches(OPENING_MARKS).len();
         let bare = word[opening..]
             .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '”', '’', '\'']);
         let bare = bare.strip_suffix("'s").unwrap_or(bare);
         let first_begins = begins;
         begins = word.ends_with(['.', '!', '?', ':']);
-        let count = bare.len();
-        if !(LEAST_LETTERS..=MOST_LETTERS).contains(&count)
-            || !bare.bytes().all(|byte| byte.is_ascii_alphabetic())
-        {
+        if bare.is_empty() || !bare.chars().all(is_latin) {
             continue;
         }
-        let upper = bare.bytes().filter(u8::is_ascii_uppercase).count();
-        let is_capital = upper == 1 && bare.starts_with(|c: char| c.is_ascii_uppercase());
+        let count = bare.chars().count();
+        let upper = bare.chars().filter(|c| c.is_uppercase()).count();
+        let is_capital = upper == 1 && bare.starts_with(char::is_uppercase);
         if upper > 0 && !is_capital && !(shouts && upper == count) {
             continue;
         }
-        let place = start + opening..start + opening + count;
+        let place = start + opening..start + opening + bare.len();
         found.push(Typed {
             place,
-            word: bare.to_ascii_lowercase(),
+            word: bare.to_lowercase(),
             is_name: is_capital && !first_begins,
         });
     }
     found
 }
 
-/// Corrections of the words of a text, by position, from the entries that the caller may see. None if `embedder` does not
-/// say which words it knows.
-pub(crate) fn corrections(
-    words: &[Typed],
+/// Marks that a word may follow.
+const OPENING_MARKS: [char; 7] = ['(', '"', '“', '‘', '\'', '¿', '¡'];
+
+/// Whether a character is a letter of the Latin script, with or without a diacritic.
+fn is_latin(letter: char) -> bool {
+    const LAST_LATIN: char = '\u{24f}';
+    letter.is_alphabetic() && letter <= LAST_LATIN
+}
+
+/// What the spelling of a text comes to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Spelling {
+    /// Corrections, by position.
+    pub(crate) corrections: Vec<(Range<usize>, String)>,
+    /// Unknown words without a correction, if the text begins with one or has many of them; names do not count. Such a
+    /// text may be in another language.
+    pub(crate) strange: Vec<String>,
+}
+
+/// Looks the words of a text up, and corrects them by the entries that the caller may see. Nothing is found if
+/// `embedder` does not say which words it knows.
+pub(crate) fn spelling(
+    text: &str,
     layers: &Layers,
     allowed: Allowed<'_>,
     embedder: &dyn Embedder,
-) -> Vec<(Range<usize>, String)> {
+) -> Spelling {
+    let words = latin_words(text);
+    let long = || words.iter().filter(|typed| typed.may_be_mistyped());
     let unknown = |typed: &&Typed| embedder.knows_word(&typed.word) == Some(false);
-    let strange: Vec<&Typed> = words.iter().filter(unknown).collect();
-    if strange.is_empty() {
-        return Vec::new();
+    let unknown: Vec<&Typed> = long().filter(unknown).collect();
+    if unknown.is_empty() {
+        return Spelling::default();
     }
     let catalogue = Catalogue::new(layers, allowed);
-    let strange: Vec<&Typed> = strange
+    let unknown: Vec<&Typed> = unknown
         .into_iter()
         .filter(|typed| !catalogue.knows(&typed.word))
         .collect();
-    let most = (MOST_UNKNOWN * words.len() as f32) as usize;
-    if strange.len() > most.max(FEW_UNKNOWN) {
-        return Vec::new();
+    let most = (MOST_UNKNOWN * long().count() as f32) as usize;
+    let corrections = match unknown.len() > most.max(FEW_UNKNOWN) {
+        true => Vec::new(),
+        false => corrections(&unknown, &catalogue, embedder),
+    };
+    let is_corrected = |typed: &Typed| corrections.iter().any(|(place, _)| *place == typed.place);
+    let strange: Vec<&Typed> = unknown
+        .into_iter()
+        .filter(|typed| !typed.is_name && !is_corrected(typed))
+        .collect();
+    let begins = text.find(char::is_alphanumeric);
+    let is_first = strange
+        .first()
+        .is_some_and(|first| begins == Some(first.place.start));
+    let counted = words.iter().filter(|typed| !typed.is_name).count();
+    let is_strange = is_first || strange.len() * STRANGE_ONE_IN >= counted;
+    let strange = strange.into_iter().filter(|_| is_strange);
+    Spelling {
+        strange: strange.map(|typed| typed.word.clone()).collect(),
+        corrections,
     }
-    let looked_up = strange.into_iter().take(MOST_LOOKED_UP);
-    let corrected = looked_up.filter_map(|typed| {
+}
+
+/// Corrections of unknown words. A word with a letter that English does not have is not mistyped English.
+fn corrections(
+    unknown: &[&Typed],
+    catalogue: &Catalogue<'_>,
+    embedder: &dyn Embedder,
+) -> Vec<(Range<usize>, String)> {
+    let english = unknown.iter().filter(|typed| typed.word.is_ascii());
+    let corrected = english.take(MOST_LOOKED_UP).filter_map(|typed| {
         let known = catalogue.nearest(&typed.word);
         let word = known.or_else(|| {
             let near = (!typed.is_name).then(|| embedder.words_near(&typed.word));
@@ -366,6 +420,44 @@ mod tests {
         assert_eq!(of("welcme bukcets sindd offne undd pubilc"), []);
     }
 
+    fn strange(text: &str) -> Vec<String> {
+        let words = WordListLookup(&["which", "are", "please", "there", "today", "about"]);
+        let query = RouteQuery::parse(text).unwrap();
+        let query = query.corrected(&layers(), Allowed::Everything, &words);
+        query.strange_words().to_vec()
+    }
+
+    /// Such a text may be in another language, or ask for what the catalogue does not have.
+    #[test]
+    fn a_text_is_strange_if_it_begins_with_an_unknown_word_or_has_many() {
+        for (text, expected) in [
+            ("Rembourse buckets", vec!["rembourse"]),
+            ("public Buckets anzeigen", vec!["anzeigen"]),
+            ("buckets in eu-west-1 anzeigen", vec!["anzeigen"]),
+            ("buckets públicos", vec!["públicos"]),
+            ("¿Públicos buckets?", vec!["públicos"]),
+            (
+                "wieviel buckets liegen herum sindd offen",
+                vec!["wieviel", "liegen", "herum", "sindd", "offen"],
+            ),
+        ] {
+            assert_eq!(strange(text), expected, "{text}");
+        }
+        for text in [
+            "which buckets are public today",
+            // Mistyped.
+            "whcih bukcets are pubilc",
+            // One of many, a name, and what is no word.
+            "which public buckets are there about qwertz today",
+            "which buckets of Kowalski",
+            "list the buckets of kowalski",
+            "buckets in eu-west-1 and sg-0123abcd",
+            "12345",
+        ] {
+            assert_eq!(strange(text), [""; 0], "{text}");
+        }
+    }
+
     /// A correction would tell of words that the caller may not see.
     #[test]
     fn invisible_entries_correct_nothing() {
@@ -374,10 +466,15 @@ mod tests {
         assert_eq!(corrected(typed, Allowed::Where(&|_, id| id == "a")), []);
     }
 
+    fn long_words(text: &str) -> Vec<Typed> {
+        let words = latin_words(text).into_iter();
+        words.filter(Typed::may_be_mistyped).collect()
+    }
+
     #[test]
     fn words_of_prose_may_be_mistyped_and_ids_code_and_addresses_are_not() {
         let words = |text: &str| {
-            let words = typed(text).into_iter().map(|typed| {
+            let words = long_words(text).into_iter().map(|typed| {
                 assert_eq!(text[typed.place.clone()].to_lowercase(), typed.word);
                 typed.word
             });
@@ -389,8 +486,10 @@ mod tests {
             ),
             ["which", "pubilc", "buckets", "budgets"]
         );
+        assert_eq!(words("¿PÚBLICOS?"), ["públicos"]);
+        assert_eq!(words("Öffne 安全组安全组 серверы"), ["öffne"]);
         assert_eq!(words("WHICH BUKCETS"), ["which", "bukcets"]);
-        let names = typed("ask Jonas. Whose bucket is it");
+        let names = long_words("ask Jonas. Whose bucket is it");
         let names: Vec<bool> = names.iter().map(|typed| typed.is_name).collect();
         assert_eq!(names, [true, false, false]);
     }

@@ -66,7 +66,8 @@ pub fn decide(
 }
 
 /// [`decide`] over what a search found. Where each of several things that are asked for has an entry of its own that
-/// reaches the narrow threshold, no single one answers: broad, with each of these entries.
+/// reaches the narrow threshold, no single one answers: broad, with each of these entries. Broad as well if the query may
+/// be in an unknown language: the model gives such texts similar vectors.
 pub fn decide_found(
     found: RankedResult,
     thresholds: &Thresholds,
@@ -82,7 +83,7 @@ pub fn decide_found(
     }
     let mut verdict = decide(found.candidates, thresholds, model);
     if several.len() < 2 {
-        return verdict;
+        return not_narrow_by_strange_words(verdict, &found.strange);
     }
     let ids: Vec<String> = several
         .iter()
@@ -99,6 +100,32 @@ pub fn decide_found(
     verdict.candidates.splice(at..at, several);
     verdict
 }
+
+/// Makes a narrow verdict broad if a query has strange words; an entry that the query names stays narrow.
+fn not_narrow_by_strange_words(verdict: Verdict, strange: &[String]) -> Verdict {
+    let best = verdict.candidates.first();
+    let is_named = best.is_some_and(|best| best.named.is_some());
+    if verdict.kind != VerdictKind::Narrow || is_named || strange.is_empty() {
+        return verdict;
+    }
+    let words: Vec<String> = strange
+        .iter()
+        .take(SHOWN_STRANGE)
+        .map(|word| format!("`{word}`"))
+        .collect();
+    Verdict {
+        kind: VerdictKind::Broad,
+        reason: format!(
+            "{}; but neither the model nor the catalogue knows {}",
+            verdict.reason,
+            words.join(", ")
+        ),
+        ..verdict
+    }
+}
+
+/// Most strange words that a reason lists.
+const SHOWN_STRANGE: usize = 3;
 
 /// Whether a hit of the tenant's own takes precedence.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -188,7 +215,7 @@ fn weigh(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rank::ClauseResult;
+    use crate::rank::{ClauseResult, NameMatch};
 
     fn hit(id: &str, scope: Scope, score: f32, fused: f32) -> Candidate {
         Candidate {
@@ -326,6 +353,7 @@ mod tests {
             let found = RankedResult {
                 candidates,
                 clauses,
+                strange: Vec::new(),
             };
             decide_found(found, &EDGES, None)
         };
@@ -352,6 +380,34 @@ mod tests {
             assert_eq!(of(vec![first.clone(), other]).0, VerdictKind::Narrow);
         }
         assert_eq!(of(Vec::new()).0, VerdictKind::Narrow);
+    }
+
+    /// It may be in another language.
+    #[test]
+    fn a_query_with_words_that_nothing_knows_is_not_narrow_unless_it_names_its_answer() {
+        let of = |named: Option<NameMatch>, strange: &[&str]| {
+            let best = Candidate {
+                named,
+                ..hit("a", Scope::Global, 0.9, 1.0)
+            };
+            let found = RankedResult {
+                candidates: vec![best],
+                clauses: Vec::new(),
+                strange: strange.iter().map(|word| (*word).to_owned()).collect(),
+            };
+            decide_found(found, &EDGES, None)
+        };
+        assert_eq!(of(None, &[]).kind, VerdictKind::Narrow);
+        let verdict = of(None, &["rembourse", "commande"]);
+        assert_eq!(verdict.kind, VerdictKind::Broad);
+        assert_eq!(verdict.candidates.len(), 1);
+        assert_eq!(
+            verdict.reason,
+            "`a` (0.900) is the only candidate at or above the floor 0.25; but neither the model nor the catalogue \
+             knows `rembourse`, `commande`"
+        );
+        let named = of(Some(NameMatch::Exactly), &["rembourse"]);
+        assert_eq!(named.kind, VerdictKind::Narrow);
     }
 
     #[test]

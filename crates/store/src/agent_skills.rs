@@ -49,7 +49,7 @@ pub enum VectorOrigin {
 pub struct SkillVector {
     /// Where it is from.
     pub origin: VectorOrigin,
-    /// Hash of the summary that it stands for.
+    /// Hash of what it stands for: the summary, and the phrases that it quotes if they were embedded too.
     pub summary: TextHash,
     /// Little-endian `f32` components.
     pub bytes: Vec<u8>,

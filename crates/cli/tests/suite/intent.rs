@@ -52,6 +52,9 @@ fn b000_20_only_an_order_begins_a_change() {
         "tell me a joke about the vault",
         "what does it mean to purge the vault for good?",
         "bitte den Tresor endgültig leeren",
+        "Vault endgültig löschen",
+        "Purge el vault por completo",
+        "prge the vault for good",
         "purge the vault for good if it is full",
         "purge the vault for good next week",
     ] {

@@ -1,7 +1,9 @@
-//! Which language a text is written in, by its script and its function words.
+//! Which language a text is written in, by its script, its function words and the words of commands.
 //!
 //! Function words are the most frequent words of a language and rare in any other (Zipf; the stop-word method of
-//! language identification). A text without any is too short to tell and is read as English.
+//! language identification). A command may have none ("Liste serveurs"), so common verbs and nouns of commands are
+//! listed too. A word that English texts have as well (`de`, `todo`) decides nothing by itself. A text without any listed
+//! word is read as English.
 
 use super::token::{Token, TokenKind};
 
@@ -17,76 +19,175 @@ pub enum Language {
 /// Share of letters in another script from which a text is not English.
 const FOREIGN_SHARE: f32 = 0.3;
 
-/// Function words by language, none of them an English word.
+/// What a word of one language alone weighs; a shared word weighs 1.
+const WEIGHT_OF_OWN: usize = 2;
+/// Shared words that tell a language where no word of its own stands.
+const LEAST_SHARED: usize = 2;
+/// Share of a text's words that these have to be, as a divisor.
+const SHARED_IN: usize = 3;
+
+/// The words by which a language is recognised.
+struct LanguageWords {
+    name: &'static str,
+    /// Words that no English text has, spelt with and without accents.
+    own: &'static [&'static str],
+    /// Words that stand in English texts too, as words, names or abbreviations.
+    shared: &'static [&'static str],
+}
+
+/// The words of each language that is written in Latin letters.
 #[rustfmt::skip]
-const FUNCTION_WORDS: &[(&str, &[&str])] = &[
-    ("German", &[
-        "aber", "alle", "auf", "aus", "bei", "bis", "bitte", "dass", "dem", "den", "der", "doch", "dort",
-        "durch", "ein", "eine", "einem", "einen", "einer", "es", "für", "gegen", "gibt", "haben", "hat", "ich",
-        "ihr", "im", "ist", "jetzt", "kann", "kein", "keine", "können", "mein", "meine", "mir", "mit", "nach",
-        "nicht", "noch", "nur", "oder", "ohne", "sich", "sie", "sind", "soll", "über", "und", "uns", "unser",
-        "unsere", "unserer", "vom", "von", "wann", "warum", "welche", "welcher", "welches", "wenn", "wer",
-        "werden", "wie", "wieviel", "wir", "wird", "wo", "zu", "zum", "zur", "zwischen", "diese", "dieser",
-        "als", "beim", "das", "habe", "hast", "hier", "kannst", "sollte", "sollten", "welchem", "welchen",
-        "alles", "auch", "bedeutet", "heißt", "zeig", "zeige", "lösche", "sperre", "prüfe", "gib", "nenne",
-        "erkläre",
-    ]),
-    ("Spanish", &[
-        "ahora", "al", "algo", "alguien", "antes", "con", "de", "después", "hasta", "mismo", "nunca", "siempre", "aquí", "como", "cómo", "cuál", "cuáles", "cuando", "cuándo", "cuánto",
-        "cuántos", "del", "desde", "donde", "dónde", "el", "ella", "ellos", "en", "entre", "eres", "es", "esa",
-        "ese", "eso", "esta", "está", "están", "este", "esto", "estos", "fue", "hay", "hemos", "la", "las",
-        "los", "más", "mi", "mis", "muy", "nada", "nos", "nuestra", "nuestras", "nuestro", "nuestros", "para",
-        "pero", "por", "porque", "puede", "puedo", "pueden", "que", "qué", "quien", "quién", "quiero", "se",
-        "según", "ser", "si", "sin", "sobre", "su", "sus", "también", "te", "tengo", "tiene", "tienen", "todo",
-        "todos", "tu", "un", "una", "unos", "y", "ya", "yo", "cada", "cierra", "dame", "muestra", "borra",
-        "elimina", "bloquea", "explica", "significa",
-    ]),
-    ("French", &[
-        "au", "aux", "avec", "ce", "ces", "cette", "chaque", "combien", "comment", "dans", "de", "donc", "du",
-        "elle", "est", "et", "être", "font", "il", "ils", "je", "la", "le", "les", "leur", "lui", "mais",
-        "mes", "moi", "mon", "ne", "nos", "notre", "nous", "où", "par", "pas", "pour", "pourquoi", "peut",
-        "quand", "que", "quel", "quelle", "quelles", "quels", "qui", "quoi", "sa", "sans", "se", "ses", "si",
-        "sont", "sur", "tous", "tout", "toutes", "un", "une", "vos", "votre", "vous", "y", "avons", "montre",
-        "supprime", "affiche", "explique",
-    ]),
-    ("Italian", &[
-        "abbiamo", "ai", "alla", "alle", "anche", "che", "chi", "ci", "cosa", "dal", "dalla", "degli", "dei",
-        "del", "della", "delle", "di", "dove", "e", "è", "gli", "ha", "hanno", "il", "io", "la", "le", "lo",
-        "mi", "nei", "nel", "nella", "non", "nostri", "nostro", "nostra", "ogni", "perché", "più", "posso",
-        "può", "quale", "quali", "quando", "quanto", "questa", "questo", "se", "senza", "si", "sono", "su",
-        "sul", "sulla", "tutti", "tutto", "un", "una", "uno", "vorrei", "mostra", "elimina", "cancella",
-        "spiega",
-    ]),
-    ("Portuguese", &[
-        "ao", "aos", "como", "da", "das", "de", "dos", "e", "é", "ela", "ele", "em", "essa", "esse", "esta",
-        "está", "estão", "este", "eu", "foi", "há", "isso", "já", "mais", "mas", "meu", "minha", "na", "nas",
-        "não", "nos", "nossa", "nosso", "nossos", "o", "onde", "ou", "para", "pela", "pelo", "por", "porque",
-        "pode", "qual", "quais", "quando", "quanto", "que", "quem", "são", "se", "sem", "seu", "sua", "tem",
-        "temos", "todos", "um", "uma", "você", "mostre", "apague", "explique",
-    ]),
-    ("Dutch", &[
-        "aan", "alle", "als", "bij", "dat", "de", "deze", "dit", "een", "en", "geen", "graag", "heb", "hebben",
-        "heeft", "het", "hij", "hoe", "hoeveel", "ik", "je", "jij", "jullie", "kan", "kunnen", "maar", "meer",
-        "met", "mij", "mijn", "moet", "naar", "niet", "nog", "nu", "om", "ons", "onze", "ook", "op", "te",
-        "uit", "van", "voor", "waar", "waarom", "wanneer", "wat", "welke", "wie", "wij", "worden", "zijn",
-        "zonder", "toon", "verwijder",
-    ]),
-    ("Polish", &[
-        "bez", "być", "czy", "dla", "gdzie", "ile", "jak", "jaki", "jakie", "jest", "już", "kiedy", "które",
-        "który", "kto", "mamy", "mnie", "na", "nasze", "nie", "od", "po", "proszę", "przez", "są", "się",
-        "tylko", "w", "wszystkie", "z", "za", "że",
-    ]),
+const LANGUAGES: &[LanguageWords] = &[
+    LanguageWords {
+        name: "German",
+        own: &[
+            "aber", "alle", "aller", "alles", "auch", "auf", "außen", "bedeutet", "beim", "bitte", "dass", "davon",
+            "deren", "diese", "diesem", "diesen", "dieser", "dieses", "doch", "durch", "ein", "eine", "einem",
+            "einen", "einer", "eines", "etwas", "für", "fuer", "gegen", "gerade", "gibt", "haben", "habe", "ich",
+            "ihm", "ihn", "ihr", "ihre", "ihren", "ist", "jede", "jeden", "jeder", "jetzt", "kann", "kannst", "kein",
+            "keine", "keinen", "können", "koennen", "könnt", "mein", "meine", "meinen", "meiner", "möchte", "moechte",
+            "müssen", "nach", "nicht", "nichts", "noch", "nur", "ohne", "schon", "sehr", "seit", "sich", "sie",
+            "soll", "sollen", "sollte", "sollten", "über", "ueber", "und", "unser", "unsere", "unserem", "unseren",
+            "unserer", "vom", "wann", "warum", "welche", "welchem", "welchen", "welcher", "welches", "wenn", "werden",
+            "wieder", "wieviel", "wieviele", "wie", "wir", "wird", "wurde", "wurden", "würde", "zum", "zur",
+            "zwischen", "aktiviere", "aktivieren", "ändere", "ändern", "aendere", "aendern", "anlegen", "anzeigen",
+            "auflisten", "ausschalten", "beende", "beenden", "deaktiviere", "deaktivieren", "einschalten", "entferne",
+            "entfernen", "entsperre", "entsperren", "erkläre", "erklaere", "erstelle", "erstellen", "finde", "finden",
+            "führe", "gebe", "heißt", "heisst", "herunterfahren", "hochfahren", "installiere", "installieren",
+            "kündige", "laufen", "läuft", "lösche", "loesche", "löschen", "loeschen", "migriere", "nenne",
+            "neustarten", "öffne", "oeffne", "öffnen", "prüfe", "pruefe", "prüfen", "pruefen", "reboote", "restarte",
+            "restarten", "rotiere", "rotieren", "schalte", "schließe", "schliesse", "schließen", "schicke", "sende",
+            "senden", "setze", "sichere", "sichern", "sperre", "sperren", "sortiere", "starte", "starten", "stelle",
+            "stoppe", "stoppen", "storniere", "stornieren", "suche", "suchen", "verschiebe", "verschieben", "wechsle",
+            "zähle", "zeig", "zeige", "zeigen", "benutzer", "bestellung", "bestellungen", "datenbank", "datenbanken",
+            "dienste", "fehler", "konten", "konto", "kunde", "kunden", "letzte", "letzten", "nutzer", "offene",
+            "offenen", "rechnung", "rechnungen", "schlüssel", "sicherheitsgruppen", "verbindungen", "zertifikat",
+            "zertifikate", "zugänge",
+        ],
+        shared: &[
+            "als", "aus", "bei", "bis", "das", "dem", "den", "der", "dort", "es", "fährt", "gib", "hast", "hier",
+            "im", "liste", "mir", "mit", "oder", "sind", "uns", "von", "wer", "wo", "zu",
+        ],
+    },
+    LanguageWords {
+        name: "Spanish",
+        own: &[
+            "ahora", "algo", "alguien", "algún", "algun", "alguna", "aquí", "aqui", "cada", "cómo", "cuál", "cual",
+            "cuáles", "cuales", "cuando", "cuándo", "cuánto", "cuanto", "cuánta", "cuántas", "cuantas", "cuántos",
+            "cuantos", "desde", "después", "despues", "donde", "dónde", "ellos", "eres", "esas", "eso", "esos",
+            "está", "están", "estan", "esto", "estos", "fue", "hasta", "hemos", "más", "mismo", "muy", "nuestra",
+            "nuestras", "nuestro", "nuestros", "nunca", "pero", "por", "porque", "puede", "pueden", "puedo", "qué",
+            "quien", "quién", "quiero", "según", "segun", "siempre", "sobre", "sus", "también", "tambien", "tengo",
+            "tiene", "tienen", "todas", "todos", "unos", "abre", "abrir", "apaga", "apagar", "arranca", "arrancar",
+            "bloquea", "bloquear", "borra", "borrar", "busca", "buscar", "cambia", "cambiar", "cancelar", "cerrar",
+            "cierra", "crear", "desactiva", "desbloquea", "detén", "deten", "detener", "elimina", "eliminar",
+            "encuentra", "encontrar", "enciende", "envía", "enviar", "explica", "iniciar", "inicia", "listado",
+            "listar", "muéstrame", "muestrame", "muestra", "mostrar", "muestre", "remediar", "reinicia", "reiniciar",
+            "restaura", "revisa", "revisar", "significa", "abiertos", "abiertas", "certificados", "clientes",
+            "contraseñas", "cuenta", "cuentas", "factura", "facturas", "grupos", "instancias", "pedido", "pedidos",
+            "públicas", "públicos", "publicos", "reglas", "seguridad", "servidor", "servidores", "usuario",
+            "usuarios",
+        ],
+        shared: &[
+            "activa", "al", "como", "con", "dame", "de", "del", "el", "ella", "en", "entre", "es", "esa", "ese",
+            "esta", "este", "hay", "la", "las", "lista", "lo", "los", "mi", "mis", "nada", "nos", "para", "que", "se",
+            "ser", "si", "sin", "su", "te", "todo", "tu", "un", "una", "y", "ya", "yo",
+        ],
+    },
+    LanguageWords {
+        name: "French",
+        own: &[
+            "avec", "ces", "cette", "chaque", "combien", "dans", "donc", "être", "leur", "leurs", "mais", "notre",
+            "où", "peut", "peuvent", "pourquoi", "quand", "quel", "quelle", "quelles", "quels", "quoi", "sont",
+            "toutes", "tous", "une", "votre", "vos", "vous", "avons", "actifs", "affichez", "afficher", "arrête",
+            "arrêter", "arrete", "chercher", "cherche", "crée", "créer", "démarre", "démarrer", "demarre",
+            "désactive", "explique", "fermer", "montre", "montrer", "montrez", "ouvre", "ouvrir", "redémarre",
+            "redémarrer", "redemarre", "redemarrer", "rechercher", "supprime", "supprimer", "supprimez", "trouve",
+            "trouver", "vérifie", "vérifier", "certificats", "commandes", "compte", "comptes", "factures", "fichiers",
+            "groupes", "ouverts", "ouvertes", "règles", "regles", "sécurité", "securite", "serveur", "serveurs",
+            "utilisateur", "utilisateurs",
+        ],
+        shared: &[
+            "affiche", "au", "aux", "ce", "de", "donne", "donner", "du", "elle", "en", "est", "et", "facture",
+            "ferme", "font", "il", "ils", "je", "la", "lance", "le", "les", "liste", "lister", "lui", "mes", "moi",
+            "mon", "ne", "nos", "nous", "par", "pas", "pour", "que", "qui", "sa", "sans", "se", "ses", "si", "sur",
+            "tout", "un", "y",
+        ],
+    },
+    LanguageWords {
+        name: "Italian",
+        own: &[
+            "abbiamo", "alle", "anche", "dalla", "degli", "delle", "gli", "hanno", "nei", "nella", "nostri", "nostro",
+            "ogni", "perché", "perche", "più", "può", "posso", "quali", "quando", "quanti", "quante", "quanto",
+            "questa", "questi", "questo", "senza", "sono", "sugli", "vorrei", "apri", "avvia", "avviare", "blocca",
+            "cancella", "cancellare", "cerca", "cercare", "chiudi", "crea", "elenca", "elencare", "elenco", "elimina",
+            "eliminare", "ferma", "fermare", "modifica", "mostra", "mostrami", "mostrare", "riavvia", "riavviare",
+            "sblocca", "spegni", "spiega", "trova", "trovare", "verifica", "visualizza", "aperti", "aperte",
+            "certificati", "clienti", "fatture", "gruppi", "ordini", "pubblici", "pubbliche", "regole", "sicurezza",
+            "utente", "utenti",
+        ],
+        shared: &[
+            "ai", "alla", "che", "chi", "ci", "con", "cosa", "da", "dal", "dei", "del", "della", "di", "dove", "e",
+            "ha", "il", "io", "la", "le", "lo", "mi", "nel", "non", "nostra", "per", "quale", "se", "si", "su", "sul",
+            "tutte", "tutti", "tutto", "un", "una", "uno", "è",
+        ],
+    },
+    LanguageWords {
+        name: "Portuguese",
+        own: &[
+            "essa", "estão", "estao", "meu", "minha", "nossa", "nossas", "nosso", "nossos", "não", "nao", "onde",
+            "pela", "pelas", "pelo", "pelos", "porque", "pode", "quais", "quando", "quantas", "quantos", "quanto",
+            "quem", "são", "seu", "sua", "também", "temos", "todas", "todos", "você", "voce", "abra", "apague",
+            "apagar", "bloqueie", "buscar", "cancele", "crie", "desligue", "encontre", "encontrar", "exclua", "exiba",
+            "exibir", "explique", "feche", "ligue", "listar", "mostre", "mostrar", "procurar", "reinicie",
+            "reiniciar", "remova", "verifique", "abertas", "abertos", "certificados", "clientes", "contas", "faturas",
+            "grupos", "instâncias", "pedidos", "públicos", "regras", "segurança", "servidor", "servidores", "usuário",
+            "usuários", "usuario", "usuarios",
+        ],
+        shared: &[
+            "ao", "aos", "com", "como", "da", "das", "de", "dos", "e", "ela", "ele", "em", "esse", "esta", "este",
+            "eu", "foi", "há", "isso", "já", "lista", "liste", "mais", "mas", "na", "nas", "nos", "o", "ou", "para",
+            "pare", "por", "procure", "qual", "que", "se", "sem", "tem", "um", "uma", "é",
+        ],
+    },
+    LanguageWords {
+        name: "Dutch",
+        own: &[
+            "aan", "alle", "bij", "deze", "een", "geen", "graag", "hebben", "heeft", "het", "hij", "hoeveel", "jij",
+            "jullie", "kunnen", "meer", "mijn", "naar", "niet", "onze", "ook", "uit", "voor", "waar", "waarom",
+            "wanneer", "welke", "wij", "worden", "zijn", "zonder", "geef", "herstart", "herstarten", "laat", "maak",
+            "opnieuw", "verwijder", "verwijderen", "wijzig", "zoek", "zoeken", "blokkeer", "bestellingen",
+            "certificaten", "draaien", "facturen", "gebruiker", "gebruikers", "klanten", "openbare", "rekening",
+            "rekeningen", "verlopen",
+        ],
+        shared: &[
+            "als", "dat", "de", "dit", "en", "heb", "hier", "hoe", "ik", "je", "kan", "lijst", "maar", "met", "mij",
+            "moet", "nog", "nu", "om", "ons", "op", "te", "toon", "van", "vind", "wat", "wie",
+        ],
+    },
+    LanguageWords {
+        name: "Polish",
+        own: &[
+            "bez", "być", "czy", "dla", "gdzie", "ile", "jak", "jaki", "jakie", "już", "kiedy", "które", "który",
+            "kto", "mamy", "mnie", "nasze", "nie", "proszę", "przez", "się", "tylko", "wszystkie", "otwórz", "pokaż",
+            "pokaz", "sprawdź", "uruchom", "usuń", "wyłącz", "wyświetl", "zamknij", "zatrzymaj", "znajdź", "faktury",
+            "klienci", "serwer", "serwery", "użytkownicy", "zamówienia",
+        ],
+        shared: &[
+            "jest", "na", "o", "od", "po", "są", "w", "z", "za", "że",
+        ],
+    },
 ];
 
 /// English function words; those that other languages share (a, do, in, is, on) are left out.
+#[rustfmt::skip]
 const ENGLISH: &[&str] = &[
-    "about", "and", "any", "anyone", "anything", "are", "at", "be", "been", "but", "by", "can",
-    "could", "did", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i",
-    "if", "it", "its", "let", "me", "my", "not", "of", "or", "our", "please", "she", "should",
-    "show", "some", "than", "that", "the", "their", "them", "there", "these", "they", "this",
-    "those", "to", "us", "what", "when", "where", "which", "who", "whose", "why", "will", "with",
-    "would", "you", "your", "list", "all", "only", "find", "give", "every", "without", "whether",
-    "get",
+    "about", "after", "also", "and", "any", "anyone", "anything", "are", "at", "be", "been", "before", "but", "by",
+    "can", "could", "did", "does", "every", "find", "for", "from", "get", "give", "had", "has", "have", "he", "her",
+    "his", "how", "i", "if", "it", "its", "just", "let", "list", "me", "my", "not", "of", "only", "or", "our",
+    "please", "she", "should", "show", "some", "than", "that", "the", "their", "them", "then", "there", "these",
+    "they", "this", "those", "to", "us", "what", "when", "where", "whether", "which", "who", "whose", "why", "will",
+    "with", "without", "would", "you", "your", "all",
 ];
 
 /// Scripts that no English text is written in, by the ranges of their letters.
@@ -101,7 +202,7 @@ const SCRIPTS: &[(&str, &[(u32, u32)])] = &[
 
 /// The names of the languages that are told from English.
 pub fn languages() -> impl Iterator<Item = &'static str> {
-    let by_words = FUNCTION_WORDS.iter().map(|(name, _)| *name);
+    let by_words = LANGUAGES.iter().map(|language| language.name);
     by_words.chain(SCRIPTS.iter().map(|(name, _)| *name))
 }
 
@@ -132,33 +233,53 @@ fn by_script(text: &str) -> Option<Language> {
     counts.first().map(|(name, _)| Language::Other(name))
 }
 
-fn by_words(text: &str, tokens: &[Token]) -> Option<Language> {
-    let words = || {
-        let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
-        words.map(|token| token.word.as_str())
-    };
-    let count = |list: &[&str]| words().filter(|word| list.contains(word)).count();
-    let english = count(ENGLISH);
-    let best = FUNCTION_WORDS
-        .iter()
-        .map(|(name, list)| (count(list), *name));
-    let (most, name) = best.rev().max_by_key(|(count, _)| *count)?;
-    // Spelling that English does not have weighs like another function word.
-    let marks = text.chars().filter(|c| matches!(c, '¿' | '¡')).count();
-    let letters = text.chars().filter(|c| {
-        matches!(
-            c,
-            'ä' | 'ö' | 'ü' | 'ß' | 'ñ' | 'ç' | 'ã' | 'õ' | 'ł' | 'ę' | 'ą'
-        )
-    });
-    let spelled = usize::from(marks > 0) + usize::from(letters.count() > 0);
-    match (most, spelled) {
-        (0, _) if marks > 0 => Some(Language::Other("Spanish")),
-        (0, _) => None,
-        (1, 0) if words().count() > 4 => None,
-        (most, spelled) if most + spelled > english => Some(Language::Other(name)),
-        _ => None,
+/// How many words of a text a language has.
+struct WordCounts {
+    name: &'static str,
+    own: usize,
+    shared: usize,
+}
+
+impl WordCounts {
+    fn weight(&self) -> usize {
+        WEIGHT_OF_OWN * self.own + self.shared
     }
+}
+
+fn by_words(text: &str, tokens: &[Token]) -> Option<Language> {
+    let words: Vec<&Token> = tokens
+        .iter()
+        .filter(|token| token.kind == TokenKind::Word)
+        .collect();
+    let shouts = !text.contains(char::is_lowercase);
+    let written = |token: &Token| &text[token.place.clone()];
+    // `TODO` and `ISSO` are abbreviations, a later `La` begins a name.
+    let is_abbreviation = |token: &Token| !shouts && !written(token).contains(char::is_lowercase);
+    let is_name = |at: usize, token: &Token| !shouts && at > 0 && token.capital;
+    let counts = LANGUAGES.iter().map(|language| {
+        let has_own = |token: &&&Token| token.is_any(language.own) && !is_abbreviation(token);
+        let has_shared = |(at, token): &(usize, &&Token)| {
+            token.is_any(language.shared) && !is_abbreviation(token) && !is_name(*at, token)
+        };
+        WordCounts {
+            name: language.name,
+            own: words.iter().filter(has_own).count(),
+            shared: words.iter().enumerate().filter(has_shared).count(),
+        }
+    });
+    // Of languages with as many words the first counts.
+    let best = counts.rev().max_by_key(WordCounts::weight)?;
+    // Spelling that English does not have weighs like a shared word.
+    let has_marks = text.contains(['¿', '¡']);
+    let has_letters = text.contains(['ä', 'ö', 'ü', 'ß', 'ñ', 'ç', 'ã', 'õ', 'ł', 'ę', 'ą']);
+    let spelled = usize::from(has_marks) + usize::from(has_letters);
+    if best.weight() == 0 {
+        return has_marks.then_some(Language::Other("Spanish"));
+    }
+    let english = words.iter().filter(|word| word.is_any(ENGLISH)).count();
+    let by_shared = best.shared >= LEAST_SHARED && best.shared * SHARED_IN >= words.len();
+    let enough = best.own > 0 || by_shared || best.shared > 0 && spelled > 0;
+    (enough && best.weight() + spelled > english).then_some(Language::Other(best.name))
 }
 
 #[cfg(test)]
@@ -191,6 +312,47 @@ mod tests {
         }
     }
 
+    /// Commands and noun phrases have few function words or none.
+    #[test]
+    fn short_commands_in_other_languages_are_not_english() {
+        for (text, name) in [
+            ("Starte web-01", "German"),
+            ("Restarte web-01", "German"),
+            ("Open Security Groups finden", "German"),
+            ("Hosts in eu-west-1 anzeigen", "German"),
+            ("Public Buckets anzeigen", "German"),
+            ("Welche Zertifikate laufen bald ab?", "German"),
+            ("Restart bitte web-01", "German"),
+            ("Liste des serveurs", "French"),
+            ("Redémarre web-01", "French"),
+            ("Buckets públicos", "Spanish"),
+            ("Remediar public exposure eu-west-1 profile ops", "Spanish"),
+            ("cuantos hosts estan parados", "Spanish"),
+            ("Mostra i server in eu-west-1", "Italian"),
+            ("Reinicie web-01", "Portuguese"),
+            ("start web-01 opnieuw", "Dutch"),
+            ("Pokaż hosty", "Polish"),
+        ] {
+            assert_eq!(of(text), Language::Other(name), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_one_language_alone_are_no_words_of_english_requests() {
+        use super::super::words::{EMPTY_WORDS, OPENERS, verb_class};
+        for word in LANGUAGES.iter().flat_map(|language| language.own) {
+            let is_english = ENGLISH.contains(word)
+                || EMPTY_WORDS.contains(word)
+                || OPENERS.contains(word)
+                || verb_class(word).is_some();
+            assert!(!is_english, "{word}");
+        }
+        for language in LANGUAGES {
+            let both = |word: &&&str| language.shared.contains(*word);
+            assert_eq!(language.own.iter().find(both), None, "{}", language.name);
+        }
+    }
+
     #[test]
     fn english_stays_english_with_foreign_names_and_when_it_is_short() {
         for text in [
@@ -202,6 +364,12 @@ mod tests {
             "des moines warehouse stock",
             "list el paso orders",
             "is it on",
+            "TODO: restart web-01",
+            "todo: restart web-01",
+            "restart web-01 # just a comment",
+            "ISSO and FOI requests of 2024",
+            "hosts in La Jolla and El Paso",
+            "la liga results",
         ] {
             assert_eq!(of(text), Language::English, "{text}");
         }

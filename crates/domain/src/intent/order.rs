@@ -16,6 +16,8 @@ use super::words::{
 pub(super) enum OrderForm {
     /// "delete it"
     Imperative,
+    /// "delte it"
+    Mistyped,
     /// "could you delete it"
     Request,
     /// "I want you to delete it"
@@ -87,7 +89,9 @@ pub(super) fn imperative(words: &[Token], asks: bool) -> Option<OrderClause> {
         Some(class) => Some(OrderClause::new(verb, class, words)),
         None => {
             if let Some(mended) = misspelt_change(verb) {
-                return change(words, mended, asks);
+                // "Starte" is German, and a slip may have been another verb.
+                let order = change(words, mended, asks)?;
+                return Some(order.doubtful(OrderForm::Mistyped));
             }
             let definite = next.is_some_and(|next| {
                 // Not an identifier: "resource vm-31" is a noun and its name.

@@ -242,6 +242,7 @@ impl<'t> ParsedText<'t> {
         if !ordered.order.certain {
             return Some(match ordered.order.form {
                 OrderForm::Imperative => Doubt::Verb,
+                OrderForm::Mistyped => Doubt::Spelling,
                 OrderForm::Reported => Doubt::Reported,
                 OrderForm::Request
                 | OrderForm::Wish

@@ -12,8 +12,8 @@ const SENTENCES: &str = include_str!("sentences.tsv");
 /// Sentences in other languages over the example packages, in the form that `charter route eval --intent` reads.
 const FOREIGN: &str = include_str!("foreign_sentences.jsonl");
 
-/// Share of [`FOREIGN`] that has to be recognised as not English. An order without a function word is not.
-const LEAST_FOREIGN: f64 = 0.95;
+/// Share of [`FOREIGN`] that has to be recognised as not English.
+const LEAST_FOREIGN: f64 = 0.98;
 
 /// Share of each label that has to be read right. Some sentences cannot be told by their form: "open sesame".
 const LEAST: [(&str, f64); 5] = [
@@ -189,6 +189,15 @@ fn b000_20_what_is_put_off_or_only_suggested_is_offered_and_a_trial_changes_noth
         (
             "degauss the tape in slot 4",
             Some(ChangeTiming::Offer(Doubt::Verb)),
+        ),
+        (
+            "delte the volume vol-77",
+            Some(ChangeTiming::Offer(Doubt::Spelling)),
+        ),
+        ("restarte host vm-31", None),
+        (
+            "draine host vm-31",
+            Some(ChangeTiming::Offer(Doubt::Spelling)),
         ),
         (
             "do a dry run of the deletion of vol-77",

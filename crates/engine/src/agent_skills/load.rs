@@ -1,4 +1,5 @@
-//! From stored skills to the indexes in memory, and vectors for summaries that have none.
+//! From stored skills to the indexes in memory, and vectors for summaries that have none. A summary's vector is mixed with
+//! those of the phrases that it quotes as what people say, as the vector of a package's skill is.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,9 +9,11 @@ use charter_contract::scope::Scope;
 use charter_contract::text::Text;
 use charter_domain::link_graph::SkillNode;
 use charter_search::embed::{EmbeddingModel, MAX_TEXTS_PER_CALL, Vector};
+use charter_search::{IndexSettings, VectorRole, entry_vector, trigger_phrases};
 use charter_store::agent_skills::{
     SkillRecord, SkillVector, SkillsLoaded, SkillsModel, VectorOrigin,
 };
+use charter_store::vector::TextHash;
 
 use super::index::{Indexes, KeptVectors, NewVector};
 use crate::catalogue::text_hash;
@@ -112,16 +115,53 @@ impl Engine {
         let Some(embedder) = self.embedder() else {
             return Ok(vectors);
         };
-        let summaries: Vec<String> = summaries.into_iter().collect();
-        for batch in summaries.chunks(MAX_TEXTS_PER_CALL) {
-            let made = embedder.embed(batch.to_vec()).await.map_err(|error| {
+        let texts: Vec<(String, SummaryTexts)> = summaries
+            .into_iter()
+            .map(|summary| {
+                let texts = summary_texts(&summary);
+                (summary, texts)
+            })
+            .collect();
+        let all: Vec<String> = texts
+            .iter()
+            .flat_map(|(_, texts)| texts.iter().map(|(_, text)| text.clone()))
+            .collect();
+        let mut made = Vec::with_capacity(all.len());
+        for batch in all.chunks(MAX_TEXTS_PER_CALL) {
+            made.extend(embedder.embed(batch.to_vec()).await.map_err(|error| {
                 let message = "the summaries could not be embedded";
                 EngineError::new(ErrorCode::Unavailable, message).caused_by(error)
-            })?;
-            vectors.extend(batch.iter().cloned().zip(made));
+            })?);
+        }
+        let mut made = made.into_iter();
+        for (summary, texts) in texts {
+            let roles = texts.into_iter().map(|(role, _)| role);
+            let parts: Vec<(VectorRole, Vector)> = roles.zip(made.by_ref()).collect();
+            let vector = mixed(parts, embedder.model().dims)?;
+            vectors.extend(vector.map(|vector| (summary, vector)));
         }
         Ok(vectors)
     }
+}
+
+/// The texts that a summary's vector is made of.
+type SummaryTexts = Vec<(VectorRole, String)>;
+
+/// A summary, and the phrases that it quotes as what people say.
+fn summary_texts(summary: &str) -> SummaryTexts {
+    let phrases = trigger_phrases(summary).into_iter();
+    let phrases = phrases.map(|phrase| (VectorRole::Example, phrase));
+    let own = (VectorRole::Description, summary.to_owned());
+    std::iter::once(own).chain(phrases).collect()
+}
+
+/// One vector of several; a single one stays as it is.
+fn mixed(mut parts: Vec<(VectorRole, Vector)>, dims: usize) -> Result<Option<Vector>, EngineError> {
+    if parts.len() == 1 {
+        return Ok(parts.pop().map(|(_, vector)| vector));
+    }
+    entry_vector(&parts, dims, &IndexSettings::default())
+        .map_err(|error| EngineError::internal("mixing the vectors of a summary", error))
 }
 
 /// A model as it is stored with the index.
@@ -136,15 +176,26 @@ pub(super) fn stored_form(model: &EmbeddingModel) -> SkillsModel {
 pub(super) fn stored_vector(summary: &str, vector: &Vector, origin: VectorOrigin) -> SkillVector {
     SkillVector {
         origin,
-        summary: text_hash(summary),
+        summary: source_hash(summary, origin),
         bytes: vector.to_bytes(),
+    }
+}
+
+/// The hash of what a vector stands for. One that was made of a summary alone, before phrases counted, is made anew.
+fn source_hash(summary: &str, origin: VectorOrigin) -> TextHash {
+    match origin {
+        VectorOrigin::Supplied => text_hash(summary),
+        VectorOrigin::Embedded => {
+            let texts = summary_texts(summary).into_iter().map(|(_, text)| text);
+            text_hash(&texts.collect::<Vec<_>>().join("\n"))
+        }
     }
 }
 
 /// Whether a stored vector stands for the skill's summary as it is.
 fn is_current(skill: &SkillRecord) -> bool {
     let vector = skill.vector.as_ref();
-    vector.is_some_and(|vector| vector.summary == text_hash(&skill.summary))
+    vector.is_some_and(|vector| vector.summary == source_hash(&skill.summary, vector.origin))
 }
 
 fn without_vector(skills: &[SkillRecord]) -> BTreeSet<String> {

@@ -11,10 +11,12 @@ use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
 use charter_search::embed::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector};
 use charter_store::SharedStore;
+use charter_store::agent_skills::{SkillVector, VectorOrigin};
 use charter_store_sql::sqlite::SqliteStore;
 use serde_json::{Value, json};
 
 use super::{SkillSearch, SkillWritten};
+use crate::catalogue::text_hash;
 use crate::engine::tests::{open as store_in, ports as plain_ports, sandbox};
 use crate::{Caller, Engine, EngineError, Ports, Settings};
 
@@ -164,6 +166,49 @@ async fn b001_8_only_a_new_summary_is_embedded() {
     let opened = open(dir.path(), Some(Arc::clone(&letters))).await.unwrap();
     assert_eq!(letters.embedded(), 4, "a start embeds nothing");
     assert_eq!(opened.found("htob both").await[..2], ["b", "c"]);
+    opened.close().await;
+}
+
+/// As in the vector of a package's skill, a phrase counts half as much as the description.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn phrases_that_a_summary_quotes_count_in_its_vector() {
+    let dir = tempfile::tempdir().unwrap();
+    let letters = Letters::new(8);
+    let (summary, phrase) = (r#"Ships apps. Use for "push it live"."#, "push it live");
+    let opened = open(dir.path(), Some(Arc::clone(&letters))).await.unwrap();
+    opened.put(leaf("a", summary)).await.unwrap();
+    assert_eq!(letters.embedded(), 2);
+    let alone = [summary, phrase].map(str::to_owned).to_vec();
+    let alone = letters.embed(alone).await.unwrap();
+    let pairs = alone[0].as_slice().iter().zip(alone[1].as_slice());
+    let mixed: Vec<f32> = pairs.map(|(own, phrase)| own + 0.5 * phrase).collect();
+    let mixed = Vector::new(mixed).unwrap();
+    let loaded = opened.engine.store().load_skills().await.unwrap();
+    let stored = loaded.skills[0].vector.clone().unwrap();
+    let made = Vector::from_bytes(&stored.bytes).unwrap();
+    assert!(made.dot(&mixed) > 0.999_999);
+    assert!(made.dot(&mixed) > made.dot(&alone[0]));
+    assert_eq!(opened.found("live").await, ["a"]);
+
+    // One that was made before phrases counted is made anew.
+    let old = SkillVector {
+        origin: VectorOrigin::Embedded,
+        summary: text_hash(summary),
+        bytes: alone[0].to_bytes(),
+    };
+    let skill = &loaded.skills[0];
+    let old = vec![(skill.scope.clone(), skill.id.clone(), old)];
+    let model = loaded.model.as_ref().unwrap();
+    let store = opened.engine.store();
+    let now = opened.engine.now();
+    let indexed = store.index_skills(model, loaded.revision, old, now).await;
+    indexed.unwrap();
+    let embedded = letters.embedded();
+    opened.close().await;
+    let opened = open(dir.path(), Some(Arc::clone(&letters))).await.unwrap();
+    assert_eq!(letters.embedded(), embedded + 2);
+    let loaded = opened.engine.store().load_skills().await.unwrap();
+    assert_eq!(loaded.skills[0].vector, Some(stored));
     opened.close().await;
 }
 

@@ -245,3 +245,52 @@ fn sentences(parts: impl Iterator<Item = String>) -> String {
         .collect();
     parts.join(". ")
 }
+
+#[cfg(test)]
+mod tests {
+    use charter_contract::catalogue::Document;
+    use charter_contract::ids::PackageName;
+    use charter_domain::catalogue::Origin;
+    use charter_search::{Layers, Scope};
+    use serde_json::json;
+
+    use super::*;
+
+    fn layer(description: &str) -> Layer {
+        let origin = Arc::new(Origin {
+            scope: charter_contract::scope::Scope::Global,
+            package: PackageName::parse("p").unwrap(),
+            version: "1".to_owned(),
+        });
+        let skill = json!({
+            "skill_id": "cost.ship", "name": "n", "domain": "cost", "display_name": "N",
+            "description": description, "purpose": "p", "output_type": "finding",
+            "examples": ["ship the shop"],
+            "execution_plan": {"steps": [{"step_id": "a", "type": "readonly", "tool_id": "t"}]},
+        });
+        let (skill, _) = Document::from_value(DocumentKind::Skill, &skill).unwrap();
+        let mut layer = Layer::default();
+        layer.insert(skill, origin, String::new());
+        layer
+    }
+
+    #[test]
+    fn phrases_that_a_skill_quotes_are_examples_in_the_index_and_have_vectors() {
+        let layer = layer(
+            r#"Ships apps. Use it for "push it live" or 'roll it out'. Not for "take it down"."#,
+        );
+        let texts = texts_of(&layer);
+        let indexes = IndexSet::build(&layer, None, &VectorsByText::new()).unwrap();
+        let actions = Layers::new(vec![charter_search::Layer {
+            scope: Scope::Global,
+            index: Arc::clone(&indexes.actions),
+        }]);
+        for phrase in ["ship the shop", "push it live", "roll it out"] {
+            assert!(texts.iter().any(|text| text == phrase), "{phrase}");
+            let found: Vec<&str> = actions.exemplified_by(phrase).collect();
+            assert_eq!(found, ["skill cost.ship"], "{phrase}");
+        }
+        assert!(!texts.iter().any(|text| text == "take it down"));
+        assert_eq!(actions.exemplified_by("take it down").count(), 0);
+    }
+}

@@ -14,6 +14,7 @@ use serde_json::json;
 use super::ActiveRequest;
 use super::classify::Classification;
 use super::respond::verdict;
+use crate::routing::GatewayReading;
 use crate::{Caller, Engine, EngineError};
 
 /// Skills, and playbooks, that are named.
@@ -34,6 +35,7 @@ pub(super) fn response(
         engine.now(),
         content(
             because,
+            languages(classified.verdict.gateway.as_ref()),
             &questions(&view, &asked.caller),
             &changes(&view, &asked.caller),
         ),
@@ -45,10 +47,23 @@ pub(super) fn response(
     Ok(builder.build())
 }
 
-fn content(because: &str, questions: &[String], changes: &[String]) -> String {
+/// In which languages requests are understood, by what the model of the route `gateway` did.
+fn languages(gateway: Option<&GatewayReading>) -> &'static str {
+    match gateway.and_then(|reading| reading.failure.as_ref()) {
+        Some(_) => {
+            "Questions and changes are understood in English. The model that translates other languages (model route \
+             `gateway`) did not answer; try again, or ask in English."
+        }
+        None => {
+            "Questions and changes are understood in English; in other languages where a model translates them (model \
+             route `gateway`)."
+        }
+    }
+}
+
+fn content(because: &str, languages: &str, questions: &[String], changes: &[String]) -> String {
     let mut lines = vec![format!(
-        "Nothing was looked up or changed: {because}. Questions and changes are understood in English; in other \
-         languages where a model translates them (model route `gateway`)."
+        "Nothing was looked up or changed: {because}. {languages}"
     )];
     for (title, names) in [("You can ask:", questions), ("You can have done:", changes)] {
         if !names.is_empty() {
@@ -116,12 +131,37 @@ mod tests {
                 .map(|name| (*name).to_owned())
                 .collect::<Vec<_>>()
         };
-        let text = content("it is a joke", &names(&["Which tanks are full?"]), &[]);
+        let text = content(
+            "it is a joke",
+            languages(None),
+            &names(&["Which tanks are full?"]),
+            &[],
+        );
         assert!(text.starts_with("Nothing was looked up or changed: it is a joke."));
         assert!(
             text.ends_with("You can ask:\n- Which tanks are full?"),
             "{text}"
         );
         assert!(!text.contains("have done"));
+    }
+
+    #[test]
+    fn a_refusal_tells_a_translating_model_that_failed_from_one_that_is_not_there() {
+        let reading = |failure: Option<&str>| GatewayReading {
+            model: None,
+            translation: None,
+            intent: None,
+            order: Vec::new(),
+            tokens: 0,
+            failure: failure.map(str::to_owned),
+        };
+        let failed = languages(Some(&reading(Some("no answer"))));
+        assert!(failed.contains("did not answer"), "{failed}");
+        let answered = languages(Some(&reading(None)));
+        assert_eq!(answered, languages(None));
+        assert!(
+            answered.contains("where a model translates them"),
+            "{answered}"
+        );
     }
 }

@@ -6,8 +6,8 @@ use charter_contract::catalogue::DocumentKind;
 use charter_contract::intent::Intent;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
-    self, AnswerSource, ChangeTiming, Evidence, ExampleKind, Fit, IntentDecision, IntentReading,
-    Language, NamedDocument, NeededEvidence, Remark, Settled, settle,
+    self, AnswerSource, ChangeTiming, Doubt, Evidence, ExampleKind, Fit, IntentDecision,
+    IntentReading, Language, NamedDocument, NeededEvidence, Remark, Settled, settle,
 };
 use charter_search::{
     EmbeddedQuery, NameMatch, QueryError, RouteQuery, RouteSettings, VerdictKind,
@@ -371,6 +371,10 @@ impl Engine {
     ) -> Result<Question, EngineError> {
         let subject = identifiers.replaced(&reading.subject);
         let compared = self.compared(&subject, &stacked.actions).await?;
+        let reading = match compared.has_strange_words {
+            true => not_now(reading),
+            false => reading,
+        };
         // The subject is without them already.
         let compared = compared.setting_aside(&RouteQuery::parse(text).map_err(refused)?);
         let topics = self.everyday_topics().await?;
@@ -405,6 +409,15 @@ impl Engine {
         let stacked = reached(&live, caller);
         self.question(&identifiers, &stacked, text).await
     }
+}
+
+/// A reading that starts no change, because of words that may be in another language.
+fn not_now(reading: IntentReading) -> IntentReading {
+    let start = match reading.start {
+        ChangeTiming::Now => ChangeTiming::Offer(Doubt::Language),
+        start @ (ChangeTiming::DryRun | ChangeTiming::Offer(_)) => start,
+    };
+    IntentReading { start, ..reading }
 }
 
 /// The kind of what has a text as an example, if all of it is of one kind.
@@ -450,5 +463,27 @@ impl GatewayReading {
         };
         // Stable: those that the model does not name keep their order behind the others.
         verdict.candidates.sort_by_key(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b000_20_a_change_in_strange_words_is_only_offered() {
+        let order = intent::read("restart the host vm-31");
+        assert_eq!(order.start, ChangeTiming::Now);
+        let offered = not_now(order.clone());
+        assert_eq!(offered.start, ChangeTiming::Offer(Doubt::Language));
+        assert_eq!(
+            IntentReading {
+                start: ChangeTiming::Now,
+                ..offered
+            },
+            order
+        );
+        let later = intent::read("restart the host vm-31 tomorrow");
+        assert_eq!(not_now(later.clone()), later);
     }
 }

@@ -1,5 +1,7 @@
-//! The whole words of a model's vocabulary, with their inflections and compounds. Must not know catalogues.
+//! The whole words of a model's vocabulary and the English words that it lacks, with their inflections and compounds.
+//! Must not know catalogues.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
@@ -10,6 +12,9 @@ use crate::spelling::Spellings;
 const LEAST_LETTERS: usize = 4;
 /// Letters of the shortest part of a compound.
 const LEAST_PART: usize = 4;
+/// English words and terms of computing that the vocabulary of all-MiniLM-L6-v2 lacks: base forms of ASCII letters,
+/// sorted, one a line. `words/README.md` says where they are from.
+const ENGLISH: &str = include_str!("words/english.txt");
 
 /// Endings of inflected words, each with the letter that it replaces in the base word.
 const ENDINGS: [(&str, &[&str]); 14] = [
@@ -34,6 +39,23 @@ const BEGINNINGS: [&str; 14] = [
     "un", "re", "non", "pre", "mis", "de", "dis", "over", "sub", "auto", "multi", "inter", "out",
     "anti",
 ];
+
+/// Whether a sorted list of lines has a word.
+fn is_listed(list: &str, word: &str) -> bool {
+    let (mut low, mut high) = (0, list.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = list[..middle].rfind('\n').map_or(0, |at| at + 1);
+        let end = list[start..].find('\n');
+        let end = end.map_or(list.len(), |length| start + length);
+        match list[start..end].cmp(word) {
+            Ordering::Equal => return true,
+            Ordering::Less => low = end + 1,
+            Ordering::Greater => high = start,
+        }
+    }
+    false
+}
 
 /// The whole words of a vocabulary.
 #[derive(Debug)]
@@ -72,7 +94,7 @@ impl Words {
     }
 
     fn has(&self, word: &str) -> bool {
-        self.ids.contains_key(word)
+        self.ids.contains_key(word) || is_listed(ENGLISH, word)
     }
 
     fn has_form(&self, word: &str) -> bool {
@@ -101,7 +123,8 @@ impl Words {
     fn has_parts(&self, word: &str) -> bool {
         let parts = LEAST_PART..word.len().saturating_sub(LEAST_PART - 1);
         let mut cuts = parts.filter(|at| word.is_char_boundary(*at));
-        cuts.any(|at| self.has(&word[..at]) && self.has_form(&word[at..]))
+        // Rare words make compounds of typing errors too.
+        cuts.any(|at| self.ids.contains_key(&word[..at]) && self.has_form(&word[at..]))
     }
 }
 
@@ -136,5 +159,61 @@ mod tests {
             assert!(!words.knows(word), "{word}");
         }
         assert_eq!(words.near("bukcet"), ["bucket"]);
+    }
+
+    #[test]
+    fn a_word_is_found_in_a_sorted_list_wherever_it_stands() {
+        let list = "ant\nbee\nbeetle\ncat\n";
+        for word in ["ant", "bee", "beetle", "cat"] {
+            assert!(is_listed(list, word), "{word}");
+            assert!(is_listed(list.trim_end(), word), "{word}");
+        }
+        for word in ["", "a", "be", "beet", "dog", "ant\nbee"] {
+            assert!(!is_listed(list, word), "{word}");
+        }
+        assert!(!is_listed("", "ant"));
+    }
+
+    #[test]
+    fn the_english_list_is_sorted_and_small() {
+        const MOST_BYTES: usize = 300_000;
+        let words: Vec<&str> = ENGLISH.lines().collect();
+        assert!(words.windows(2).all(|pair| pair[0] < pair[1]));
+        let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+        assert_eq!(words.iter().find(|word| !is_word(word)), None);
+        assert!(words.len() > 20_000 && ENGLISH.len() < MOST_BYTES);
+    }
+
+    /// The vocabulary of the model has these in pieces only.
+    #[test]
+    fn right_english_words_and_terms_of_computing_are_known_without_the_vocabulary() {
+        let words = Words::from_vocabulary(HashMap::new());
+        for word in [
+            "outage",
+            "payee",
+            "payout",
+            "rebates",
+            "warranty",
+            "churn",
+            "expired",
+            "retry",
+            "redacting",
+            "evict",
+            "taint",
+            "schema",
+            "shards",
+            "mutex",
+            "oauth",
+            "passwd",
+            "chown",
+            "inode",
+            "umount",
+            "abort",
+        ] {
+            assert!(words.knows(word), "{word}");
+        }
+        for word in ["outgae", "warrenty", "anzeigen", "starte", "serveurs"] {
+            assert!(!words.knows(word), "{word}");
+        }
     }
 }

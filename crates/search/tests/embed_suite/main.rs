@@ -8,6 +8,7 @@
 )]
 
 mod fetch;
+mod languages;
 mod minilm;
 mod model;
 mod reference;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use charter_search::embed::{
     EmbedError, Embedder, EmbeddingModel, MAX_TEXTS_PER_CALL, MiniLm, MiniLmOptions, Quantisation,
-    Vector, WeightsMemory,
+    Vector, WeightsMemory, is_for_english,
 };
 
 use sha2::{Digest, Sha256};
@@ -55,6 +55,26 @@ async fn ruling_4_the_identity_names_model_dims_and_quantisation() {
         serde_json::from_str::<EmbeddingModel>(&stored).unwrap(),
         expected
     );
+}
+
+/// Verdicts over texts in other languages depend on it.
+#[test]
+fn the_model_is_for_english_and_knows_english_words_beyond_its_vocabulary() {
+    let embedder = model::load();
+    assert!(is_for_english(&embedder));
+    for word in [
+        "which",
+        "buckets",
+        "unencrypted",
+        "outage",
+        "retries",
+        "mutex",
+    ] {
+        assert_eq!(embedder.knows_word(word), Some(true), "{word}");
+    }
+    for word in ["bukcets", "anzeigen", "públicos", "rembourse"] {
+        assert_eq!(embedder.knows_word(word), Some(false), "{word}");
+    }
 }
 
 #[tokio::test]

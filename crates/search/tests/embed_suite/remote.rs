@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use charter_search::embed::{
-    ApiKey, EmbedError, Embedder, RemoteEmbedder, RemoteError, RemoteOptions, VectorError,
+    ApiKey, EmbedError, Embedder, Prefixes, RemoteEmbedder, RemoteError, RemoteOptions, VectorError,
 };
 use serde_json::{Value, json};
 
@@ -150,6 +150,70 @@ async fn vectors_come_in_the_order_of_the_texts_in_bounded_requests() {
     );
     assert_eq!(embedder.model().to_string(), "test-model/provider");
     assert_eq!(embedder.count_tokens("a"), None);
+}
+
+fn prefixes(query: &str, document: &str) -> Prefixes {
+    Prefixes {
+        query: query.to_owned(),
+        document: document.to_owned(),
+    }
+}
+
+/// As e5, bge and arctic models were trained.
+#[tokio::test]
+async fn queries_and_documents_are_sent_with_the_prefix_of_their_role() {
+    let (server, mut options) = serve(vec![vectors]).await;
+    options.prefixes = prefixes("query: ", "passage: ");
+    let embedder = RemoteEmbedder::new(options).unwrap();
+    let texts = || ["a", "bb"].map(str::to_owned).to_vec();
+    embedder.embed(texts()).await.unwrap();
+    embedder.embed_queries(texts()).await.unwrap();
+    let seen = server.seen.lock().unwrap();
+    let sent: Vec<&Vec<Value>> = seen.iter().map(|(_, texts)| texts).collect();
+    assert_eq!(
+        sent,
+        [
+            &vec![json!("passage: a"), json!("passage: bb")],
+            &vec![json!("query: a"), json!("query: bb")]
+        ]
+    );
+}
+
+#[tokio::test]
+async fn without_prefixes_queries_and_documents_are_sent_as_they_are() {
+    let (server, options) = serve(vec![vectors]).await;
+    let embedder = RemoteEmbedder::new(options).unwrap();
+    embedder.embed(vec!["a".to_owned()]).await.unwrap();
+    embedder.embed_queries(vec!["a".to_owned()]).await.unwrap();
+    let seen = server.seen.lock().unwrap();
+    assert!(seen.iter().all(|(_, texts)| *texts == [json!("a")]));
+    assert_eq!(seen.len(), 2);
+}
+
+async fn identity(prefixes: Prefixes) -> String {
+    let (_, mut options) = serve(vec![vectors]).await;
+    options.prefixes = prefixes;
+    let embedder = RemoteEmbedder::new(options).unwrap();
+    embedder.model().to_string()
+}
+
+/// Ruling 4: vectors of other prefixes are not mixed with these.
+#[tokio::test]
+async fn the_prefixes_are_part_of_the_models_identity() {
+    let mut identities = vec![
+        identity(Prefixes::default()).await,
+        identity(prefixes("query: ", "passage: ")).await,
+        identity(prefixes("query: ", "")).await,
+        identity(prefixes("", "query: ")).await,
+        identity(prefixes("query: pass", "age: ")).await,
+    ];
+    assert_eq!(identities[0], "test-model/provider");
+    let again = identity(prefixes("query: ", "passage: ")).await;
+    assert_eq!(again, identities[1]);
+    assert!(again.starts_with("test-model+"), "{again}");
+    identities.sort();
+    identities.dedup();
+    assert_eq!(identities.len(), 5);
 }
 
 #[tokio::test]
