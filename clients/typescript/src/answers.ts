@@ -75,8 +75,16 @@ export type CitedSentence = {
   text: string;
   evidence_ids?: string[];
   finding_ids?: string[];
+  /** Results without evidence, as `run/step`. */
+  outputs?: string[];
   /** As `title (lens_id, passage 3)`. */
   passages?: string[];
+};
+/** A passage that an answer quotes, with its best sentence and the section of that sentence. */
+export type PassageCited = Passage & {
+  sentence?: string;
+  section?: { headings: string[]; page?: number; text: string };
+  likeness?: number;
 };
 /** A write that happened. */
 export type ChangeMade = {
@@ -107,7 +115,7 @@ export type ResponseMetadata = NonNullable<Schemas["agent_response"]["metadata"]
   warnings?: string[];
   clarification?: Clarification;
   offers?: Offer[];
-  passages?: Passage[];
+  passages?: PassageCited[];
   nodes?: { node_id: string; text: string }[];
   documents?: { kind: DocumentKind; id: string; title: string }[];
   /** The status of the run of a change. */

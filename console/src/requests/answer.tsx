@@ -118,14 +118,14 @@ function Sources({ metadata }: { metadata: ResponseMetadata }) {
         Sources
       </Text>
       <span className="citations">
-        {passages.map(({ lens_id: id, title, position }) => (
+        {passages.map(({ lens_id: id, title, position, section }) => (
           <Anchor
             key={`${id} ${position.file ?? ""} ${position.start}`}
             className="citation"
             data-tone="info"
             renderRoot={(props) => <Link to="/lenses/$id" params={{ id }} {...props} />}
           >
-            {[title, ...(position.headings ?? [])].join(" › ")}
+            {[title, ...(section?.headings ?? position.headings ?? [])].join(" › ")}
           </Anchor>
         ))}
         {nodes.map(({ node_id: node }) => (

@@ -26,6 +26,20 @@ export function EvidenceLinks({ ids }: { ids: readonly string[] }) {
   );
 }
 
+/** A result without evidence, as `run/step`. */
+export function OutputLink({ place }: { place: string }) {
+  const [run = "", step = ""] = place.split("/");
+  return (
+    <Anchor
+      className="citation"
+      data-tone="calm"
+      renderRoot={(props) => <Link to="/runs/$run" params={{ run }} search={{ step }} {...props} />}
+    >
+      output of {step}
+    </Anchor>
+  );
+}
+
 export function PassageLink({ place }: { place: string }) {
   const lens = PASSAGE.exec(place)?.[1];
   if (lens === undefined) {

@@ -8,7 +8,7 @@ import { useState } from "react";
 import { Mark } from "~/parts/mark";
 import { Section } from "~/parts/section";
 import { SEVERITIES } from "~/parts/severities";
-import { EvidenceLink, EvidenceLinks, PassageLink } from "~/requests/cited";
+import { EvidenceLink, EvidenceLinks, OutputLink, PassageLink } from "~/requests/cited";
 
 /** Findings that are drawn at first; those that sentences cite are drawn besides. */
 const FIRST = 50;
@@ -24,7 +24,7 @@ export function Sentences({ request, sentences, findings }: SentencesProps) {
   const named = new Map(findings.map((finding) => [finding.finding_id, nameOf(finding)]));
   return (
     <List listStyleType="none" spacing="md" aria-label="Sentences of the analysis">
-      {sentences.map(({ text, finding_ids = [], evidence_ids = [], passages = [] }, at) => (
+      {sentences.map(({ text, finding_ids = [], evidence_ids = [], outputs = [], passages = [] }, at) => (
         <List.Item key={at}>
           <Text>{text}</Text>
           <span className="citations">
@@ -40,6 +40,9 @@ export function Sentences({ request, sentences, findings }: SentencesProps) {
             ))}
             {evidence_ids.map((id) => (
               <EvidenceLink key={id} id={id} />
+            ))}
+            {outputs.map((place) => (
+              <OutputLink key={place} place={place} />
             ))}
             {passages.map((place) => (
               <PassageLink key={place} place={place} />

@@ -12,10 +12,11 @@ mod draft;
 mod facts;
 mod merge;
 mod outline;
+mod plain;
 mod stream;
 mod tool;
 
-pub use cited::{CitableSources, CitationTarget, CitedSource, Unfit};
+pub use cited::{CitableSources, CitationTarget, CitedResult, CitedSource, SentenceOrder, Unfit};
 pub use draft::{
     AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DraftedValue,
     DroppedCounts,

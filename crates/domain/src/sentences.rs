@@ -7,6 +7,17 @@
 const MAX_SENTENCE: usize = 400;
 /// Fewer letters than this say nothing.
 const MIN_LETTERS: usize = 8;
+/// A heading of at least so many bytes may be the beginning of a longer line.
+const CUT_HEADING: usize = 100;
+
+/// A section of a passage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SectionStart<'a> {
+    /// Its first byte in the passage.
+    pub at: usize,
+    /// Its heading; empty where there is none.
+    pub heading: &'a str,
+}
 
 /// A sentence of a passage.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +26,10 @@ pub struct Sentence {
     pub heading: String,
     /// The sentence, on one line.
     pub text: String,
+    /// The section that it begins in, by its position among those of the passage.
+    pub section: usize,
+    /// Whether it is the heading itself.
+    pub is_heading: bool,
 }
 
 impl Sentence {
@@ -28,44 +43,134 @@ impl Sentence {
     }
 }
 
-/// The sentences of a passage that begins under `heading`, at most `most`. Headings are sentences too.
+/// The sentences of a passage, at most `most`. Headings are sentences too. `sections` are those of the passage, in order;
+/// a line that begins with `#` is a heading also where no section begins.
 #[must_use]
-pub fn sentences(passage: &str, heading: &str, most: usize) -> Vec<Sentence> {
-    let mut found = Vec::new();
-    let mut heading = heading.to_owned();
-    let mut block = String::new();
-    let mut close = |block: &mut String, heading: &str| {
-        found.extend(cut(block).map(|text| Sentence {
-            heading: heading.to_owned(),
-            text,
-        }));
-        block.clear();
-    };
-    for line in passage.lines() {
-        let line = line.trim();
-        if let Some(title) = title(line) {
-            close(&mut block, &heading);
-            heading = title.to_owned();
-            block.push_str(title);
-            close(&mut block, &heading);
-            continue;
-        }
-        let item = item(line);
-        if line.is_empty() || item.is_some() {
-            close(&mut block, &heading);
-        }
-        let text = item.unwrap_or(line);
-        if !block.is_empty() && !text.is_empty() {
-            block.push(' ');
-        }
-        block.push_str(text);
+pub fn sentences(passage: &str, sections: &[SectionStart<'_>], most: usize) -> Vec<Sentence> {
+    let mut reader = SentenceReader::new(sections);
+    let mut at = 0;
+    for line in passage.split_inclusive('\n') {
+        reader.line(at, line);
+        at += line.len();
     }
-    close(&mut block, &heading);
+    reader.close();
+    let mut found = reader.found;
     found.retain(|sentence| {
         sentence.text.chars().filter(|c| c.is_alphabetic()).count() >= MIN_LETTERS
     });
     found.truncate(most);
     found
+}
+
+/// A passage as far as it was read.
+struct SentenceReader<'a> {
+    sections: &'a [SectionStart<'a>],
+    /// How many sections have begun.
+    begun: usize,
+    heading: String,
+    /// Lines that belong together, joined.
+    block: String,
+    /// Where each line of the block begins: in the block, and in which section.
+    lines: Vec<(usize, usize)>,
+    found: Vec<Sentence>,
+}
+
+impl<'a> SentenceReader<'a> {
+    fn new(sections: &'a [SectionStart<'a>]) -> Self {
+        Self {
+            sections,
+            begun: 0,
+            heading: String::new(),
+            block: String::new(),
+            lines: Vec::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Takes the line that begins at a byte of the passage.
+    fn line(&mut self, at: usize, line: &str) {
+        let heading = self.enter_sections(at + line.len());
+        let line = line.trim();
+        let heading = heading.filter(|heading| is_line_of(line, heading));
+        if let Some(title) = heading.or_else(|| title(line)) {
+            self.close();
+            let words: Vec<&str> = title.split_whitespace().collect();
+            self.heading = words.join(" ");
+            self.found.push(Sentence {
+                heading: self.heading.clone(),
+                text: self.heading.clone(),
+                section: self.section(),
+                is_heading: true,
+            });
+            return;
+        }
+        let item = item(line);
+        if line.is_empty() || is_rule(line) || item.is_some() {
+            self.close();
+        }
+        let text = match is_rule(line) {
+            true => "",
+            false => item.unwrap_or(line),
+        };
+        if text.is_empty() {
+            return;
+        }
+        if !self.block.is_empty() {
+            self.block.push(' ');
+        }
+        self.lines.push((self.block.len(), self.section()));
+        self.block.push_str(text);
+    }
+
+    /// Enters the sections that begin before a byte; returns the heading of the last of them.
+    fn enter_sections(&mut self, end: usize) -> Option<&'a str> {
+        let before = self.begun;
+        while let Some(section) = self.sections.get(self.begun).filter(|next| next.at < end) {
+            if section.heading != self.heading {
+                self.close();
+                section.heading.clone_into(&mut self.heading);
+            }
+            self.begun += 1;
+        }
+        let entered = self.sections.get(before..self.begun)?;
+        entered.last().map(|section| section.heading)
+    }
+
+    fn section(&self) -> usize {
+        self.begun.saturating_sub(1)
+    }
+
+    /// Cuts the block into sentences.
+    fn close(&mut self) {
+        let block = std::mem::take(&mut self.block);
+        let lines = std::mem::take(&mut self.lines);
+        for (at, text) in cut(&block) {
+            let line = lines.iter().rev().find(|(from, _)| *from <= at);
+            self.found.push(Sentence {
+                heading: self.heading.clone(),
+                text,
+                section: line.map_or(0, |(_, section)| *section),
+                is_heading: false,
+            });
+        }
+    }
+}
+
+/// Whether a line is that of a heading. Headings of pages may have several lines, and long ones are cut.
+fn is_line_of(line: &str, heading: &str) -> bool {
+    let bare = line.trim_start_matches('#').trim();
+    let bare = bare.trim_end_matches('#').trim_end();
+    let is_first = heading.contains('\n') && heading.starts_with(bare);
+    let is_cut = heading.len() >= CUT_HEADING && bare.starts_with(heading);
+    !bare.is_empty() && (bare == heading || is_first || is_cut)
+}
+
+/// The line below an underlined heading, or between two paragraphs.
+fn is_rule(line: &str) -> bool {
+    line.len() >= 2
+        && ['=', '-']
+            .iter()
+            .any(|mark| line.chars().all(|c| c == *mark))
 }
 
 /// The title of a heading's line.
@@ -86,38 +191,47 @@ fn item(line: &str) -> Option<&str> {
     })
 }
 
-/// The sentences of a block: they end at a mark before a white space and a capital, a digit or a quotation mark.
-fn cut(block: &str) -> impl Iterator<Item = String> + use<> {
-    let characters: Vec<char> = block.chars().collect();
-    let mut pieces = Vec::new();
-    let mut piece = String::new();
-    for (at, c) in characters.iter().enumerate() {
-        piece.push(*c);
-        let next = characters.get(at + 1);
-        let after = characters.get(at + 2);
+/// The sentences of a block, each with where it begins: they end at a mark before a white space and a capital, a digit or
+/// a quotation mark.
+fn cut(block: &str) -> Vec<(usize, String)> {
+    let characters: Vec<(usize, char)> = block.char_indices().collect();
+    let mut pieces: Vec<(usize, String)> = Vec::new();
+    let (mut from, mut count) = (0, 0);
+    for (at, (offset, c)) in characters.iter().enumerate() {
+        count += 1;
+        let next = characters.get(at + 1).map(|(_, c)| *c);
+        let after = characters.get(at + 2).map(|(_, c)| *c);
         let begins = after.is_some_and(|c| {
             c.is_uppercase() || c.is_ascii_digit() || matches!(c, '`' | '"' | '“')
         });
         let ends = matches!(c, '.' | '!' | '?' | ';' | ':')
-            && next.is_some_and(|c| c.is_whitespace())
+            && next.is_some_and(char::is_whitespace)
             && begins;
-        if ends || piece.chars().count() >= MAX_SENTENCE {
-            pieces.push(std::mem::take(&mut piece));
+        if ends || count >= MAX_SENTENCE {
+            let end = offset + c.len_utf8();
+            pieces.push((from, block[from..end].to_owned()));
+            (from, count) = (end, 0);
         }
     }
-    pieces.push(piece);
-    pieces
-        .into_iter()
-        .map(|piece| piece.trim().to_owned())
-        .filter(|piece| !piece.is_empty())
+    pieces.push((from, block[from..].to_owned()));
+    let trimmed = pieces.into_iter().map(|(from, piece)| {
+        let before = piece.len() - piece.trim_start().len();
+        (from + before, piece.trim().to_owned())
+    });
+    trimmed.filter(|(_, piece)| !piece.is_empty()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const TOP: [SectionStart<'static>; 1] = [SectionStart {
+        at: 0,
+        heading: "Top",
+    }];
+
     fn compared(passage: &str) -> Vec<String> {
-        sentences(passage, "Top", 100)
+        sentences(passage, &TOP, 100)
             .iter()
             .map(Sentence::compared)
             .collect()
@@ -143,12 +257,56 @@ mod tests {
     #[test]
     fn what_is_long_is_cut_and_their_number_is_bounded() {
         let long = "word ".repeat(1_000);
-        let found = sentences(&long, "", 3);
+        let found = sentences(&long, &[], 3);
         assert_eq!(found.len(), 3);
         assert!(
             found
                 .iter()
                 .all(|sentence| sentence.text.chars().count() <= MAX_SENTENCE)
+        );
+    }
+
+    /// Headings are recognised by the sections where the text has no `#`, as in the text of an HTML page.
+    #[test]
+    fn a_sentence_is_of_the_section_that_it_begins_in() {
+        let passage = "Networks of the yard\nEvery port is shut. It is opened by\n\nStores of the yard\nEvery store \
+                       is locked.\n\nUnderlined words\n----------------\nThey have a sentence too.\n";
+        let at = |of: &str| passage.find(of).unwrap();
+        let sections = [
+            SectionStart {
+                at: 0,
+                heading: "Networks of the yard",
+            },
+            SectionStart {
+                at: at("Stores"),
+                heading: "Stores of the yard",
+            },
+            // A page that begins inside of a section.
+            SectionStart {
+                at: at("Every store"),
+                heading: "Stores of the yard",
+            },
+            SectionStart {
+                at: at("Underlined"),
+                heading: "Underlined words",
+            },
+        ];
+        let found = sentences(passage, &sections, 100);
+        let found: Vec<(&str, usize, bool)> = found
+            .iter()
+            .map(|one| (one.text.as_str(), one.section, one.is_heading))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("Networks of the yard", 0, true),
+                ("Every port is shut.", 0, false),
+                ("It is opened by", 0, false),
+                ("Stores of the yard", 1, true),
+                ("Every store is locked.", 2, false),
+                ("Underlined words", 3, true),
+                ("They have a sentence too.", 3, false),
+            ]
         );
     }
 }

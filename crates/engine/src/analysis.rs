@@ -197,7 +197,7 @@ impl Engine {
         let mut tokens = TokensUsed::default();
         for extent in prompt::EXTENTS {
             let material = Material::gather(self, &work, &cases, &passages, extent.data);
-            if material.citable.is_empty() {
+            if !material.citable.has_results() {
                 return Ok(nothing(tokens));
             }
             let Some(prompt) = Prompt::build(&work, &cases, &material, extent) else {

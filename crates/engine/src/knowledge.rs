@@ -10,8 +10,9 @@ use charter_contract::ids::LensId;
 use charter_contract::package::PackageScope;
 use charter_domain::catalogue::{ResolvedDocument, WinningLayer};
 use charter_domain::expert_graph::{ExpertGraph, is_named, text_of};
-use charter_domain::sentences::{Sentence, sentences};
+use charter_domain::sentences::{SectionStart, Sentence, sentences};
 use charter_search::{EmbeddedQuery, Scope};
+use serde::Serialize;
 
 use crate::routing::RoutedCandidate;
 use crate::{Caller, Engine, EngineError, LensFilter, PassageView, Tier};
@@ -24,17 +25,33 @@ const SENTENCES: usize = 60;
 const NODES: usize = 256;
 /// Likeness of a node that the question names.
 const NAMED: f32 = 1.0;
+/// Weight of the share of the question's words that a sentence has, beside its likeness.
+const WORDS: f32 = 0.2;
 /// How likely a passage has to be, by its words alone, to be as good as a likeness of one.
 const BY_WORDS: f32 = 0.6;
 
-/// A passage with the sentence of it that comes closest to the question.
+/// A passage with the sentence of it that answers the question best.
 #[derive(Debug, Clone)]
 pub(crate) struct CitedPassage {
     pub(crate) passage: PassageView,
-    /// The sentence; `None` where only words were compared.
+    /// The sentence; `None` where no sentence has anything to do with the question.
     pub(crate) sentence: Option<String>,
+    /// The section of the sentence; of the beginning of the passage where there is no sentence.
+    pub(crate) section: CitedSection,
     /// 0 to 1, comparable over questions.
     pub(crate) likeness: f32,
+}
+
+/// The part of a passage that one section has of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct CitedSection {
+    /// Its headings, the highest first.
+    pub(crate) headings: Vec<String>,
+    /// The page of the sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) page: Option<u32>,
+    /// The part.
+    pub(crate) text: String,
 }
 
 /// A node of the expert graph that a question is about.
@@ -166,35 +183,19 @@ impl Engine {
         query: &EmbeddedQuery,
         passages: Vec<PassageView>,
     ) -> Result<Vec<CitedPassage>, EngineError> {
-        let cut = |passage: &PassageView| {
-            let heading = passage.position.headings.last().map_or("", String::as_str);
-            sentences(&passage.text, heading, SENTENCES)
-        };
-        let cut: Vec<Vec<Sentence>> = passages.iter().map(cut).collect();
+        let cut: Vec<Vec<Sentence>> = passages.iter().map(sentences_of).collect();
         let texts: Vec<String> = cut.iter().flatten().map(Sentence::compared).collect();
-        let Some(likeness) = self.likeness_of(query, &texts).await? else {
-            let by_words = passages.into_iter().map(|passage| CitedPassage {
-                likeness: BY_WORDS * passage.score,
-                sentence: None,
-                passage,
-            });
-            return Ok(by_words.collect());
-        };
-        let mut likeness = likeness.into_iter();
-        let mut cited: Vec<CitedPassage> = passages
-            .into_iter()
-            .zip(cut)
-            .map(|(passage, sentences)| {
-                let own = sentences.into_iter().zip(likeness.by_ref());
-                let best = own.max_by(|(_, a), (_, b)| a.total_cmp(b));
-                CitedPassage {
-                    passage,
-                    likeness: best.as_ref().map_or(0.0, |(_, likeness)| *likeness),
-                    sentence: best.map(|(sentence, _)| sentence.text),
-                }
-            })
-            .collect();
-        cited.sort_by(|a, b| b.likeness.total_cmp(&a.likeness));
+        let likeness = self.likeness_of(query, &texts).await?;
+        let mut all = likeness.as_deref();
+        let cited = passages.into_iter().zip(cut).map(|(passage, sentences)| {
+            let own = all.map(|known| known.split_at(sentences.len().min(known.len())));
+            all = own.map(|(_, rest)| rest);
+            cite(query, passage, &sentences, own.map(|(own, _)| own))
+        });
+        let mut cited: Vec<CitedPassage> = cited.collect();
+        if likeness.is_some() {
+            cited.sort_by(|a, b| b.likeness.total_cmp(&a.likeness));
+        }
         Ok(cited)
     }
 
@@ -237,3 +238,102 @@ impl Engine {
             .collect())
     }
 }
+
+fn sentences_of(passage: &PassageView) -> Vec<Sentence> {
+    let sections = passage.position.sections();
+    let starts = sections.iter().map(|(at, headings, _)| SectionStart {
+        at: *at,
+        heading: headings.last().map_or("", String::as_str),
+    });
+    let starts: Vec<SectionStart<'_>> = starts.collect();
+    sentences(&passage.text, &starts, SENTENCES)
+}
+
+/// A passage with its best sentence, by how like the question each sentence is. Without likeness words decide.
+fn cite(
+    query: &EmbeddedQuery,
+    passage: PassageView,
+    sentences: &[Sentence],
+    likeness: Option<&[f32]>,
+) -> CitedPassage {
+    let best = best(query, &passage, sentences, likeness);
+    CitedPassage {
+        likeness: match likeness {
+            Some(likeness) => likeness.iter().copied().fold(0.0, f32::max),
+            None => BY_WORDS * passage.score,
+        },
+        section: section_of(&passage, best.map(|sentence| sentence.section)),
+        sentence: best.map(|sentence| sentence.text.clone()),
+        passage,
+    }
+}
+
+/// The sentence that answers a question best, by likeness and words. A heading leads to the best sentence below it: it
+/// names what is answered, and answers nothing.
+fn best<'s>(
+    query: &EmbeddedQuery,
+    passage: &PassageView,
+    sentences: &'s [Sentence],
+    likeness: Option<&[f32]>,
+) -> Option<&'s Sentence> {
+    let score = |at: usize, sentence: &Sentence| {
+        let near = likeness.and_then(|likeness| likeness.get(at));
+        near.copied().unwrap_or(0.0) + WORDS * query.share_of(&sentence.text)
+    };
+    let scored: Vec<(f32, &Sentence)> = sentences
+        .iter()
+        .enumerate()
+        .map(|(at, sentence)| (score(at, sentence), sentence))
+        .collect();
+    // Of equals the first.
+    let best_of = |wanted: &dyn Fn(&Sentence) -> bool| {
+        let fitting = scored.iter().rev().filter(|(_, one)| wanted(one));
+        fitting.max_by(|(a, _), (b, _)| a.total_cmp(b)).copied()
+    };
+    let (score, found) = best_of(&|_| true)?;
+    if score <= 0.0 {
+        return None;
+    }
+    if !found.is_heading {
+        return Some(found);
+    }
+    let sections = passage.position.sections();
+    let path = |sentence: &Sentence| {
+        let section = sections.get(sentence.section);
+        section.map_or(&[][..], |(_, headings, _)| *headings)
+    };
+    let own = |one: &Sentence| !one.is_heading && one.heading == found.heading;
+    let below = |one: &Sentence| !one.is_heading && path(one).starts_with(path(found));
+    let sentence = best_of(&own).or_else(|| best_of(&below));
+    Some(sentence.map_or(found, |(_, sentence)| sentence))
+}
+
+/// The part of a passage that a section has of it; the whole passage under its first headings where no section is meant.
+fn section_of(passage: &PassageView, section: Option<usize>) -> CitedSection {
+    let sections = passage.position.sections();
+    let found = section.and_then(|at| Some((at, *sections.get(at)?)));
+    let Some((at, (_, headings, page))) = found else {
+        return CitedSection {
+            headings: passage.position.headings.clone(),
+            page: passage.position.page,
+            text: passage.text.clone(),
+        };
+    };
+    // A page that begins inside of a section does not end it.
+    let differs = |(_, other, _): &&(usize, &[String], Option<u32>)| *other != headings;
+    let (before, after) = sections.split_at(at);
+    let same_before = before.iter().rev().take_while(|one| !differs(one));
+    let first = same_before.last().or_else(|| sections.get(at));
+    let start = first.map_or(0, |(start, ..)| *start);
+    let end = after.iter().find(differs);
+    let end = end.map_or(passage.text.len(), |(end, ..)| *end);
+    let text = passage.text.get(start..end).unwrap_or(&passage.text);
+    CitedSection {
+        headings: headings.to_vec(),
+        page,
+        text: text.trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

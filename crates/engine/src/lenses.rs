@@ -32,7 +32,7 @@ use serde_json::{Map, Value};
 use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Tier};
 
-pub use cut::Position;
+pub use cut::{PassageSection, Position};
 pub use index::{LensIndexed, LensOutcome, SkippedFile};
 pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;

@@ -109,7 +109,7 @@ pub use keys::{
 };
 pub use lenses::{
     LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensView,
-    MAX_PASSAGES, PassageView, Position, SkippedFile, Stage, WorkResult,
+    MAX_PASSAGES, PassageSection, PassageView, Position, SkippedFile, Stage, WorkResult,
 };
 pub use memory::{
     MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,

@@ -9,6 +9,7 @@ mod compare;
 mod gate;
 mod library;
 mod shown;
+mod vectors;
 mod versions;
 
 use std::collections::BTreeSet;

@@ -135,23 +135,26 @@ pub struct ToolFilter {
 impl Engine {
     /// Every guardrail that bears on the subject, in order (B000-12). Where no persona is given, it is that of requests
     /// that name none.
-    #[must_use]
+    ///
+    /// # Errors
+    /// `not_found` for a skill, playbook, agent or domain that the caller does not see: none bears on what is not there.
     pub fn resolve_guardrails(
         &self,
         caller: &Caller,
         subject: GuardrailSubject<'_>,
-    ) -> Vec<ResolvedGuardrail> {
+    ) -> Result<Vec<ResolvedGuardrail>, EngineError> {
+        let view = self.live().view(&caller.tenant);
+        must_exist(&view, &subject)?;
         let subject = GuardrailSubject {
             persona: subject.persona.or(Some(self.settings().persona.as_str())),
             ..subject
         };
-        bearing_on(&self.live().view(&caller.tenant), subject)
-            .into_iter()
-            .map(|resolved| ResolvedGuardrail {
-                guardrail: resolved.found.into(),
-                matched: resolved.matched,
-            })
-            .collect()
+        let bearing = bearing_on(&view, subject).into_iter();
+        let resolved = bearing.map(|resolved| ResolvedGuardrail {
+            guardrail: resolved.found.into(),
+            matched: resolved.matched,
+        });
+        Ok(resolved.collect())
     }
 
     /// Every policy in force that governs a tool: the tenant's by id, then the global ones. Both layers'
@@ -189,7 +192,7 @@ impl Engine {
     /// of requests that name none.
     ///
     /// # Errors
-    /// `template_missing`.
+    /// `template_missing`; `not_found` for a skill, playbook, agent or domain that the caller does not see.
     pub fn resolve_template(
         &self,
         caller: &Caller,
@@ -197,6 +200,7 @@ impl Engine {
         subject: GuardrailSubject<'_>,
     ) -> Result<ResolvedTemplate, EngineError> {
         let view = self.live().view(&caller.tenant);
+        must_exist(&view, &subject)?;
         let wanted = TemplateLookup {
             output_type,
             skill: subject.skill,
@@ -327,6 +331,29 @@ impl Engine {
             .map(InForce::from)
             .collect()
     }
+}
+
+/// Refuses a subject of which a part is not there, with the nearest id that is.
+fn must_exist(view: &View, subject: &GuardrailSubject<'_>) -> Result<(), EngineError> {
+    if let Some(id) = subject.skill
+        && view.skill(id).is_none()
+        && view.playbook(id).is_none()
+    {
+        let kinds = [DocumentKind::Skill, DocumentKind::Playbook];
+        let known = kinds.into_iter().flat_map(|kind| view.ids(kind));
+        return Err(EngineError::not_found("skill or playbook", id).or_nearest(id, known));
+    }
+    if let Some(id) = subject.agent
+        && view.agent(id).is_none()
+    {
+        return Err(unseen(view, DocumentKind::Agent, id));
+    }
+    if let Some(id) = subject.domain
+        && view.domain(id).is_none()
+    {
+        return Err(unseen(view, DocumentKind::Domain, id));
+    }
+    Ok(())
 }
 
 /// The guardrails on a subject, whose owner and domain are looked up where they are not given.

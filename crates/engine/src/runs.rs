@@ -23,6 +23,7 @@ pub(crate) mod room;
 mod second_person;
 mod show;
 mod wait;
+mod warnings;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -62,6 +63,7 @@ pub(crate) use pinned::LoadedRun;
 pub(crate) use show::hex;
 pub use show::{ReplayDivergence, Replayed, RunAt, RunState, RunView, StepView};
 pub(crate) use wait::is_active;
+pub(crate) use warnings::guardrail_warnings;
 
 /// What a run is made from.
 #[derive(Debug, Clone)]

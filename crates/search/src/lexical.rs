@@ -14,5 +14,5 @@ pub(crate) use analyser::{
 };
 pub(crate) use forward::{ForwardIndex, ForwardQuery, ForwardScores};
 pub(crate) use index::{LexicalBuilder, LexicalIndex};
-pub(crate) use score::{LexicalScores, SearchedLayer, score, share};
+pub(crate) use score::{LexicalScores, SearchedLayer, score, share, share_in};
 pub(crate) use stop_words::is_stop_word;

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::dense::DenseQuery;
 use crate::embed::{Embedder, EmbeddingModel, Vector};
 use crate::layers::{Allowed, Layers};
-use crate::lexical::{AnalysedQuery, analyse_query_beside};
+use crate::lexical::{AnalysedQuery, analyse_query_beside, share_in};
 use crate::spelling::{Correction, Spelling, spelling};
 pub use pieces::MAX_SENTENCES;
 
@@ -410,6 +410,12 @@ impl EmbeddedQuery {
     #[must_use]
     pub fn has_words(&self) -> bool {
         !self.terms.terms().is_empty()
+    }
+
+    /// The share of its words that a text has, 0 to 1; words of pasted pieces count little.
+    #[must_use]
+    pub fn share_of(&self, text: &str) -> f32 {
+        share_in(text, &self.terms)
     }
 
     /// The vector of the whole; `None` for lexical routing.

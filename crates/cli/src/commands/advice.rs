@@ -136,7 +136,7 @@ impl Advice {
         let what = what.strip_prefix("active ").unwrap_or(what);
         let what = match what {
             "skill" if self.agent_skills => "agent skill",
-            "candidate" => "skill",
+            "candidate" | "skill or playbook" => "skill",
             other => other,
         };
         if let Some((_, listing)) = LISTINGS.iter().find(|(kind, _)| *kind == what) {
@@ -234,6 +234,11 @@ mod tests {
                 "charter mission artifacts x y --kind worker_result",
                 "worker_result",
                 "charter mission artifacts ID",
+            ),
+            (
+                "charter resolve guardrails --skill x",
+                "skill or playbook",
+                "charter list skill",
             ),
         ] {
             let found = hint(line, ErrorCode::NotFound, json!({ "what": what }));

@@ -292,10 +292,12 @@ fn report_table(report: &Value) -> String {
     let problems: Vec<Problem> =
         serde_json::from_value(report["problems"].clone()).unwrap_or_default();
     let count = problems.len();
+    let named = match report["package"].as_str() {
+        Some(name) => format!("{name} {}", report["version"].as_str().unwrap_or_default()),
+        None => "no name and version can be read in package.yaml".to_owned(),
+    };
     let what = format!(
-        "{} {}: {} document(s), {count} problem(s){}",
-        report["package"].as_str().unwrap_or("package"),
-        report["version"].as_str().unwrap_or_default(),
+        "{named}: {} document(s), {count} problem(s){}",
         report["documents"],
         test_results_text(&report["tests"])
     );

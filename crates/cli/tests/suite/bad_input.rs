@@ -28,6 +28,9 @@ fn a_malformed_package_is_shown_with_a_caret() {
             .any(|line| line.contains('|') && line.trim_end().ends_with('^')),
         "{shown}"
     );
+    // The manifest and the other documents are readable: they are named and counted.
+    assert!(shown.contains("backups 1.0.0: "), "{shown}");
+    assert!(!shown.contains(" 0 document(s)"), "{shown}");
     let registered = home.run(&["package", "register", &folder]);
     assert_eq!(registered.code, Some(2), "{registered:?}");
     assert!(
@@ -38,6 +41,21 @@ fn a_malformed_package_is_shown_with_a_caret() {
         registered.err.contains("--> tools/bad.yaml:"),
         "{registered:?}"
     );
+}
+
+#[test]
+fn a_package_whose_manifest_cannot_be_read_is_not_named() {
+    let home = Home::new();
+    let folder = backups().write(&home.path("package"));
+    std::fs::write(home.path("package/package.yaml"), "name: [unclosed\n").unwrap();
+    let checked = home.run(&["package", "validate", &folder]);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    let shown = &checked.out;
+    assert!(
+        shown.contains("no name and version can be read in package.yaml: "),
+        "{shown}"
+    );
+    assert!(!shown.contains(" 0 document(s)"), "{shown}");
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::candidates::{READ, with_kitchen};
-use crate::home::{Api, ids, request, request_of};
+use crate::home::{Api, eventually, ids, request, request_of};
 use crate::lenses::lens;
 use crate::packages::{
     Package, QUESTION, SKILL, SKILL_FILE, TEMPLATE_FILE, backups, guardrail, skill, template,
 };
-use crate::playbooks::{PLAYBOOK, purge};
+use crate::playbooks::{PLAYBOOK, confirm, decide, purge, settled};
 use crate::service::Service;
 use crate::shared::Tenants;
 
@@ -87,6 +87,54 @@ fn b000_21_a_soft_warning_about_a_flow_is_in_its_answer() {
         let warning = format!("\n\nWarning: {}", message(flow));
         assert!(content.ends_with(&warning), "{content}");
     }
+}
+
+/// B000-21, B000-13: a warning about a change is in its plan and in its result. So is that a result leaves no evidence
+/// (B000-19).
+#[test]
+fn b000_21_a_soft_warning_about_a_change_is_in_its_plan_and_in_its_result() {
+    let (server, service) = (Tenants::one(), Service::start());
+    let of = |id: &str, when: &str| guardrail(id, "global", "*", "soft_warn", when);
+    let main = "when: 'flow == \"write\" && parameters.vault == \"main\"'";
+    let other = "when: 'flow == \"write\" && parameters.vault == \"other\"'";
+    let package = purge(&service)
+        .edit("tools/purge.yaml", "provider: aws", "provider: vaults")
+        .with("guardrails/write.yaml", &of("on.write", main))
+        .with("guardrails/other.yaml", &of("on.other", other));
+    server.api.register(&package);
+    let expected = [
+        message("write"),
+        "the result of `vault.purge` leaves no evidence: declare `evidence` with a `console` in the tool, or set \
+         `a2a.public_url` to an https address"
+            .to_owned(),
+    ];
+    let check = |answer: &Value| {
+        assert_eq!(
+            answer["metadata"]["warnings"],
+            json!(expected),
+            "{answer:#}"
+        );
+        let content = answer["content"].as_str().unwrap();
+        let end = expected.iter().map(|one| format!("\n\nWarning: {one}"));
+        assert!(content.ends_with(&end.collect::<String>()), "{content}");
+    };
+    let mut asked = request("purge the vault for good");
+    asked["metadata"] = json!({"parameters": {"vault": "main"}});
+    let plan = server.api.ask(&asked).expect(200);
+    let metadata = &plan["metadata"];
+    assert_eq!(metadata["status"], "awaiting_confirmation", "{plan:#}");
+    check(&plan);
+    let run = json!({"run_id": metadata["run_ids"][0], "plan_digest": metadata["plan_digest"]});
+    confirm(&server.api, &run).expect(200);
+    let waits = settled(&server.api, &run, "awaiting_approval");
+    decide(&server.api, &waits["approvals"][0], "approve").expect(200);
+    settled(&server.api, &run, "completed");
+    let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
+    let result = eventually("the result", || {
+        let shown = server.api.get(&path).expect(200);
+        (!shown["result"].is_null()).then(|| shown["result"].clone())
+    });
+    check(&result);
 }
 
 /// B000-21, B000-13: the user gets the message of a block instead of the answer, and nothing is made.
@@ -392,5 +440,38 @@ fn unknown_query_parameters_are_refused_with_what_may_be_meant() {
         "/v1/resolve/skill/x?tier=basic",
     ] {
         server.api.get(path).fails(400, "invalid_request");
+    }
+}
+
+/// An unknown id is refused: an empty list would read as an id on which no guardrail bears.
+#[test]
+fn unknown_subjects_are_refused_with_what_may_be_meant() {
+    let server = Tenants::one();
+    server.api.register(&backups());
+    let near = format!("{SKILL}s");
+    let both = [
+        "/v1/resolve/guardrails?",
+        "/v1/resolve/template?output_type=finding&",
+    ];
+    for path in both {
+        let said = |query: &str| {
+            let answer = server.api.get(&format!("{path}{query}"));
+            answer.fails(404, "not_found")
+        };
+        assert_eq!(
+            said(&format!("skill_id={near}")),
+            format!("there is no skill or playbook `{near}`; did you mean `{SKILL}`?")
+        );
+        assert_eq!(
+            said(&format!("skill_id={SKILL}&domain=reliabilty")),
+            "there is no domain `reliabilty`; did you mean `reliability`?"
+        );
+        assert_eq!(
+            said("agent_id=domain.reliability.recoveri"),
+            "there is no agent `domain.reliability.recoveri`; did you mean `domain.reliability.recovery`?"
+        );
+        let answer = server.api.get(&format!("{path}skill_id=q"));
+        let known = answer.body["technical_details"]["known"].as_array();
+        assert!(known.unwrap().contains(&json!(SKILL)), "{:#}", answer.body);
     }
 }

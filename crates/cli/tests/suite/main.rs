@@ -69,6 +69,7 @@ mod replicas;
 mod reported;
 mod requests;
 mod route_examples;
+mod results;
 mod routing;
 mod run_evidence;
 mod scopes;

@@ -106,14 +106,13 @@ fn b000_1_another_tenants_documents_never_appear() {
         acme.get(&path).expect(200);
         umbra.get(&path).fails(404, "not_found");
     }
-    umbra
-        .get(&format!(
-            "/v1/resolve/template?output_type=finding&skill_id={SKILL}"
-        ))
-        .fails(404, "template_missing");
+    let guardrails = format!("/v1/resolve/guardrails?skill_id={SKILL}");
+    let of_template = format!("/v1/resolve/template?output_type=finding&skill_id={SKILL}");
+    umbra.get(&guardrails).fails(404, "not_found");
+    umbra.get(&of_template).fails(404, "not_found");
     let empty = json!([]);
+    assert_ne!(acme.get(&guardrails).expect(200), empty);
     for path in [
-        format!("/v1/resolve/guardrails?skill_id={SKILL}"),
         "/v1/resolve/tools?domain=reliability".to_owned(),
         "/v1/packages".to_owned(),
     ] {

@@ -3,31 +3,52 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use charter_contract::bounds::{ANALYSIS_SENTENCE, ANALYSIS_SENTENCES};
+use charter_contract::bounds::ANALYSIS_SENTENCES;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::finding::Finding;
 use charter_contract::ids::{EvidenceId, FindingId};
 use serde_json::{Map, Value};
 
-use super::claims::{Claim, claims, spaced};
+use super::claims::{Claim, claims};
 use super::draft::{
     AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DroppedCounts,
 };
 use super::facts::{Facts, Vocabulary, is_known};
+use super::plain::{readable, unmarked};
 use crate::analysis::stated;
 
 /// Bytes of a text that a reason quotes.
 const QUOTED: usize = 80;
 
+/// The result of a tool, as a citation names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CitedResult {
+    /// By its evidence.
+    Evidence(EvidenceId),
+    /// By its place, as `run/step`, where no evidence was recorded.
+    Output(String),
+}
+
+impl CitedResult {
+    /// The id by which it may be cited.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Evidence(id) => id.as_str(),
+            Self::Output(place) => place,
+        }
+    }
+}
+
 /// What a citation stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CitationTarget {
-    /// What a tool answered.
-    Evidence(EvidenceId),
-    /// A finding of a rule, with its evidence.
-    Finding(FindingId, Vec<EvidenceId>),
-    /// How much was found, with the evidence of all of it.
-    Totals(Vec<EvidenceId>),
+    /// The result of a tool.
+    Result(CitedResult),
+    /// A finding of a rule, with the results that show it.
+    Finding(FindingId, Vec<CitedResult>),
+    /// How much was found, with the results that were looked at.
+    Totals(Vec<CitedResult>),
     /// A passage of a lens, by its place.
     Passage(String),
 }
@@ -53,7 +74,7 @@ impl CitedSource {
 
     fn is_called(&self, name: &str) -> bool {
         let id = match &self.cited {
-            CitationTarget::Evidence(id) => Some(id.as_str()),
+            CitationTarget::Result(result) => Some(result.id()),
             CitationTarget::Finding(id, _) => Some(id.as_str()),
             CitationTarget::Totals(_) => None,
             CitationTarget::Passage(place) => Some(place.as_str()),
@@ -75,6 +96,8 @@ pub enum Unfit {
     Unresolved(String),
     /// This does not occur in what it cites.
     Unsupported(String),
+    /// It cites reference texts alone, and no sentence before it cites a result.
+    ReferenceFirst,
     /// It is no plain sentence.
     Unreadable(&'static str),
 }
@@ -85,6 +108,9 @@ impl fmt::Display for Unfit {
             Self::Uncited => f.write_str("it cites nothing"),
             Self::Unresolved(name) => write!(f, "it cites `{name}`, which is not there"),
             Self::Unsupported(what) => write!(f, "`{what}` does not occur in what it cites"),
+            Self::ReferenceFirst => {
+                f.write_str("it cites a passage and no result: begin with what the results show")
+            }
             Self::Unreadable(why) => f.write_str(why),
         }
     }
@@ -94,7 +120,7 @@ impl DroppedCounts {
     /// Counts what was dropped.
     pub fn count(&mut self, why: &Unfit) {
         let counter = match why {
-            Unfit::Uncited => &mut self.uncited,
+            Unfit::Uncited | Unfit::ReferenceFirst => &mut self.uncited,
             Unfit::Unresolved(_) => &mut self.unresolved,
             Unfit::Unsupported(_) => &mut self.unsupported,
             Unfit::Unreadable(_) => &mut self.unreadable,
@@ -127,24 +153,31 @@ impl CitableSources {
         }
     }
 
-    /// Whether nothing can be cited.
+    /// Whether a result can be cited, or what was found in one.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.sources.is_empty()
+    pub fn has_results(&self) -> bool {
+        self.sources.iter().any(|source| match source.cited {
+            CitationTarget::Result(_) | CitationTarget::Finding(..) | CitationTarget::Totals(_) => {
+                true
+            }
+            CitationTarget::Passage(_) => false,
+        })
     }
 
-    /// A drafted sentence with what it rests on.
+    /// A drafted sentence with what it rests on, without marks of emphasis.
     ///
     /// # Errors
     /// Why it is dropped.
     pub fn sentence(&self, draft: &DraftedSentence) -> Result<CitedSentence, Unfit> {
         let text = readable(&draft.text)?;
         let cited = self.cited(&draft.cites)?;
+        // Marks of code set claims apart, so they are checked before the marks go.
         self.supported(&text, &cited)?;
         let mut sentence = CitedSentence {
-            text,
+            text: unmarked(&text)?,
             evidence_ids: Vec::new(),
             finding_ids: Vec::new(),
+            outputs: Vec::new(),
             passages: Vec::new(),
         };
         for source in cited {
@@ -161,8 +194,11 @@ impl CitableSources {
         stating: Option<&Skill>,
     ) -> (AnalysisResult, Vec<String>) {
         let mut kept = Acceptance::default();
-        for sentence in draft.sentences.iter().take(ANALYSIS_SENTENCES) {
-            if let Some(sentence) = kept.note(&sentence.text, self.sentence(sentence)) {
+        let mut order = SentenceOrder::default();
+        for drafted in draft.sentences.iter().take(ANALYSIS_SENTENCES) {
+            let sentence = self.sentence(drafted);
+            let sentence = sentence.and_then(|sentence| order.admit(sentence));
+            if let Some(sentence) = kept.note(&drafted.text, sentence) {
                 kept.drafted.sentences.push(sentence);
             }
         }
@@ -191,11 +227,11 @@ impl CitableSources {
         (kept.drafted, kept.wrong)
     }
 
-    /// A value of a placeholder, which rests on its finding and on the finding's evidence.
+    /// A value of a placeholder, which rests on its finding and on the results that show the finding.
     fn value(&self, finding: &str, name: &str, value: &str) -> Result<(FindingId, String), Unfit> {
         let value = readable(value)?;
         let source = self.named(finding)?;
-        let CitationTarget::Finding(id, evidence) = &source.cited else {
+        let CitationTarget::Finding(id, results) = &source.cited else {
             return Err(Unfit::Unresolved(shortened(finding)));
         };
         if !self
@@ -205,23 +241,29 @@ impl CitableSources {
         {
             return Err(Unfit::Unresolved(shortened(name)));
         }
-        let proof = evidence
+        let proof = results
             .iter()
-            .filter_map(|id| self.named(id.as_str()).ok());
+            .filter_map(|result| self.named(result.id()).ok());
         let cited: Vec<&CitedSource> = std::iter::once(source).chain(proof).collect();
         self.supported(&value, &cited)?;
-        Ok((id.clone(), value))
+        Ok((id.clone(), unmarked(&value)?))
     }
 
-    /// A finding of a skill without rules: its resource and every value occur in the evidence that it cites.
+    /// A finding of a skill without rules: its resource and every value occur in the results that it cites. A result
+    /// without evidence shows as much, and proves nothing.
     fn finding(&self, skill: &Skill, draft: &DraftedFinding) -> Result<Finding, Unfit> {
         let cited = self.cited(&draft.cites)?;
         let mut evidence = Vec::new();
         for source in &cited {
-            let CitationTarget::Evidence(id) = &source.cited else {
-                return Err(Unfit::Unresolved(source.alias.clone()));
-            };
-            evidence.push(id.clone());
+            match &source.cited {
+                CitationTarget::Result(CitedResult::Evidence(id)) => evidence.push(id.clone()),
+                CitationTarget::Result(CitedResult::Output(_)) => {}
+                CitationTarget::Finding(..)
+                | CitationTarget::Totals(_)
+                | CitationTarget::Passage(_) => {
+                    return Err(Unfit::Unresolved(source.alias.clone()));
+                }
+            }
         }
         let resource = readable(&draft.resource_id)?;
         self.occurs(&Claim::Literal(super::claims::lowered(&resource)), &cited)?;
@@ -229,7 +271,7 @@ impl CitableSources {
         for (name, value) in &draft.values {
             let value = readable(value)?;
             self.supported(&value, &cited)?;
-            fields.insert(name.clone(), Value::String(value));
+            fields.insert(name.clone(), Value::String(unmarked(&value)?));
         }
         let made = stated(
             skill,
@@ -323,23 +365,57 @@ impl Acceptance {
     }
 }
 
+/// The order of sentences in an answer about results: the first one cites a result, reference texts come later.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SentenceOrder {
+    has_results: bool,
+}
+
+impl SentenceOrder {
+    /// The sentence, if it may come next.
+    ///
+    /// # Errors
+    /// [`Unfit::ReferenceFirst`] for one that cites reference texts alone, where no sentence before it cites a result.
+    pub fn admit(&mut self, sentence: CitedSentence) -> Result<CitedSentence, Unfit> {
+        self.has_results |= !sentence.is_reference();
+        match self.has_results {
+            true => Ok(sentence),
+            false => Err(Unfit::ReferenceFirst),
+        }
+    }
+}
+
 impl CitedSentence {
+    /// Whether it rests on reference texts alone.
+    fn is_reference(&self) -> bool {
+        let has_results = !self.evidence_ids.is_empty()
+            || !self.finding_ids.is_empty()
+            || !self.outputs.is_empty();
+        !self.passages.is_empty() && !has_results
+    }
+
     fn rest_on(&mut self, cited: &CitationTarget) {
-        let evidence: &[EvidenceId] = match cited {
-            CitationTarget::Evidence(id) => std::slice::from_ref(id),
-            CitationTarget::Totals(evidence) => evidence,
-            CitationTarget::Finding(id, evidence) => {
+        let results: &[CitedResult] = match cited {
+            CitationTarget::Result(result) => std::slice::from_ref(result),
+            CitationTarget::Totals(results) => results,
+            CitationTarget::Finding(id, results) => {
                 self.finding_ids.push(id.clone());
-                evidence
+                results
             }
             CitationTarget::Passage(place) => {
                 self.passages.push(place.clone());
                 &[]
             }
         };
-        for id in evidence {
-            if !self.evidence_ids.contains(id) {
-                self.evidence_ids.push(id.clone());
+        for result in results {
+            match result {
+                CitedResult::Evidence(id) if !self.evidence_ids.contains(id) => {
+                    self.evidence_ids.push(id.clone());
+                }
+                CitedResult::Output(place) if !self.outputs.contains(place) => {
+                    self.outputs.push(place.clone());
+                }
+                CitedResult::Evidence(_) | CitedResult::Output(_) => {}
             }
         }
     }
@@ -356,39 +432,4 @@ fn shortened(text: &str) -> String {
     } else {
         text.to_owned()
     }
-}
-
-/// A text as it is shown, on one line.
-///
-/// # Errors
-/// For one that a reader would not see as it stands: with markup that is followed, or with characters that are not seen.
-fn readable(text: &str) -> Result<String, Unfit> {
-    let text = spaced(text);
-    if text.is_empty() {
-        return Err(Unfit::Unreadable("it is empty"));
-    }
-    if text.len() > ANALYSIS_SENTENCE {
-        return Err(Unfit::Unreadable("it is too long for a sentence"));
-    }
-    if text.contains(is_unseen) {
-        return Err(Unfit::Unreadable("it holds characters that are not seen"));
-    }
-    let mut tags = text.match_indices('<');
-    let is_tag = tags.any(|(at, _)| {
-        let next = text[at + 1..].chars().next();
-        next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
-    });
-    if is_tag || text.contains("](") {
-        return Err(Unfit::Unreadable("it holds markup"));
-    }
-    Ok(text)
-}
-
-/// Control characters, and those that change how others are read without being seen.
-fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
-            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }

@@ -72,6 +72,9 @@ pub struct CitedSentence {
     /// The findings that it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finding_ids: Vec<FindingId>,
+    /// The results without evidence that it rests on, each as `run/step`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
     /// The passages of lenses that it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<String>,
@@ -80,7 +83,7 @@ pub struct CitedSentence {
 /// How much of a draft was dropped, by why.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DroppedCounts {
-    /// It cites nothing.
+    /// It cites nothing, or no result where an answer opens with one.
     pub uncited: u32,
     /// What it cites is not there.
     pub unresolved: u32,

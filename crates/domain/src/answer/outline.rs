@@ -9,7 +9,7 @@ mod table;
 use charter_contract::foreign_schema::ForeignSchema;
 use serde_json::{Map, Value};
 
-use self::brief::{brief, plain};
+use self::brief::{brief, brief_field, plain};
 use self::table::table;
 
 /// Lists of one output that are shown as tables.
@@ -66,11 +66,17 @@ fn object(name: &str, fields: &Map<String, Value>, schema: Option<&Map<String, V
     };
     let (lists, others): (Vec<_>, Vec<_>) =
         ordered.into_iter().partition(|(_, value)| is_table(value));
-    let others: Vec<&(&str, &Value)> = others.iter().filter(|(_, value)| says(value)).collect();
+    let others: Vec<&(&str, &Value)> = others
+        .iter()
+        .filter(|(_, value)| says(value) || is_none(value))
+        .collect();
     let mut parts = Vec::new();
     let shown = others.iter().take(FIELDS);
     let shown: Vec<String> = shown
-        .map(|(key, value)| format!("{} {}", plain(key), brief(value, FIELD)))
+        .map(|(key, value)| match is_none(value) {
+            true => none_of(key),
+            false => format!("{} {}", plain(key), brief_field(value, FIELD)),
+        })
         .collect();
     let mut head = name.to_owned();
     match (shown.is_empty(), lists.is_empty()) {
@@ -124,6 +130,15 @@ fn says(value: &Value) -> bool {
         Value::Array(items) => !items.is_empty(),
         Value::Object(fields) => !fields.is_empty(),
     }
+}
+
+/// Whether a value is a list without items: that there are none is a result.
+fn is_none(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty)
+}
+
+fn none_of(name: &str) -> String {
+    format!("no {}", plain(name))
 }
 
 fn counted(count: usize) -> String {

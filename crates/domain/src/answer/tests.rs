@@ -28,11 +28,12 @@ fn finding_id(id: &str) -> FindingId {
 fn citable() -> CitableSources {
     let source =
         |alias: &str, cited, shown: Value| CitedSource::new(alias.to_owned(), cited, &shown);
-    let of = |id: &str| CitationTarget::Finding(finding_id(id), vec![evidence()]);
+    let of =
+        |id: &str| CitationTarget::Finding(finding_id(id), vec![CitedResult::Evidence(evidence())]);
     let sources = vec![
         source(
             "e1",
-            CitationTarget::Evidence(evidence()),
+            CitationTarget::Result(CitedResult::Evidence(evidence())),
             json!({"count": 14, "output": [{"Gate": "g-7", "Owner": "Rosa", "Port": 8443}, {"Gate": "g-8"}]}),
         ),
         source(
@@ -47,7 +48,7 @@ fn citable() -> CitableSources {
         ),
         source(
             "t1",
-            CitationTarget::Totals(vec![evidence()]),
+            CitationTarget::Totals(vec![CitedResult::Evidence(evidence())]),
             json!({"findings": 2, "by_severity": {"high": 1, "low": 1}}),
         ),
     ];
@@ -96,6 +97,7 @@ fn a_sentence_names_its_evidence_and_findings_by_their_ids() {
             text: "Two gates are open.".to_owned(),
             evidence_ids: vec![evidence()],
             finding_ids: vec![finding_id(FIRST), finding_id(SECOND)],
+            outputs: Vec::new(),
             passages: Vec::new(),
         }
     );
@@ -146,6 +148,79 @@ fn a_sentence_is_plain_text() {
             "{text}: {found:?}"
         );
     }
+}
+
+/// Marks of emphasis, code and lists go; what they set apart is checked and stays.
+#[test]
+fn a_sentence_is_shown_without_marks() {
+    for (text, shown) in [
+        ("**Gate** `g-7` is open.", "Gate g-7 is open."),
+        ("- Gate g-7 is **open**.", "Gate g-7 is open."),
+        ("## Gate g-7", "Gate g-7"),
+        (
+            "Gate g-7 is open to 0.0.0.0/0.",
+            "Gate g-7 is open to 0.0.0.0/0.",
+        ),
+        ("Gate g-7 * open", "Gate g-7 * open"),
+        ("Gate g-7 has a ` open", "Gate g-7 has a ` open"),
+    ] {
+        let kept = check(text, &["f1"]);
+        assert_eq!(kept.map(|kept| kept.text), Ok(shown.to_owned()), "{text}");
+    }
+    assert!(matches!(check("****", &["f1"]), Err(Unfit::Unreadable(_))));
+    assert_eq!(
+        check("**Seven** gates are open.", &["f1"]),
+        Err(Unfit::Unsupported("7".to_owned()))
+    );
+}
+
+/// A result without evidence is cited by its place; an answer does not open with a text that is beside the results.
+#[test]
+fn an_answer_opens_with_what_the_results_show() {
+    let source =
+        |alias: &str, cited, shown: Value| CitedSource::new(alias.to_owned(), cited, &shown);
+    let output = || CitedResult::Output("run-1/look".to_owned());
+    let sources = vec![
+        source(
+            "o1",
+            CitationTarget::Result(output()),
+            json!({"output": [{"host": "web-1"}, {"host": "web-2"}], "count": 2}),
+        ),
+        source(
+            "p1",
+            CitationTarget::Passage("Runbooks (ops.runbooks, passage 1)".to_owned()),
+            json!({"text": "Every host is patched within 30 days."}),
+        ),
+    ];
+    let citable = CitableSources::new(sources, Vocabulary::default(), BTreeMap::new());
+    assert!(citable.has_results());
+    let rule = ("Every host is patched within 30 days.", ["p1"]);
+    let found = ("The list has 2 hosts.", ["o1"]);
+    let kept = |sentences: &[(&str, [&str; 1])]| {
+        let sentences = sentences
+            .iter()
+            .map(|(text, cites)| json!({"text": text, "cites": cites}));
+        let draft = json!({"sentences": sentences.collect::<Vec<_>>()});
+        let (kept, _) = citable.accepted(&serde_json::from_value(draft).unwrap(), None);
+        let texts = kept.sentences.iter().map(|one| one.text.clone());
+        (texts.collect::<Vec<_>>(), kept.dropped.uncited)
+    };
+    assert_eq!(kept(&[rule]), (Vec::new(), 1));
+    assert_eq!(kept(&[rule, found]), (vec![found.0.to_owned()], 1));
+    let both = vec![found.0.to_owned(), rule.0.to_owned()];
+    assert_eq!(kept(&[found, rule]), (both, 0));
+    // By its alias and by its place.
+    for name in ["o1", "run-1/look"] {
+        let sentence = citable
+            .sentence(&drafted("web-1 is there.", &[name]))
+            .unwrap();
+        assert_eq!(sentence.outputs, ["run-1/look"]);
+        assert_eq!(sentence.evidence_ids, []);
+    }
+    let passage = CitationTarget::Passage("Runbooks".to_owned());
+    let passage = vec![source("p1", passage, json!({"text": "Patch."}))];
+    let alone = CitableSources::new(passage, Vocabulary::default(), BTreeMap::new());
+    assert!(!alone.has_results());
 }
 
 #[test]
@@ -327,7 +402,7 @@ proptest! {
     /// Whatever a text claims occurs in itself: a sentence that only repeats its source is never dropped for a claim.
     #[test]
     fn a_text_supports_itself(text in words()) {
-        let source = CitedSource::new("s".to_owned(), CitationTarget::Evidence(evidence()), &json!({"text": text}));
+        let source = CitedSource::new("s".to_owned(), CitationTarget::Result(CitedResult::Evidence(evidence())), &json!({"text": text}));
         let citable = CitableSources::new(vec![source], Vocabulary::default(), BTreeMap::new());
         let kept = citable.sentence(&drafted(&text, &["s"]));
         prop_assert!(!matches!(kept, Err(Unfit::Unsupported(_))), "{:?}", kept);
@@ -336,7 +411,7 @@ proptest! {
     /// A number that a source does not have is not said of it, whatever else the sentence says.
     #[test]
     fn a_number_that_is_not_there_is_dropped(there in 10_u32..1_000, said in 10_u32..1_000, before in "[a-z ]{0,20}") {
-        let source = CitedSource::new("s".to_owned(), CitationTarget::Evidence(evidence()), &json!({"count": there}));
+        let source = CitedSource::new("s".to_owned(), CitationTarget::Result(CitedResult::Evidence(evidence())), &json!({"count": there}));
         let citable = CitableSources::new(vec![source], Vocabulary::default(), BTreeMap::new());
         let kept = citable.sentence(&drafted(&format!("x{before} {said} gates"), &["s"]));
         // Words before it may be numerals themselves.

@@ -23,6 +23,10 @@ use crate::source::{self, Allowance, Located};
 pub struct PackageReading {
     /// Absent while there is an error among the problems.
     pub package: Option<Package>,
+    /// The manifest, where it reads well.
+    pub manifest: Option<PackageManifest>,
+    /// Documents that read well.
+    pub documents: usize,
     /// Errors and warnings, by file and place.
     pub problems: Vec<Problem>,
 }
@@ -61,6 +65,8 @@ pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> PackageReading {
         problems.extend(policy_text::fill(document, &bundle.files));
     }
     let failed = problems.has_errors();
+    let named = manifest.as_ref().map(|manifest| manifest.value.clone());
+    let count = documents.len();
     let problems = problems.sorted(MANIFEST);
     let package = manifest.filter(|_| !failed).map(|manifest| Package {
         manifest,
@@ -68,7 +74,12 @@ pub fn read(bundle: PackageBundle, cancel: &Cancellation) -> PackageReading {
         tests,
         files: bundle.files,
     });
-    PackageReading { package, problems }
+    PackageReading {
+        package,
+        manifest: named,
+        documents: count,
+        problems,
+    }
 }
 
 struct Reader<'a> {

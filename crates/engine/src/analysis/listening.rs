@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use charter_domain::answer::{CitableSources, CitedSentence, SentenceStream};
+use charter_domain::answer::{CitableSources, CitedSentence, SentenceOrder, SentenceStream};
 use charter_effects::ModelListener;
 
 use crate::requests::{Progress, ProgressEvent};
@@ -19,6 +19,7 @@ pub(super) struct SentenceReporter<'a> {
 #[derive(Default)]
 struct StreamedDraft {
     stream: SentenceStream,
+    order: SentenceOrder,
     told: BTreeSet<String>,
 }
 
@@ -45,6 +46,7 @@ impl<'a> SentenceReporter<'a> {
                 text: sentence.text,
                 evidence_ids: sentence.evidence_ids,
                 finding_ids: sentence.finding_ids,
+                outputs: sentence.outputs,
             });
         }
     }
@@ -56,13 +58,17 @@ impl<'a> SentenceReporter<'a> {
 
 impl ModelListener for SentenceReporter<'_> {
     fn begins(&self) {
-        self.heard().stream.restart();
+        let mut heard = self.heard();
+        heard.stream.restart();
+        heard.order = SentenceOrder::default();
     }
 
     fn hears(&self, piece: &str) {
         let mut heard = self.heard();
         for drafted in heard.stream.push(piece) {
-            if let Ok(sentence) = self.citable.sentence(&drafted) {
+            let sentence = self.citable.sentence(&drafted);
+            let sentence = sentence.and_then(|sentence| heard.order.admit(sentence));
+            if let Ok(sentence) = sentence {
                 self.tell(&mut heard.told, sentence);
             }
         }

@@ -8,9 +8,11 @@ use charter_contract::catalogue::skill::{AnalysisDuty, Skill};
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::filling::FillBudget;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{EvidenceId, FindingId, StepId};
+use charter_contract::ids::{FindingId, StepId};
 use charter_contract::json::text_length;
-use charter_domain::answer::{CitableSources, CitationTarget, CitedSource, Vocabulary};
+use charter_domain::answer::{
+    CitableSources, CitationTarget, CitedResult, CitedSource, Vocabulary,
+};
 use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{Run, RunEvent};
 use charter_domain::template::{RenderError, Structure};
@@ -25,6 +27,8 @@ use crate::{Engine, EngineError, Tier};
 
 /// Passages of lenses that a model is shown.
 const PASSAGES: usize = 3;
+/// The least chance that a passage has to do with the question, for a model to be shown it.
+const RELATED: f32 = 0.25;
 /// Names that a template fills in without a rule's or a model's help.
 const OWN_NAMES: [&str; 7] = [
     "finding_id",
@@ -62,6 +66,23 @@ impl Case {
         let tool = self.run.graph().step(step)?.tool()?;
         let tool = self.pinned.workspace.tools.get(tool)?;
         Some(&tool.entry.document)
+    }
+
+    /// The results of tools, each with its step: by its evidence, else by its place. The output of an analysis is not one.
+    fn results(&self) -> Vec<(&StepId, CitedResult)> {
+        let outputs = self.run.outputs().keys();
+        let results = outputs.filter_map(|step| {
+            self.tool_of(step).filter(|tool| !tool.is_internal())?;
+            Some((step, self.result_of(step)))
+        });
+        results.collect()
+    }
+
+    fn result_of(&self, step: &StepId) -> CitedResult {
+        match self.examined.evidence.get(step) {
+            Some(id) => CitedResult::Evidence(id.clone()),
+            None => CitedResult::Output(format!("{}/{step}", self.run.id())),
+        }
     }
 }
 
@@ -142,12 +163,13 @@ impl Gathering {
 
     fn take_case(&mut self, engine: &Engine, work: &AnalysisWork, case: &Case) {
         let aliases = self.take_findings(engine, work, case);
+        let results = case.results();
         if case.skill.has_rules() {
-            self.take_totals(case);
+            self.take_totals(case, &results);
         }
         // Results take what findings leave, in equal parts.
-        let share = self.left / case.examined.evidence.len().max(1);
-        for (step, id) in &case.examined.evidence {
+        let share = self.left / results.len().max(1);
+        for (step, result) in results {
             let Some(output) = case.run.outputs().get(step) else {
                 continue;
             };
@@ -158,11 +180,15 @@ impl Gathering {
             shown.insert("parameters".to_owned(), json!(case.called.get(step)));
             let supports: Vec<&String> = aliases
                 .iter()
-                .filter(|(_, evidence)| evidence.contains(id))
+                .filter(|(_, found_in)| *found_in == Some(step))
                 .map(|(alias, _)| alias)
                 .collect();
-            let alias = format!("e{}", self.evidence.len() + 1);
-            let mut source = self.cite(&alias, CitationTarget::Evidence(id.clone()), shown);
+            let mark = match &result {
+                CitedResult::Evidence(_) => 'e',
+                CitedResult::Output(_) => 'o',
+            };
+            let alias = format!("{mark}{}", self.evidence.len() + 1);
+            let mut source = self.cite(&alias, CitationTarget::Result(result), shown);
             if !supports.is_empty() {
                 source.insert("findings".to_owned(), json!(supports));
             }
@@ -170,13 +196,14 @@ impl Gathering {
         }
     }
 
-    /// The findings of a case, as far as half of what is left allows; returns their aliases with their evidence.
-    fn take_findings(
+    /// The findings of a case, as far as half of what is left allows; returns their aliases, each with the step in whose
+    /// result it was found.
+    fn take_findings<'c>(
         &mut self,
         engine: &Engine,
         work: &AnalysisWork,
-        case: &Case,
-    ) -> Vec<(String, Vec<EvidenceId>)> {
+        case: &'c Case,
+    ) -> Vec<(String, Option<&'c StepId>)> {
         let tenant = &work.caller.tenant;
         let template = engine.template_of(tenant, case.tags(), &case.skill);
         let structure = template.map(|found| Value::Object(found.document().structure.clone()));
@@ -194,7 +221,9 @@ impl Gathering {
             room = rest;
             let alias = format!("f{}", self.findings.len() + 1);
             let id = finding.finding_id.clone();
-            let target = CitationTarget::Finding(id.clone(), finding.evidence_ids.clone());
+            let found_in = case.examined.found_in.get(&id);
+            let results = found_in.map(|step| case.result_of(step));
+            let target = CitationTarget::Finding(id.clone(), results.into_iter().collect());
             let mut shown = self.cite(&alias, target, shown);
             let wanted = structure
                 .as_ref()
@@ -207,13 +236,13 @@ impl Gathering {
             if case.may(AnalysisDuty::Ranking) {
                 self.ranked.insert(id);
             }
-            aliases.push((alias, finding.evidence_ids.clone()));
+            aliases.push((alias, found_in));
             self.findings.push(Value::Object(shown));
         }
         aliases
     }
 
-    fn take_totals(&mut self, case: &Case) {
+    fn take_totals(&mut self, case: &Case, results: &[(&StepId, CitedResult)]) {
         let mut by_severity: BTreeMap<&str, usize> = BTreeMap::new();
         let mut by_resource_type: BTreeMap<&str, usize> = BTreeMap::new();
         for finding in &case.examined.findings {
@@ -226,8 +255,8 @@ impl Gathering {
             "by_severity": by_severity, "by_resource_type": by_resource_type,
         }));
         let alias = format!("t{}", self.totals.len() + 1);
-        let evidence = case.examined.evidence.values().cloned().collect();
-        let shown = self.cite(&alias, CitationTarget::Totals(evidence), shown);
+        let results = results.iter().map(|(_, result)| result.clone()).collect();
+        let shown = self.cite(&alias, CitationTarget::Totals(results), shown);
         self.totals.push(Value::Object(shown));
     }
 
@@ -400,7 +429,12 @@ impl Engine {
         };
         let answer = self.ask_lenses(&work.caller, &work.order.question, &filter);
         match answer.await {
-            Ok(answer) => answer.passages,
+            Ok(answer) => {
+                let passages = answer.passages.into_iter();
+                passages
+                    .filter(|passage| passage.score >= RELATED)
+                    .collect()
+            }
             Err(error) => {
                 tracing::debug!(error = %error, "an analysis goes without lenses");
                 Vec::new()

@@ -5,6 +5,7 @@ mod gated;
 mod packages;
 mod rig;
 mod several;
+mod unproven;
 
 use charter_effects::{ModelFailure, ModelFault};
 use charter_testkit::scripted_models::ScriptedModels;

@@ -1,12 +1,16 @@
 //! Cuts a text into passages, and says where each stands. Must not know sources or vectors.
 
-use charter_effects::{Extracted, MarkKind};
+use std::ops::Range;
+
+use charter_effects::{Extracted, Mark, MarkKind};
 use charter_search::{Window, WindowSettings, windows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most headings of a position.
 const MAX_HEADINGS: usize = 6;
+/// Most sections that begin inside of one passage; later ones count as part of the last.
+const MAX_SECTIONS: usize = 64;
 
 /// Where a passage stands in the text that was taken out of the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +33,35 @@ pub struct Position {
     /// The page that it begins on, where the source has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
+    /// The sections and pages that begin inside of it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<PassageSection>,
+}
+
+/// A section or a page that begins inside of a passage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PassageSection {
+    /// Its first byte, in the text that was taken out of the source.
+    pub start: usize,
+    /// Its headings, the highest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<String>,
+    /// The page that it begins on, where the source has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+impl Position {
+    /// Every section of the passage: the one that it begins in, then those that begin inside of it. Each has its first
+    /// byte in the passage.
+    pub(crate) fn sections(&self) -> Vec<(usize, &[String], Option<u32>)> {
+        let first = (0, self.headings.as_slice(), self.page);
+        let inside = self.sections.iter().map(|section| {
+            let at = section.start.saturating_sub(self.start);
+            (at, section.headings.as_slice(), section.page)
+        });
+        std::iter::once(first).chain(inside).collect()
+    }
 }
 
 /// What is stored of a passage beside its text and vectors.
@@ -64,10 +97,12 @@ pub(super) fn cut(
     let sections: Vec<usize> = extracted.marks.iter().map(|mark| mark.at).collect();
     let windows = windows(text, &tokens(text), &sections, &settings);
     let mut counted = Counted { bytes: 0, chars: 0 };
+    let mut open = OpenSections::default();
     let cuts = windows.into_iter().map(|window| {
         let Window { span, parts } = window;
         let start_char = counted.up_to(text, span.start);
         let content = &text[span.clone()];
+        open.advance_to(extracted, span.start);
         CutPassage {
             text: content.to_owned(),
             place: PassageMetadata {
@@ -79,8 +114,9 @@ pub(super) fn cut(
                     file: file.map(str::to_owned),
                     start_char,
                     end_char: start_char + content.chars().count(),
-                    headings: headings(extracted, span.start),
-                    page: page(extracted, span.start),
+                    headings: open.titles(),
+                    page: open.page,
+                    sections: open.clone().inside(extracted, &span),
                     start: span.start,
                     end: span.end,
                 },
@@ -106,24 +142,151 @@ impl Counted {
     }
 }
 
-fn headings(extracted: &Extracted, at: usize) -> Vec<String> {
-    let mut open: Vec<(u8, &str)> = Vec::new();
-    for mark in extracted.marks.iter().take_while(|mark| mark.at <= at) {
-        if let MarkKind::Heading { level, title } = &mark.kind {
-            open.retain(|(above, _)| above < level);
-            open.push((*level, title));
-        }
-    }
-    let titles = open.into_iter().map(|(_, title)| title.to_owned());
-    titles.take(MAX_HEADINGS).collect()
+/// The headings and the page that are open at a place of the text; windows begin one after the other.
+#[derive(Debug, Clone, Default)]
+struct OpenSections<'e> {
+    headings: Vec<(u8, &'e str)>,
+    page: Option<u32>,
+    /// The first mark behind the place.
+    next: usize,
 }
 
-fn page(extracted: &Extracted, at: usize) -> Option<u32> {
-    let before = extracted.marks.iter().take_while(|mark| mark.at <= at);
-    before
-        .filter_map(|mark| match mark.kind {
-            MarkKind::Page(number) => Some(number),
-            MarkKind::Heading { .. } => None,
-        })
-        .last()
+impl<'e> OpenSections<'e> {
+    fn advance_to(&mut self, extracted: &'e Extracted, at: usize) {
+        while let Some(mark) = extracted.marks.get(self.next).filter(|mark| mark.at <= at) {
+            self.pass(mark);
+        }
+    }
+
+    fn pass(&mut self, mark: &'e Mark) {
+        match &mark.kind {
+            MarkKind::Heading { level, title } => {
+                self.headings.retain(|(above, _)| above < level);
+                self.headings.push((*level, title));
+            }
+            MarkKind::Page(number) => self.page = Some(*number),
+        }
+        self.next += 1;
+    }
+
+    fn titles(&self) -> Vec<String> {
+        let titles = self.headings.iter().map(|(_, title)| (*title).to_owned());
+        titles.take(MAX_HEADINGS).collect()
+    }
+
+    /// The sections that begin inside of a window at whose beginning this place is.
+    fn inside(mut self, extracted: &'e Extracted, span: &Range<usize>) -> Vec<PassageSection> {
+        let mut found: Vec<PassageSection> = Vec::new();
+        while let Some(mark) = extracted
+            .marks
+            .get(self.next)
+            .filter(|mark| mark.at < span.end)
+        {
+            self.pass(mark);
+            let section = PassageSection {
+                start: mark.at,
+                headings: self.titles(),
+                page: self.page,
+            };
+            match found.last_mut() {
+                // A page that begins with a heading.
+                Some(last) if last.start == section.start => *last = section,
+                Some(_) | None if found.len() < MAX_SECTIONS => found.push(section),
+                Some(_) | None => break,
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heading(at: usize, level: u8, title: &str) -> Mark {
+        let title = title.to_owned();
+        Mark {
+            at,
+            kind: MarkKind::Heading { level, title },
+        }
+    }
+
+    fn page(at: usize, number: u32) -> Mark {
+        Mark {
+            at,
+            kind: MarkKind::Page(number),
+        }
+    }
+
+    /// One token for each word.
+    fn words(text: &str) -> Vec<Range<usize>> {
+        let start = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize;
+        text.split_whitespace()
+            .map(|word| start(word)..start(word) + word.len())
+            .collect()
+    }
+
+    /// Short sections make one passage, which has the beginning, the headings and the page of each of them.
+    #[test]
+    fn b000_16_a_passage_has_the_place_of_each_of_its_sections() {
+        let text = "# Guide\n\n## Nets\n\nShut them.\n\n## Stores\n\nLock them.\n";
+        let at = |of: &str| text.find(of).unwrap();
+        let extracted = Extracted {
+            text: text.to_owned(),
+            marks: vec![
+                page(0, 1),
+                heading(0, 1, "Guide"),
+                heading(at("## Nets"), 2, "Nets"),
+                page(at("## Stores"), 2),
+                heading(at("## Stores"), 2, "Stores"),
+            ],
+            notices: Vec::new(),
+        };
+        let cuts = cut(&extracted, None, WindowSettings::default(), words);
+        let [passage] = cuts.as_slice() else {
+            panic!("{} passages", cuts.len());
+        };
+        let guide = ["Guide".to_owned()];
+        let nets = ["Guide".to_owned(), "Nets".to_owned()];
+        let stores = ["Guide".to_owned(), "Stores".to_owned()];
+        assert_eq!(
+            passage.place.position.sections(),
+            [
+                (0, &guide[..], Some(1)),
+                (at("## Nets"), &nets[..], Some(1)),
+                (at("## Stores"), &stores[..], Some(2)),
+            ]
+        );
+    }
+
+    /// A passage that begins in the middle of a section has the section's headings, also where it repeats the end of the
+    /// passage before it.
+    #[test]
+    fn b000_16_a_passage_has_the_headings_that_are_open_where_it_begins() {
+        let long = "word ".repeat(30);
+        let text = format!("# First\n\n{long}\n\n# Second\n\n{long}");
+        let second = text.find("# Second").unwrap();
+        let extracted = Extracted {
+            marks: vec![heading(0, 1, "First"), heading(second, 1, "Second")],
+            text,
+            notices: Vec::new(),
+        };
+        let settings = WindowSettings {
+            vector_tokens: 10,
+            vectors: 2,
+            overlap_tokens: 4,
+        };
+        for passage in cut(&extracted, None, settings, words) {
+            let position = &passage.place.position;
+            let expected = if position.start < second {
+                "First"
+            } else {
+                "Second"
+            };
+            assert_eq!(position.headings, [expected], "{position:?}");
+            let inside = position.sections.iter().map(|section| section.start);
+            let expected = (position.start < second && second < position.end).then_some(second);
+            assert_eq!(inside.collect::<Vec<_>>(), Vec::from_iter(expected));
+        }
+    }
 }

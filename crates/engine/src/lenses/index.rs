@@ -23,6 +23,10 @@ use crate::{Engine, EngineError};
 /// Most passages of one lens.
 const MAX_CHUNKS: usize = 20_000;
 
+/// The way in which texts are cut. An index that was cut in another way is made anew when its source is looked at next.
+/// Version 1 keeps where sections begin inside of a passage.
+const CUTTING: u32 = 1;
+
 /// Most notices of one lens that are kept.
 const MAX_NOTICES: usize = 20;
 
@@ -37,6 +41,9 @@ pub(crate) struct IndexMetadata {
     /// What made the vectors; none where there are none.
     pub(crate) model: Option<String>,
     pub(super) windows: WindowSettings,
+    /// [`CUTTING`] when the index was made; indexes of older versions have none.
+    #[serde(default)]
+    pub(super) cutting: u32,
     pub(super) etag: Option<String>,
     pub(super) last_modified: Option<String>,
     pub(crate) fetched_at: Timestamp,
@@ -162,8 +169,10 @@ impl Engine {
         let windows = self.window_settings();
         let model = self.vector_model();
         let same_model = before.filter(|before| before.indexed.model == model);
-        // Other windows, or another model: it is made anew whatever the source says.
-        let known = same_model.filter(|before| before.indexed.windows == windows);
+        // Other windows, another way of cutting, or another model: the index is made anew, also from an unchanged source.
+        let known = same_model.filter(|before| {
+            before.indexed.windows == windows && before.indexed.cutting == CUTTING
+        });
         let known = known.map(|before| &before.indexed);
         let at = self.now();
         turn.reached(Stage::Fetching);
@@ -195,6 +204,7 @@ impl Engine {
             chunks: 0,
             model,
             windows,
+            cutting: CUTTING,
             etag: content.validators.etag.clone(),
             last_modified: content.validators.last_modified.clone(),
             fetched_at: at,

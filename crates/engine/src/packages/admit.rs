@@ -18,6 +18,7 @@ use charter_store::catalogue::{CatalogueRevision, ContentHash, NewDocument};
 use sha2::{Digest, Sha256};
 
 use super::gate::RoutingTestResult;
+use super::vectors::foreign_vectors;
 use super::{PackageReport, VersionNaming, scope_of};
 use crate::catalogue::LiveCatalogue;
 use crate::{Caller, Engine, EngineError};
@@ -64,26 +65,31 @@ impl Engine {
         let place = self.check_slot(&caller.tenant).await;
         let live = self.live();
         let caller = caller.clone();
-        let check = move |cancel: &Cancellation| admit(&caller, &live, bundle, naming, cancel);
+        let dims = self.embedder().map(|embedder| embedder.model().dims);
+        let check =
+            move |cancel: &Cancellation| admit(&caller, &live, bundle, naming, dims, cancel);
         place.run("checking a package", cancel, check).await?
     }
 }
 
+/// The same in this thread. `dims` is how many numbers a vector of the model in use has.
 fn admit(
     caller: &Caller,
     live: &LiveCatalogue,
     bundle: PackageBundle,
     naming: VersionNaming,
+    dims: Option<usize>,
     cancel: &Cancellation,
 ) -> Result<Result<AdmittedPackage, PackageReport>, EngineError> {
     let content_hash = hash_files(&bundle);
     let reading = read(bundle, cancel);
     let Some(mut package) = reading.package else {
+        let manifest = reading.manifest.as_ref();
         return Ok(Err(PackageReport {
-            package: None,
-            version: None,
+            package: manifest.map(|manifest| manifest.name.clone()),
+            version: manifest.map(|manifest| naming.version(&manifest.version, content_hash)),
             problems: reading.problems,
-            documents: 0,
+            documents: reading.documents,
             tests: Vec::new(),
         }));
     };
@@ -100,6 +106,7 @@ fn admit(
     };
     let mut problems = reading.problems;
     problems.extend(unreadable_hosts(&package));
+    problems.extend(foreign_vectors(&package, dims));
     let undecided = package
         .documents
         .iter()

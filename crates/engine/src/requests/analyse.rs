@@ -11,11 +11,10 @@ use charter_contract::catalogue::template::Template;
 use charter_contract::catalogue::tool::ANALYSIS_TOOL;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{EvidenceId, StepId, TenantId, ToolId};
+use charter_contract::ids::{EvidenceId, FindingId, StepId, TenantId, ToolId};
 use charter_domain::analysis::{self, MAX_FINDINGS};
 use charter_domain::answer::AnalysisResult;
 use charter_domain::catalogue::ResolvedDocument;
-use charter_domain::gate::{GateDecision, RuleResult};
 use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{DocumentPin, ResultSource, Run, RunEvent, TokensUsed};
 use charter_domain::template::{self, TemplateLookup};
@@ -28,7 +27,7 @@ use super::words::outlines;
 use crate::analysis::Drafting;
 use crate::confined::fill_in_here;
 use crate::evidence::EvidenceOutcome;
-use crate::runs::{HistoryEvent, LoadedRun};
+use crate::runs::{HistoryEvent, LoadedRun, guardrail_warnings};
 use crate::{Engine, EngineError};
 
 /// Ways in which a template fails that an answer lists; each finding may have one of its own.
@@ -64,6 +63,8 @@ pub(crate) struct SkillAnalysis {
 #[derive(Debug)]
 pub(crate) struct ExaminedRun {
     pub(crate) findings: Vec<Finding>,
+    /// The step in whose result each was found.
+    pub(crate) found_in: BTreeMap<FindingId, StepId>,
     pub(crate) evidence: BTreeMap<StepId, EvidenceId>,
     pub(crate) warnings: Vec<String>,
 }
@@ -143,6 +144,10 @@ impl Engine {
                 .into_iter()
                 .collect();
         }
+        let found_in = findings
+            .iter()
+            .map(|(finding, step)| (finding.finding_id.clone(), step.clone()));
+        let found_in = found_in.collect();
         let mut findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         warnings.extend(unproven(&findings));
         self.relate(tenant, tags.tier, &skill.domain, &mut findings);
@@ -150,6 +155,7 @@ impl Engine {
         Ok(ExaminedRun {
             evidence: evidence.collect(),
             findings,
+            found_in,
             warnings,
         })
     }
@@ -403,7 +409,7 @@ pub(crate) fn values(
 }
 
 /// That findings have no evidence, where some have none.
-fn unproven(findings: &[Finding]) -> Option<String> {
+pub(super) fn unproven(findings: &[Finding]) -> Option<String> {
     let unproven = findings.iter().filter(|one| one.evidence_ids.is_empty());
     let unproven: Vec<String> = unproven
         .map(|one| format!("{} {}", one.resource_type, one.resource_id))
@@ -439,29 +445,6 @@ fn succeeded_at(
         RunEvent::StepSucceeded { step: ended, .. } if ended == step => Some(entry.at),
         _ => None,
     })
-}
-
-/// B000-13: `soft_warn` guardrails are added to the output, each once.
-fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
-    let mut warnings: Vec<String> = Vec::new();
-    for entry in history {
-        let RunEvent::StepBegun(begun) = &entry.event else {
-            continue;
-        };
-        let GateDecision::Allow {
-            warnings: rules, ..
-        } = &begun.policy_decision
-        else {
-            continue;
-        };
-        for RuleResult { id, message, .. } in rules {
-            let warning = format!("{id}: {message}");
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
-    }
-    warnings
 }
 
 fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use tracing::Instrument;
 
 use super::analyse::SkillAnalysis;
+use super::change::StartedChange;
 use super::classify::{Classification, domain_of, supported};
 use super::course::Course;
 use super::execute::run_id;
@@ -31,7 +32,6 @@ use super::words::ReadAnswer;
 use super::{ActiveRequest, ask_back, change, consult, decline, explain, offer, propose, respond};
 use crate::candidates::CandidateProposal;
 use crate::recovery::is_repeat;
-use crate::runs::RunView;
 use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 
 /// What one skill contributed.
@@ -47,7 +47,7 @@ enum RequestOutcome {
     /// Skills that were run to their end, in words, and what their findings lead to.
     Read(Box<ReadAnswer>, Offers),
     /// A run that changes something, as far as it has come.
-    Change(Box<RunView>),
+    Change(Box<StartedChange>),
     /// A candidate, which was not run.
     Propose(Box<CandidateProposal>),
     /// Passages of the reference library.
@@ -364,9 +364,9 @@ impl Engine {
                     answer
                 })
             }
-            RequestOutcome::Change(run) => {
-                awaits = Some(run.summary.run_id.clone());
-                change::response(self, asked, &classified, &run, started.elapsed())
+            RequestOutcome::Change(begun) => {
+                awaits = Some(begun.run.summary.run_id.clone());
+                change::response(self, asked, &classified, &begun, started.elapsed())
             }
             RequestOutcome::Propose(proposal) => {
                 propose::response(self, asked, &classified, &proposal, started.elapsed())
@@ -505,8 +505,8 @@ impl Engine {
                 let playbook = classified.playbook.as_ref().ok_or_else(|| {
                     EngineError::internal("opening a change", "no playbook was chosen")
                 })?;
-                let run = self.run_playbook(asked, &classified, playbook, progress);
-                RequestOutcome::Change(Box::new(run.await?))
+                let begun = self.run_playbook(asked, &classified, playbook, progress);
+                RequestOutcome::Change(Box::new(begun.await?))
             }
             Course::Run => {
                 let results = self.run_skills(asked, &classified, progress).await;

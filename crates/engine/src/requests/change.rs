@@ -9,19 +9,43 @@ use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::classify::Classification;
+use super::guard::warn;
 use super::parameters::{ParameterView, proposal_in_words};
 use super::respond::verdict;
 use crate::runs::RunView;
 use crate::{Engine, EngineError};
+
+/// A change that was begun.
+#[derive(Debug)]
+pub(super) struct StartedChange {
+    /// Its run, as far as it has come.
+    pub(super) run: RunView,
+    /// Warnings about what it is still to do.
+    pub(super) foreseen: Vec<String>,
+}
+
+impl StartedChange {
+    /// The warnings about what was done and what is to come, each once.
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.run.warnings();
+        for warning in &self.foreseen {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        warnings
+    }
+}
 
 /// The response to a request to write.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
     classified: &Classification,
-    run: &RunView,
+    change: &StartedChange,
     elapsed: Duration,
 ) -> Result<AgentResponse, EngineError> {
+    let run = &change.run;
     let builder = AgentResponse::builder(
         ResponseId::from_uuid(engine.new_uuid()),
         asked.id().clone(),
@@ -33,7 +57,9 @@ pub(super) fn response(
     if !run.notes.is_empty() {
         builder = builder.metadata("warnings", json!(run.notes));
     }
-    Ok(builder.build())
+    let mut response = builder.build();
+    warn(&mut response, &change.warnings());
+    Ok(response)
 }
 
 /// What every response about a run that changes something says of it: where it stands, its plan, what it did.

@@ -15,6 +15,9 @@ use super::classify::Classification;
 use super::respond::verdict;
 use crate::{Engine, EngineError, LensAnswer, PassageView};
 
+/// Sections of a passage that its place names.
+const NAMED_SECTIONS: usize = 4;
+
 impl Engine {
     /// The passages that come closest to a request.
     ///
@@ -94,13 +97,42 @@ fn content(answer: &LensAnswer) -> String {
     text
 }
 
-/// A passage by its title, headings, page and source.
-pub(super) fn cited(passage: &PassageView) -> String {
+/// A whole passage by its title, the headings of its sections, its page and its source.
+fn cited(passage: &PassageView) -> String {
     let position = &passage.position;
-    let mut parts = vec![passage.title.clone()];
-    parts.extend(position.headings.iter().cloned());
-    let page = position.page.map(|page| format!(", page {page}"));
-    let source = position
+    let mut headings = position.headings.clone();
+    let inside = position.sections.iter();
+    let inside = inside.filter_map(|section| section.headings.last());
+    let mut last: Vec<&str> = position
+        .headings
+        .last()
+        .map(String::as_str)
+        .into_iter()
+        .collect();
+    for heading in inside {
+        if !last.contains(&heading.as_str()) {
+            last.push(heading);
+        }
+    }
+    let left_out = last.len().saturating_sub(NAMED_SECTIONS);
+    last.truncate(NAMED_SECTIONS);
+    if left_out > 0 {
+        last.push("…");
+    }
+    if !last.is_empty() {
+        headings.pop();
+        headings.push(last.join("; "));
+    }
+    cited_under(passage, &headings, position.page)
+}
+
+/// A part of a passage by the title of its lens, its headings, its page and its source.
+pub(super) fn cited_under(passage: &PassageView, headings: &[String], page: Option<u32>) -> String {
+    let mut parts = vec![passage.title.as_str()];
+    parts.extend(headings.iter().map(String::as_str));
+    let page = page.map(|page| format!(", page {page}"));
+    let source = passage
+        .position
         .file
         .as_deref()
         .unwrap_or(passage.source.reference.as_str());

@@ -12,10 +12,11 @@ use uuid::Uuid;
 
 use super::ActiveRequest;
 use super::analyse::SkillAnalysis;
+use super::change::StartedChange;
 use super::classify::Classification;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::progress::{Progress, ProgressEvent};
-use crate::runs::{NewRun, RunView};
+use crate::runs::NewRun;
 use crate::{Engine, EngineError, telemetry};
 
 impl Engine {
@@ -84,7 +85,7 @@ impl Engine {
         classified: &Classification,
         playbook: &PlaybookId,
         progress: &Progress,
-    ) -> Result<RunView, EngineError> {
+    ) -> Result<StartedChange, EngineError> {
         let span = self.agent_span(&asked.caller.tenant, playbook.as_ref());
         let shown = self.start_playbook_run(asked, classified, playbook, progress);
         record_failure(&span, shown.instrument(span.clone()).await)
@@ -96,7 +97,7 @@ impl Engine {
         classified: &Classification,
         playbook: &PlaybookId,
         progress: &Progress,
-    ) -> Result<RunView, EngineError> {
+    ) -> Result<StartedChange, EngineError> {
         let tenant = &asked.caller.tenant;
         let run_id = run_id(asked, playbook.as_ref());
         let mut new = None;
@@ -130,10 +131,11 @@ impl Engine {
             let tags = self.tags_for(asked, Flow::Write)?;
             new = Some(NewRun { tags, ..made });
         }
-        self.drive_or_await(tenant, &run_id, new, progress).await?;
-        let mut shown = self.show_run(&asked.caller, &run_id).await?;
-        shown.notes.extend(notices);
-        Ok(shown)
+        let driven = self.drive_or_await(tenant, &run_id, new, progress).await?;
+        let foreseen = self.foreseen_warnings(tenant, &driven).await?;
+        let mut run = self.show_run(&asked.caller, &run_id).await?;
+        run.notes.extend(notices);
+        Ok(StartedChange { run, foreseen })
     }
 
     /// Drives a run that is new, or goes on with one that an earlier attempt created.

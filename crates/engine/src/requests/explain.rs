@@ -17,11 +17,11 @@ use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::classify::Classification;
-use super::consult::cited;
+use super::consult::cited_under;
 use super::course::domain_of_candidate;
 use super::offer::{Offer, Offers};
 use super::respond::verdict;
-use crate::knowledge::{CitedPassage, Knowledge, MatchedNode};
+use crate::knowledge::{CitedPassage, CitedSection, Knowledge, MatchedNode};
 use crate::{Engine, EngineError};
 
 /// Passages that are quoted.
@@ -226,13 +226,14 @@ pub(super) fn response(
     Ok(response)
 }
 
-/// A passage with the sentence of it that comes closest.
+/// A passage with the sentence of it that answers best, and the section of that sentence.
 #[derive(Debug, Serialize)]
 struct PassageCited<'k> {
     #[serde(flatten)]
     passage: &'k crate::PassageView,
     #[serde(skip_serializing_if = "Option::is_none")]
     sentence: Option<&'k str>,
+    section: &'k CitedSection,
     likeness: f32,
 }
 
@@ -240,6 +241,7 @@ fn passages(known: &Knowledge) -> Vec<PassageCited<'_>> {
     let cited = known.passages.iter().map(|cited| PassageCited {
         passage: &cited.passage,
         sentence: cited.sentence.as_deref(),
+        section: &cited.section,
         likeness: cited.likeness,
     });
     cited.collect()
@@ -262,14 +264,19 @@ fn content(explanation: &Explanation) -> String {
     format!("Quoted as it stands:\n\n{}", parts.join("\n\n"))
 }
 
-fn passage_text(number: usize, cited_passage: &CitedPassage) -> String {
-    let passage = &cited_passage.passage;
-    let source = cited(passage);
-    match &cited_passage.sentence {
-        Some(sentence) if *sentence != passage.text => {
-            format!("[{number}] {source}\n“{sentence}”\n\n{}", passage.text)
+/// The section that answers, under its own headings, behind the sentence of it that answers best.
+fn passage_text(number: usize, cited: &CitedPassage) -> String {
+    let CitedSection {
+        headings,
+        page,
+        text,
+    } = &cited.section;
+    let source = cited_under(&cited.passage, headings, *page);
+    match &cited.sentence {
+        Some(sentence) if sentence != text => {
+            format!("[{number}] {source}\n“{sentence}”\n\n{text}")
         }
-        Some(_) | None => format!("[{number}] {source}\n{}", passage.text),
+        Some(_) | None => format!("[{number}] {source}\n{text}"),
     }
 }
 

@@ -187,7 +187,7 @@ fn apply_template(response: &mut AgentResponse, template: &Template, rendered: V
 }
 
 /// Adds warnings to an answer: to those that it has, and to its text.
-fn warn(response: &mut AgentResponse, warnings: &[String]) {
+pub(super) fn warn(response: &mut AgentResponse, warnings: &[String]) {
     if warnings.is_empty() {
         return;
     }

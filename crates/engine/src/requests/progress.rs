@@ -75,6 +75,9 @@ pub enum ProgressEvent {
         evidence_ids: Vec<EvidenceId>,
         /// The findings that it rests on.
         finding_ids: Vec<FindingId>,
+        /// The results without evidence that it rests on, each as `run/step`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        outputs: Vec<String>,
     },
 }
 

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::change::{described, words};
+use super::guard::warn;
 use super::{ActiveRequest, Classification, respond};
 use crate::runs::RunView;
 use crate::{Engine, EngineError, events};
@@ -158,7 +159,9 @@ fn response(
     if !warnings.is_empty() {
         builder = builder.metadata("warnings", json!(warnings));
     }
-    Ok(builder.build())
+    let mut response = builder.build();
+    warn(&mut response, &shown.warnings());
+    Ok(response)
 }
 
 /// Keys that some output should have had, for the run to be complete.

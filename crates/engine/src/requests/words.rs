@@ -15,7 +15,7 @@ use charter_domain::run::{Run, RunOutcome, RunPrerequisites, TokensUsed};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::analyse::SkillAnalysis;
+use super::analyse::{SkillAnalysis, unproven};
 use super::answer::SkillResult;
 use super::classify::Classification;
 use super::execute::run_id;
@@ -165,6 +165,7 @@ impl Engine {
             ..
         } = analysed;
         if let Some(drafted) = drafted.filter(|_| !skill.has_rules()) {
+            warnings.extend(unproven(&drafted.findings));
             findings.extend(drafted.findings.iter().cloned());
         }
         warnings.extend(

@@ -124,6 +124,32 @@ impl Workspace {
         }
     }
 
+    /// The warnings of guardrails about a call that is to come. Where not all its values are known, rules without an
+    /// answer are left out.
+    pub(super) fn foreseen_warnings(
+        &self,
+        run: &Run,
+        step: &Step,
+        tool: &Tool,
+        call: &ExactCall,
+        is_whole: bool,
+    ) -> Vec<RuleResult> {
+        let mut warnings = Vec::new();
+        let decided = gate::weigh(&self.question(run, step, tool, call), |considered| {
+            let is_answered = is_whole || considered.note().is_none();
+            if considered.says == RuleEffect::Warns && is_answered {
+                warnings.push(considered.rule());
+            }
+        });
+        match decided {
+            // Nothing is warned of that will not happen.
+            GateDecision::Deny { .. } if is_whole => Vec::new(),
+            GateDecision::Deny { .. }
+            | GateDecision::Allow { .. }
+            | GateDecision::NeedsApproval { .. } => warnings,
+        }
+    }
+
     fn question<'a>(
         &'a self,
         run: &'a Run,

@@ -3,7 +3,7 @@
 //! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
 //! the always positive inverse document frequency, plus a proximity bonus for the best entries.
 
-use super::analyser::AnalysedQuery;
+use super::analyser::{AnalysedQuery, analyse_query};
 use super::index::LexicalIndex;
 use super::proximity::add_proximity;
 
@@ -95,6 +95,19 @@ pub(crate) fn share(index: &LexicalIndex, entry: usize, query: &AnalysedQuery) -
     held as f32 / terms.len().max(1) as f32
 }
 
+/// The weighted share of a query's terms that a text has; 0 for a query without terms.
+pub(crate) fn share_in(text: &str, query: &AnalysedQuery) -> f32 {
+    let held = analyse_query(text);
+    let (mut all, mut both) = (0.0, 0.0);
+    for (term, weight) in query.terms().iter().zip(query.weights()) {
+        all += weight;
+        if held.terms().contains(term) {
+            both += weight;
+        }
+    }
+    if all > 0.0 { both / all } else { 0.0 }
+}
+
 fn gather(layers: &[SearchedLayer<'_>], numbers: &[Vec<Option<u32>>], terms: usize) -> Statistics {
     let mut count = 0usize;
     let mut length = 0.0f64;
@@ -165,4 +178,23 @@ pub(super) fn saturated(frequency: f32, length: f32, mean_length: f32) -> f32 {
 /// The frequency at which a term reaches half its worth in an entry of this length.
 pub(super) fn held_back(length: f32, mean_length: f32) -> f32 {
     K1 * (1.0 - B + B * length / mean_length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_a_share_of_the_words_of_a_query() {
+        let query = analyse_query("how is a page acknowledged?");
+        assert_eq!(query.terms(), ["page", "acknowledg"]);
+        for (text, expected) in [
+            ("She acknowledges the pages.", 1.0),
+            ("Turn the page.", 0.5),
+            ("Call the deputy.", 0.0),
+        ] {
+            assert!((share_in(text, &query) - expected).abs() < 1e-6, "{text}");
+        }
+        assert!(share_in("page", &analyse_query("of the")).abs() < 1e-6);
+    }
 }

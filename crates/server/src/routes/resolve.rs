@@ -40,14 +40,17 @@ pub(crate) async fn guardrails(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<SubjectQuery>,
-) -> Json<Vec<ResolvedGuardrail>> {
+) -> Result<Json<Vec<ResolvedGuardrail>>, ApiError> {
     let subject = GuardrailSubject {
         skill: asked.skill_id.as_deref(),
         agent: asked.agent_id.as_deref(),
         domain: asked.domain.as_deref(),
         persona: asked.persona.as_ref().map(Label::as_str),
     };
-    Json(state.engine.resolve_guardrails(&caller, subject))
+    let resolved = state.engine.resolve_guardrails(&caller, subject);
+    resolved
+        .map(Json)
+        .map_err(|error| ApiError::new(&state, error))
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -7,7 +7,7 @@ use crate::home::{Home, project};
 use crate::packages::backups;
 
 /// A question, the file that answers it, the place in it, and words of the passage.
-const QUESTIONS: [(&str, &str, &str, &str); 3] = [
+const QUESTIONS: [(&str, &str, &str, &str); 4] = [
     (
         "When do I have to call the database vendor?",
         "on-call/restore-orders.md",
@@ -21,6 +21,12 @@ const QUESTIONS: [(&str, &str, &str, &str); 3] = [
         "The security officer on duty decides on it",
     ),
     (
+        "How do I renew a certificate?",
+        "on-call/certificates.md",
+        "TLS certificates of the public sites › Renew a certificate by hand",
+        "Ask the authority for a new certificate",
+    ),
+    (
         "Which logs of finished builds should be removed when a disk is full?",
         "on-call/disk-full.pdf",
         "page 2",
@@ -28,16 +34,15 @@ const QUESTIONS: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// Where a passage is from: its headings, or its page.
+/// Where the quoted sentence of a passage is from: its headings, or its page.
 fn place(passage: &Value) -> String {
-    let position = &passage["position"];
-    match position["headings"].as_array() {
-        Some(headings) => {
-            let headings = headings.iter().map(|heading| heading.as_str().unwrap());
-            headings.collect::<Vec<_>>().join(" › ")
-        }
-        None => format!("page {}", position["page"]),
+    let section = &passage["section"];
+    let headings = section["headings"].as_array().unwrap();
+    if headings.is_empty() {
+        return format!("page {}", section["page"]);
     }
+    let headings = headings.iter().map(|heading| heading.as_str().unwrap());
+    headings.collect::<Vec<_>>().join(" › ")
 }
 
 /// A skill is registered beside the runbooks; what asks for a rule is answered by these alone, with the passage, its file
@@ -64,12 +69,14 @@ fn b000_16_plain_questions_are_answered_by_runbooks_with_citations() {
         let passage = &metadata["passages"][0];
         let found = (&passage["position"]["file"], place(passage));
         assert_eq!(found, (&json!(file), at.to_owned()), "{question}");
-        let text = passage["text"].as_str().unwrap();
+        let text = passage["section"]["text"].as_str().unwrap();
         assert!(
             text.replace('\n', " ").contains(words),
             "{question}: {text}"
         );
-        // The passage is quoted under its title, place and file.
+        let sentence = passage["sentence"].as_str().unwrap();
+        assert!(!at.ends_with(sentence), "{question}: a heading is quoted");
+        // The section is quoted under its title, place and file.
         let content = answer["content"].as_str().unwrap();
         let separator = if at.starts_with("page") {
             ", "

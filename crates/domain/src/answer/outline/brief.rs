@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use super::says;
+use super::{is_none, none_of, says};
 
 /// Levels below which values are not looked into.
 const LEVELS: usize = 4;
 
 /// A value on one line of at most so many characters.
 pub(super) fn brief(value: &Value, most: usize) -> String {
-    let mut line = Line {
-        text: String::new(),
-        left: most,
-    };
-    line.take(value, 0);
-    line.text
+    Line::new(most, EmptyLists::LeftOut).with(value)
+}
+
+/// The same of a field of an output, which also names the lists in it that have no items.
+pub(super) fn brief_field(value: &Value, most: usize) -> String {
+    Line::new(most, EmptyLists::Named).with(value)
 }
 
 /// A text on one line, without markup that is followed.
@@ -37,14 +37,53 @@ pub(super) fn plain(text: &str) -> String {
     plain
 }
 
+/// Whether fields that are lists without items are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EmptyLists {
+    LeftOut,
+    Named,
+}
+
 struct Line {
     text: String,
     /// Characters that there is room for.
     left: usize,
+    empty_lists: EmptyLists,
 }
 
 impl Line {
+    fn new(left: usize, empty_lists: EmptyLists) -> Self {
+        Self {
+            text: String::new(),
+            left,
+            empty_lists,
+        }
+    }
+
+    fn with(mut self, value: &Value) -> String {
+        self.take(value, 0);
+        self.text
+    }
+
+    fn shows(&self, value: &Value) -> bool {
+        says(value) || (self.empty_lists == EmptyLists::Named && is_none(value))
+    }
+
+    /// The value inside of objects that have one field each: they only wrap it.
+    fn unwrapped<'v>(&self, value: &'v Value) -> &'v Value {
+        let mut inner = value;
+        while let Value::Object(fields) = inner {
+            let mut shown = fields.values().filter(|field| self.shows(field));
+            match (shown.next(), shown.next()) {
+                (Some(only), None) if only.is_object() => inner = only,
+                (Some(_) | None, _) => break,
+            }
+        }
+        inner
+    }
+
     fn take(&mut self, value: &Value, level: usize) {
+        let value = self.unwrapped(value);
         match value {
             Value::Null => self.write("–"),
             Value::Bool(_) | Value::Number(_) => self.write(&value.to_string()),
@@ -55,11 +94,11 @@ impl Line {
                 self.row(parts, "; ", level);
             }
             Value::Object(fields) => {
-                let saying = fields.iter().filter(|(_, field)| says(field));
-                let saying: Vec<(&String, &Value)> = saying.collect();
-                let named = saying.len() > 1;
-                let parts = saying.into_iter().map(|(name, field)| {
-                    let name = named.then_some(name.as_str());
+                let shown = fields.iter().filter(|(_, field)| self.shows(field));
+                let shown: Vec<(&String, &Value)> = shown.collect();
+                let named = shown.len() > 1;
+                let parts = shown.into_iter().map(|(name, field)| {
+                    let name = (named || is_none(field)).then_some(name.as_str());
                     (name, field)
                 });
                 self.row(parts, ", ", level);
@@ -87,9 +126,16 @@ impl Line {
             if at > 0 {
                 self.write(between);
             }
-            if let Some(name) = name {
-                self.write(&plain(name));
-                self.write(" ");
+            match name {
+                Some(name) if is_none(value) => {
+                    self.write(&none_of(name));
+                    continue;
+                }
+                Some(name) => {
+                    self.write(&plain(name));
+                    self.write(" ");
+                }
+                None => {}
             }
             self.take(value, level + 1);
         }

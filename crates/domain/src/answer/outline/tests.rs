@@ -43,8 +43,38 @@ fn an_object_shows_its_fields_and_each_of_its_lists() {
     });
     assert_eq!(
         shown(&output),
-        "List the crates: as_of 2031-02-03, owner Mo\n\ncrates: 2 items.\n\n| id |\n| --- |\n| c-1 |\n| c-2 |"
+        "List the crates: as_of 2031-02-03, no doors, owner Mo\n\ncrates: 2 items.\n\n| id |\n| --- |\n| c-1 |\n| c-2 |"
     );
+}
+
+/// An empty list can be the answer, so it is mentioned beside the other fields.
+#[test]
+fn a_list_without_items_is_mentioned() {
+    for (output, expected) in [
+        (
+            json!({"hosts": [], "asked": {"region": "ap-1"}}),
+            "no hosts, asked ap-1",
+        ),
+        (json!({"hosts": [], "next": null}), "no hosts"),
+        (
+            json!({"data": {"hosts": [], "asked": "ap-1"}}),
+            "data no hosts, asked ap-1",
+        ),
+        (json!({"data": {"page": {"hosts": []}}}), "data no hosts"),
+        (json!({"hosts": {}, "next": ""}), "nothing."),
+    ] {
+        assert_eq!(shown(&output), format!("List the crates: {expected}"));
+    }
+}
+
+/// A value inside of objects with one field each is shown, however deep it lies.
+#[test]
+fn a_wrapped_value_is_shown() {
+    let wrapped = (0..20).fold(
+        json!({"left": 1, "right": 2}),
+        |inner, at| json!({format!("level{at}"): inner}),
+    );
+    assert_eq!(shown(&wrapped), "List the crates: level19 left 1, right 2");
 }
 
 #[test]

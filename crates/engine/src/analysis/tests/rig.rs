@@ -112,6 +112,8 @@ fn package(rail: &str) -> PackageBundle {
         "skills/fence.yaml": skill("fence", "walk_fence", BROAD, &reads),
         "skills/harm.yaml": skill("harm", "list_gates", "how bad is it", &judges),
         "skills/look.yaml": skill("look", "list_gates", "just look around", &answers),
+        "skills/ours.yaml": skill("ours", "look", "by our own means", &reads),
+        "skills/seen.yaml": skill("seen", "look", "with our own eyes", &answers),
         "skills/own.yaml": skill("own", "look", "by ourselves", rule),
         "skills/plain.yaml": skill("plain", "list_gates", "no rules at all", "findings: []"),
         "playbooks/lock.yaml": LOCK,

@@ -23,6 +23,8 @@ pub(super) struct CombinedFindings {
 enum Footnote {
     Finding(FindingId),
     Evidence(String),
+    /// As `run/step`.
+    Output(String),
     Passage(String),
 }
 
@@ -94,6 +96,10 @@ impl CombinedFindings {
         let lines = numbers.iter().zip(1..).map(|(reference, number)| {
             let name = match reference {
                 Footnote::Evidence(id) => format!("evidence {id}"),
+                Footnote::Output(place) => match place.split_once('/') {
+                    Some((run, step)) => format!("output of {step} ({run})"),
+                    None => place.clone(),
+                },
                 Footnote::Passage(place) => place.clone(),
                 Footnote::Finding(id) => match resources.get(id) {
                     Some(of) => format!("{} {} ({id})", of.resource_type, of.resource_id),
@@ -118,13 +124,14 @@ impl CombinedFindings {
     }
 }
 
-/// What a reader is led to from a sentence: its findings, which lead to their evidence, or else its evidence.
+/// The footnotes of a sentence: its findings, which lead to their evidence, or else its results.
 fn references(sentence: &CitedSentence) -> Vec<Footnote> {
     let findings = sentence.finding_ids.iter().cloned().map(Footnote::Finding);
     let mut references: Vec<Footnote> = findings.collect();
     if references.is_empty() {
         let evidence = sentence.evidence_ids.iter();
         references.extend(evidence.map(|id| Footnote::Evidence(id.to_string())));
+        references.extend(sentence.outputs.iter().cloned().map(Footnote::Output));
     }
     let passages = sentence.passages.iter().cloned().map(Footnote::Passage);
     references.extend(passages);
@@ -173,6 +180,7 @@ mod tests {
                 .iter()
                 .map(|id| FindingId::parse(id).unwrap())
                 .collect(),
+            outputs: Vec::new(),
             passages: Vec::new(),
         }
     }

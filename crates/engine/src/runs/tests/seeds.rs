@@ -257,3 +257,38 @@ async fn the_documents_of_seed_000_are_refused_for_what_they_refer_to_alone() {
         ]
     );
 }
+
+/// As the seed prints its vectors, with the rest of their numbers left out, they are refused, and nothing else is.
+#[tokio::test]
+async fn the_abbreviated_vectors_of_seed_000_are_refused_with_their_places() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = engine(&dir).await;
+    let local = Caller::local().unwrap();
+    let mut documents = literal();
+    for text in documents.values_mut() {
+        for last in ["0.095]", "-0.121]", "-0.045]"] {
+            let abbreviated = last.replace(']', ", \"...768 dims\"]");
+            *text = text.replace(last, &abbreviated);
+        }
+    }
+    let report = engine.validate_package(&local, package(documents)).await;
+    let report = report.unwrap();
+    let errors = report.problems.iter();
+    let errors = errors.filter(|problem| problem.gravity == ProblemSeverity::Error);
+    let errors: Vec<(&str, &str, &str)> = errors
+        .map(|problem| (&*problem.file, &*problem.pointer, &*problem.message))
+        .collect();
+    let message = "expected number, found string";
+    assert_eq!(
+        errors,
+        [
+            ("agents/agent.json", "/_embedding/3", message),
+            ("agents/agent.json", "/capabilities_embedding/2", message),
+            ("playbooks/playbook.json", "/_embedding/2", message),
+            ("skills/skill.json", "/_embedding/3", message),
+        ]
+    );
+    // The manifest and the other documents read well.
+    let package = report.package.as_ref().map(|package| package.as_str());
+    assert_eq!((package, report.documents), (Some("seed000"), 6));
+}

@@ -1,0 +1,70 @@
+//! The texts of a model as they are shown: plain, on one line. Must not know what they cite.
+
+use charter_contract::bounds::ANALYSIS_SENTENCE;
+
+use super::cited::Unfit;
+use super::claims::spaced;
+
+/// A text as it is shown, on one line.
+///
+/// # Errors
+/// For one that a reader would not see as it stands: with markup that is followed, or with characters that are not seen.
+pub(super) fn readable(text: &str) -> Result<String, Unfit> {
+    let text = spaced(text);
+    if text.is_empty() {
+        return Err(Unfit::Unreadable("it is empty"));
+    }
+    if text.len() > ANALYSIS_SENTENCE {
+        return Err(Unfit::Unreadable("it is too long for a sentence"));
+    }
+    if text.contains(is_unseen) {
+        return Err(Unfit::Unreadable("it holds characters that are not seen"));
+    }
+    let mut tags = text.match_indices('<');
+    let is_tag = tags.any(|(at, _)| {
+        let next = text[at + 1..].chars().next();
+        next.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
+    });
+    if is_tag || text.contains("](") {
+        return Err(Unfit::Unreadable("it holds markup"));
+    }
+    Ok(without_mark_before(&text).to_owned())
+}
+
+/// A text without the mark of a heading or of an item of a list before it.
+fn without_mark_before(text: &str) -> &str {
+    let bare = text.trim_start_matches('#');
+    if bare.len() < text.len() && bare.starts_with(' ') {
+        return bare.trim_start();
+    }
+    let mut marks = ["- ", "* "].iter();
+    let bare = marks.find_map(|mark| text.strip_prefix(mark));
+    bare.unwrap_or(text)
+}
+
+/// A text without the marks of emphasis and code that models write; what these set apart stays.
+///
+/// # Errors
+/// For one that is nothing but marks.
+pub(super) fn unmarked(text: &str) -> Result<String, Unfit> {
+    let mut plain = text.to_owned();
+    // A mark without its partner is no mark.
+    for mark in ["**", "`"] {
+        if plain.matches(mark).count() % 2 == 0 {
+            plain = plain.replace(mark, "");
+        }
+    }
+    match plain.trim() {
+        "" => Err(Unfit::Unreadable("it is empty")),
+        plain => Ok(plain.to_owned()),
+    }
+}
+
+/// Control characters, and those that change how others are read without being seen.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
