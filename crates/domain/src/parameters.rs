@@ -24,8 +24,8 @@ use pattern::{Matched, matched};
 
 pub use memories::{MemoryText, ProposedValue, proposed_values};
 pub use reply::{Reply, from_reply};
-pub use sentence::{Misread, SentenceReading, Stated, Unclear, Unread, read};
-pub use sources::{Bound, Collected, ValueSource};
+pub use sentence::{Excluded, Misread, SentenceReading, Stated, Unclear, Unread, read};
+pub use sources::{Bound, Collected, LeftOut, ValueSource};
 pub(crate) use written::{Misfit, argument_faults, argument_faults_with, exact_argument_faults};
 
 /// One thing wrong with given values.

@@ -25,6 +25,7 @@ mod follow_up;
 mod foresee;
 mod guard;
 mod in_hand;
+mod left_out;
 mod offer;
 mod parameters;
 mod progress;

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use charter_contract::ids::Label;
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
 use serde_json::{Map, Value};
 
 use super::sentence::read_whole;
-use super::{Unclear, ValueSource, bind_so_far, check, present, read};
+use super::{Excluded, Unclear, ValueSource, bind_so_far, check, present, read};
 
 /// The values of a reply.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,6 +58,7 @@ pub fn from_reply(
         && let Ok(so_far) = bind_so_far(declared, &all)
         && let [missing] = so_far.missing.as_slice()
         && let Some(parameter) = open.iter().find(|parameter| parameter.name == *missing)
+        && !leaves_out(&reading.excluded, missing)
         && let Some(value) = whole(parameter, text.trim(), now)
     {
         reply.add_value(missing.as_str(), value, text.trim().to_owned());
@@ -72,6 +74,12 @@ impl Reply {
         self.sources
             .insert(name.to_owned(), ValueSource::Sentence { words });
     }
+}
+
+/// Whether a reply leaves out a value of a parameter rather than giving one: "not prod".
+fn leaves_out(excluded: &[Excluded], name: &Label) -> bool {
+    let mut values = excluded.iter().flat_map(|one| &one.values);
+    values.any(|(owner, _)| owner == name)
 }
 
 /// A text as the value of a parameter that was asked for.

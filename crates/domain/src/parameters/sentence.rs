@@ -7,18 +7,23 @@
 //! One pass over the words for each parameter, within [`SENTENCE_BYTES`] and [`SENTENCE_WORK`]. The
 //! same text at the same time comes to the same. Must not know the question's answer, or the interface that it came over.
 
+mod beside;
 mod choices;
 mod dates;
+mod exclusions;
 mod flags;
 mod form;
 mod free;
 mod kinds;
+mod lists;
 mod maps;
 mod measures;
 mod names;
 mod numbers;
 mod patterns;
 mod quantities;
+mod relations;
+mod restrictions;
 mod scope;
 mod search;
 mod seen;
@@ -29,6 +34,7 @@ mod tests;
 mod text;
 mod times;
 mod units;
+mod unread;
 mod words;
 
 use std::collections::{BTreeMap, HashSet};
@@ -41,11 +47,12 @@ use serde_json::Value;
 
 use self::form::{Form, Reader};
 use self::names::{Mention, Names, leave_longest};
+use self::restrictions::restrictions;
 use self::scope::Scope;
 use self::seen::ParameterReading;
 use self::settle::{list_of, one_of, share};
 use self::text::{Sentence, prefix};
-use self::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
+use self::unread::{excluded, known_words, taken_words, unread};
 use super::check;
 
 pub use self::seen::Misread;
@@ -82,6 +89,15 @@ pub struct Unread {
     pub parameters: Vec<Label>,
 }
 
+/// Words that leave something out, which no parameter takes by itself: "all but A-1".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excluded {
+    /// The words, with those that leave it out.
+    pub words: String,
+    /// The values among them, each with a parameter that could have it.
+    pub values: Vec<(Label, Value)>,
+}
+
 /// The values that a sentence states for declared parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SentenceReading {
@@ -91,6 +107,10 @@ pub struct SentenceReading {
     pub unclear: Vec<Unclear>,
     /// Words that may be values of something.
     pub unread: Vec<Unread>,
+    /// What the sentence leaves out. No parameter is stated with such a value.
+    pub excluded: Vec<Excluded>,
+    /// Words that restrict what is asked for, and that no parameter takes: "older than 100 days".
+    pub restrictions: Vec<String>,
 }
 
 /// Reads what a sentence states. `now` is the time of the request, which "the last 7 days" end at.
@@ -104,7 +124,8 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> SentenceReadi
         .collect();
     let searched = SENTENCE_BYTES.min(SENTENCE_WORK / declared.len().max(1));
     let sentence = Sentence::new(prefix(text, searched), &single);
-    let scope = Scope::from_sentence(&sentence);
+    let known = known_words(declared);
+    let scope = Scope::from_sentence(&sentence, &known);
     let mut found: Vec<ParameterReading> = Vec::with_capacity(declared.len());
     let mut forms: Vec<Form> = Vec::with_capacity(declared.len());
     let mut mentions: Vec<Vec<Mention>> = names
@@ -121,12 +142,17 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> SentenceReadi
             now,
         };
         let form = Form::for_parameter(parameter, names, &sentence);
-        found.push(search::find(&form, reader, &truths(parameter)));
+        let mut own = search::find(&form, reader, &truths(parameter));
+        own.drop_left_out(&scope);
+        found.push(own);
         forms.push(form);
     }
     share(&mut found, &names, &forms, sentence.len());
+    let taken = taken_words(&found);
     let mut reading = SentenceReading {
         unread: unread(declared, &forms, &sentence, &found, &mentions),
+        excluded: excluded(declared, &sentence, &scope, &found),
+        restrictions: restrictions(&sentence, &scope, &taken, &known, now),
         ..SentenceReading::default()
     };
     for (((parameter, found), form), mentions) in
@@ -190,67 +216,4 @@ fn truths(parameter: &Parameter) -> Vec<(String, bool)> {
         words.map(move |word| (word.as_str().to_lowercase(), value))
     };
     of(true).chain(of(false)).collect()
-}
-
-/// Words before something that a question is about.
-const PREPOSITIONS: [&str; 8] = ["in", "for", "of", "with", "from", "at", "on", "to"];
-
-/// Words that a question in short begins with: "and", "what about".
-const FIRST_WORDS: usize = 2;
-
-fn unread(
-    declared: &[Parameter],
-    forms: &[Form],
-    sentence: &Sentence<'_>,
-    found: &[ParameterReading],
-    mentions: &[Vec<Mention>],
-) -> Vec<Unread> {
-    let mentioned = mentions.iter().flatten();
-    let mut taken: HashSet<usize> = mentioned
-        .flat_map(|mention| mention.first..mention.first + mention.words)
-        .collect();
-    for one in found.iter().flat_map(|found| &found.candidates) {
-        taken.extend(one.first..one.first + one.words);
-    }
-    let mut unread = Vec::new();
-    for at in (0..sentence.len()).filter(|at| !taken.contains(at)) {
-        let (word, lower) = (sentence.written(at), sentence.lower(at));
-        let before = if sentence.joins(at) {
-            sentence.lower(at - 1)
-        } else {
-            ""
-        };
-        let closes = sentence.breaks(at + 1) || is_function_word(sentence.lower(at + 1));
-        let code = looks_like_code(word);
-        // "And Frankfurt?", "what about eu-1?"
-        let follows = at <= FIRST_WORDS && matches!(before, "and" | "about");
-        let named = follows && (code || is_capitalised(word));
-        let led = closes && ((PREPOSITIONS.contains(&before) && may_be_value(lower)) || named);
-        if !led && !code {
-            continue;
-        }
-        let place = matches!(before, "in" | "at" | "from");
-        let meant = |place: bool| {
-            let forms = declared.iter().zip(forms);
-            let could_be = move |form: &Form| match led {
-                true => form.may_be_meant(word) && (!place || form.is_place()),
-                false => form.resembles(word) && (!place || form.is_place()),
-            };
-            let meant = forms.filter(move |(_, form)| could_be(form));
-            meant
-                .map(|(parameter, _)| parameter.name.clone())
-                .collect::<Vec<Label>>()
-        };
-        let of_place = meant(place);
-        let parameters = if of_place.is_empty() {
-            meant(false)
-        } else {
-            of_place
-        };
-        unread.push(Unread {
-            word: word.to_owned(),
-            parameters,
-        });
-    }
-    unread
 }

@@ -4,6 +4,9 @@
 //! Words that name a value and do not give it keep every other source out: the parameter is asked for. Must not know how
 //! sessions, memories or models are reached.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use charter_contract::agentic::request::RequestMetadata;
@@ -15,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::context::of_context;
-use super::{Misread, ParameterFault, Unclear, Unread, check, fit, present, read};
+use super::{Excluded, Misread, ParameterFault, Unclear, Unread, check, fit, present, read};
 
 /// Most characters of the words that state a value, where the value is shown with its source.
 const SHOWN_WORDS: usize = 120;
@@ -65,6 +68,17 @@ pub struct Collected<'d> {
     declined: BTreeSet<Label>,
     unclear: Vec<Unclear>,
     unread: Vec<Unread>,
+    excluded: Vec<Excluded>,
+    restrictions: Vec<String>,
+}
+
+/// What a text leaves out and no value takes account of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The words.
+    pub words: String,
+    /// The parameters that could name what is meant instead.
+    pub parameters: Vec<Label>,
 }
 
 /// The values that were collected, and what is still asked for.
@@ -80,6 +94,8 @@ pub struct Bound {
     pub faults: Vec<ParameterFault>,
     /// Words of the text that may be meant for parameters that have the default or no value.
     pub unread: Vec<String>,
+    /// What the text leaves out or restricts, and no value takes account of, in its words.
+    pub disregarded: Vec<String>,
 }
 
 impl<'d> Collected<'d> {
@@ -101,6 +117,8 @@ impl<'d> Collected<'d> {
             values,
             unclear: Vec::new(),
             unread: Vec::new(),
+            excluded: Vec::new(),
+            restrictions: Vec::new(),
         }
     }
 
@@ -108,6 +126,8 @@ impl<'d> Collected<'d> {
     #[must_use]
     pub fn read(mut self, text: &str, now: Timestamp) -> Self {
         let reading = read(self.declared, text, now);
+        self.excluded = reading.excluded;
+        self.restrictions = reading.restrictions;
         for (name, stated) in reading.stated {
             let words = shown(&stated.words);
             self.add(&name, stated.value, ValueSource::Sentence { words });
@@ -171,6 +191,7 @@ impl<'d> Collected<'d> {
         let mut declared = self.declared.iter();
         let parameter = declared.find(|parameter| parameter.name == *name);
         let fits = parameter.is_some_and(|parameter| check(parameter, &value).is_ok());
+        let fits = fits && self.exclusion_of(name, &value).is_none();
         if !fits || !self.lacks(name) || self.is_unclear(name) {
             return false;
         }
@@ -208,6 +229,32 @@ impl<'d> Collected<'d> {
         open.collect()
     }
 
+    /// What the text leaves out and no value takes account of: none is known for a parameter that it could be meant for.
+    #[must_use]
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let has_value = |name: &Label| self.values.contains_key(name.as_str());
+        // A value may fit several parameters; one that has another value is enough.
+        let is_settled = |one: &Excluded, value: &Value| {
+            let mut owners = one.values.iter().filter(|(_, left)| left == value);
+            owners.any(|(name, _)| has_value(name))
+        };
+        let open = self.excluded.iter().filter(|one| {
+            let one: &Excluded = one;
+            let mut values = one.values.iter();
+            one.values.is_empty() || !values.all(|(_, value)| is_settled(one, value))
+        });
+        let left_out = open.map(|one| {
+            let mut parameters: Vec<Label> =
+                one.values.iter().map(|(name, _)| name.clone()).collect();
+            parameters.dedup();
+            LeftOut {
+                words: shown(&one.words),
+                parameters,
+            }
+        });
+        left_out.collect()
+    }
+
     /// Checks the values and fills in defaults.
     ///
     /// # Errors
@@ -229,11 +276,13 @@ impl<'d> Collected<'d> {
             let needed = parameter.required && !values.contains_key(name.as_str());
             let fault = needed.then(|| lacking.next()).flatten();
             let mut unclear = self.unclear.iter();
-            if let Some(unclear) = unclear.find(|unclear| unclear.parameter == *name) {
-                // A default does not replace a value that the words name.
+            let unclear = unclear.find(|unclear| unclear.parameter == *name);
+            let unclear = unclear.cloned();
+            if let Some(unclear) = unclear.or_else(|| self.left_out_alone(parameter)) {
+                // A default does not replace a value that the words name, and is none that they leave out.
                 values.remove(name.as_str());
                 missing.push(name.clone());
-                faults.push(ParameterFault::Unclear(unclear.clone()));
+                faults.push(ParameterFault::Unclear(unclear));
             } else if values.contains_key(name.as_str()) {
                 sources
                     .entry(name.to_string())
@@ -249,12 +298,58 @@ impl<'d> Collected<'d> {
         };
         let unread = self.unread.iter();
         let unread = unread.filter(|unread| !unread.parameters.iter().all(is_stated));
+        let left_out = self.left_out().into_iter().map(|left| left.words);
+        let restrictions = self.restrictions.iter().map(|words| shown(words));
+        let disregarded: Vec<String> = left_out.chain(restrictions).collect();
+        let is_new = |unread: &&Unread| {
+            let mut told = disregarded.iter();
+            !told.any(|words| words.contains(&unread.word))
+        };
+        let unread: Vec<String> = unread
+            .filter(is_new)
+            .map(|unread| shown(&unread.word))
+            .collect();
         Ok(Bound {
-            unread: unread.map(|unread| shown(&unread.word)).collect(),
+            unread,
+            disregarded,
             values,
             sources,
             missing,
             faults,
+        })
+    }
+
+    /// What the text leaves out that a value of a parameter is or has.
+    fn exclusion_of(&self, name: &Label, value: &Value) -> Option<&Excluded> {
+        let has = |left: &Value| match value {
+            Value::Array(values) => values.contains(left),
+            other => other == left,
+        };
+        self.excluded.iter().find(|one| {
+            let mut own = one.values.iter().filter(|(owner, _)| owner == name);
+            own.any(|(_, left)| has(left))
+        })
+    }
+
+    /// Why a parameter has to be asked for of which the text leaves out the default, or the only value that it names.
+    fn left_out_alone(&self, parameter: &Parameter) -> Option<Unclear> {
+        let name = &parameter.name;
+        if !self.asks_for(name) {
+            return None;
+        }
+        let default = parameter.default.as_ref();
+        let excluded = match default {
+            Some(default) => self.exclusion_of(name, default),
+            None if parameter.required => self.excluded.iter().find(|one| {
+                let mut values = one.values.iter();
+                values.any(|(owner, _)| owner == name)
+            }),
+            None => None,
+        };
+        excluded.map(|one| Unclear {
+            parameter: name.clone(),
+            words: shown(&one.words),
+            why: Misread::LeftOut,
         })
     }
 
@@ -305,230 +400,4 @@ impl Bound {
 /// The beginning of words, as it is shown.
 fn shown(words: &str) -> String {
     words.chars().take(SHOWN_WORDS).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn declared() -> Vec<Parameter> {
-        serde_json::from_value(json!([
-            {"name": "region", "type": "string", "required": true, "default": "us-east-1",
-             "pattern": "^[a-z]{2}(-[a-z]+)+-[0-9]$"},
-            {"name": "profile", "type": "string", "required": true, "description": "which", "example": "ops_ro"},
-            {"name": "language", "type": "string", "enum": ["rust", "python"]},
-            {"name": "limit", "type": "integer", "default": 10}
-        ]))
-        .unwrap()
-    }
-
-    fn object(value: Value) -> Map<String, Value> {
-        serde_json::from_value(value).unwrap()
-    }
-
-    fn now() -> Timestamp {
-        Timestamp::parse("2026-06-17T10:30:00Z").unwrap()
-    }
-
-    fn request() -> RequestId {
-        RequestId::parse("req-00000000-0000-4000-8000-000000000001").unwrap()
-    }
-
-    fn sources(bound: &Bound) -> Value {
-        serde_json::to_value(&bound.sources).unwrap()
-    }
-
-    #[test]
-    fn each_value_comes_from_the_surest_source_which_is_recorded() {
-        let declared = declared();
-        let metadata: RequestMetadata = serde_json::from_value(json!({
-            "project": {"language": "rust", "name": "shop"}, "environment": {"profile": "ops_env", "limit": 3}
-        }))
-        .unwrap();
-        let collected = Collected::given(&declared, &object(json!({"limit": 5, "language": null})))
-            .read("in eu-west-1", now())
-            .inherit(
-                &request(),
-                &object(json!({"region": "eu-west-2", "profile": "ops_then"})),
-            )
-            .add_context(&metadata);
-        let bound = collected.settle().unwrap();
-        assert_eq!(
-            Value::Object(bound.values.clone()),
-            json!({"region": "eu-west-1", "profile": "ops_then", "language": "rust", "limit": 5})
-        );
-        assert_eq!(
-            sources(&bound),
-            json!({
-                "region": {"from": "sentence", "words": "eu-west-1"},
-                "profile": {"from": "session", "request_id": request()},
-                "language": {"from": "request_context", "field": "project.language"},
-                "limit": {"from": "given"},
-            })
-        );
-        assert_eq!((bound.missing, bound.faults), (vec![], vec![]));
-    }
-
-    #[test]
-    fn what_nothing_gives_is_the_default_or_is_asked_for() {
-        let declared = declared();
-        let bound = Collected::given(&declared, &Map::new())
-            .read("list them", now())
-            .settle()
-            .unwrap();
-        assert_eq!(
-            Value::Object(bound.values.clone()),
-            json!({"region": "us-east-1", "limit": 10})
-        );
-        assert_eq!(
-            sources(&bound),
-            json!({"region": {"from": "default"}, "limit": {"from": "default"}})
-        );
-        let said: Vec<String> = bound.faults.iter().map(ToString::to_string).collect();
-        assert_eq!(said, ["`profile` is missing: which"]);
-        assert_eq!(bound.missing, [Label::parse("profile").unwrap()]);
-    }
-
-    /// An optional parameter that was not understood is asked about, and hides no other that is missing.
-    #[test]
-    fn an_optional_value_that_was_not_understood_is_asked_about() {
-        let declared: Vec<Parameter> = serde_json::from_value(json!([
-            {"name": "limit", "type": "integer", "example": 5},
-            {"name": "shelf", "type": "string", "required": true, "description": "where"},
-        ]))
-        .unwrap();
-        let bound = Collected::given(&declared, &Map::new()).read("limit=many", now());
-        let bound = bound.settle().unwrap();
-        let said: Vec<String> = bound.faults.iter().map(ToString::to_string).collect();
-        assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].starts_with("`many` gives no `limit`"), "{said:?}");
-        assert_eq!(said[1], "`shelf` is missing: where");
-        let missing: Vec<&str> = bound.missing.iter().map(Label::as_str).collect();
-        assert_eq!(missing, ["limit", "shelf"]);
-        let unclear = bound.unclear();
-        assert_eq!(unclear.keys().collect::<Vec<_>>(), ["limit"]);
-        let declined = object(json!({"limit": null, "shelf": "a"}));
-        let bound = Collected::given(&declared, &declined).read("limit=many", now());
-        let bound = bound.settle().unwrap();
-        assert_eq!(bound.missing, []);
-        assert_eq!(Value::Object(bound.values), json!({"shelf": "a"}));
-    }
-
-    /// A change of everything must not look like one of the things that were named.
-    #[test]
-    fn words_that_no_parameter_takes_are_told_where_one_has_the_default() {
-        let declared: Vec<Parameter> = serde_json::from_value(json!([
-            {"name": "shelves", "type": "array", "default": []},
-            {"name": "wing", "type": "string", "example": "w-2"},
-        ]))
-        .unwrap();
-        let unread = |given: Value, text: &str| {
-            let bound = Collected::given(&declared, &object(given)).read(text, now());
-            bound.settle().unwrap().unread
-        };
-        let text = "empty sh-0a9c in w-3";
-        assert_eq!(unread(json!({}), text), ["sh-0a9c"]);
-        assert_eq!(
-            unread(json!({"shelves": ["x"]}), text),
-            Vec::<String>::new()
-        );
-        assert_eq!(unread(json!({}), "empty all in w-3"), Vec::<String>::new());
-    }
-
-    /// Neither the session nor the default replaces a value that the words name and that was not understood.
-    #[test]
-    fn words_that_were_not_understood_keep_other_sources_out() {
-        let declared = declared();
-        let earlier = object(json!({"region": "eu-west-2", "profile": "ops_then", "limit": 4}));
-        let asked = |text: &str| {
-            let bound = Collected::given(&declared, &Map::new())
-                .read(text, now())
-                .inherit(&request(), &earlier);
-            let bound = bound.settle().unwrap();
-            let missing: Vec<String> = bound.missing.iter().map(ToString::to_string).collect();
-            (missing.join(","), Value::Object(bound.values))
-        };
-        let kept = json!({"profile": "ops_then", "limit": 4});
-        assert_eq!(
-            asked("and in Frankfurt?"),
-            ("region".to_owned(), kept.clone())
-        );
-        assert_eq!(
-            asked("and region=atlantis"),
-            ("region".to_owned(), kept.clone())
-        );
-        assert_eq!(
-            asked("and in us-west?"),
-            ("region".to_owned(), kept.clone())
-        );
-        assert_eq!(
-            asked("eu-west-1 or eu-west-3?"),
-            ("region".to_owned(), kept)
-        );
-        let all = json!({"region": "eu-west-2", "profile": "ops_then", "limit": 4});
-        assert_eq!(asked("and again?"), (String::new(), all.clone()));
-        assert_eq!(asked("and for the old ones?"), (String::new(), all));
-        let region = json!({"region": "eu-west-3", "profile": "ops_then", "limit": 4});
-        assert_eq!(asked("and in eu-west-3?"), (String::new(), region));
-    }
-
-    #[test]
-    fn what_the_caller_gives_is_checked_and_needs_no_words() {
-        let declared = declared();
-        let given = object(json!({"region": "mars", "profil": "x"}));
-        let faults = Collected::given(&declared, &given)
-            .read("in eu-west-1", now())
-            .settle()
-            .unwrap_err();
-        let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            said,
-            [
-                "`region` must match `^[a-z]{2}(-[a-z]+)+-[0-9]$`",
-                "`profil` is not a parameter here",
-                "`profile` is missing: which",
-            ]
-        );
-        let given = object(json!({"region": "eu-west-3", "profile": "x"}));
-        let bound = Collected::given(&declared, &given)
-            .read("region: mars", now())
-            .settle()
-            .unwrap();
-        assert_eq!(bound.missing, []);
-    }
-
-    /// A value from elsewhere is taken where one is asked for and it fits, and only there.
-    #[test]
-    fn a_drafted_value_is_bound_by_the_declaration() {
-        let declared = declared();
-        let label = |name: &str| Label::parse(name).unwrap();
-        let model = || ValueSource::Model {
-            model: "p/m".to_owned(),
-        };
-        let mut collected = Collected::given(&declared, &Map::new()).read("region: mars", now());
-        let open: Vec<&str> = collected
-            .open()
-            .iter()
-            .map(|one| one.name.as_str())
-            .collect();
-        assert_eq!(open, ["region", "profile"]);
-        assert!(
-            !collected.add(&label("region"), json!("eu-west-1"), model()),
-            "the words are asked about"
-        );
-        assert!(!collected.resolve(&label("region"), json!("mars"), model()));
-        assert!(!collected.add(&label("language"), json!("cobol"), model()));
-        assert!(!collected.add(&label("profil"), json!("x"), model()));
-        assert!(collected.resolve(&label("region"), json!("eu-west-1"), model()));
-        assert!(collected.add(&label("profile"), json!("ops"), model()));
-        assert!(!collected.add(&label("profile"), json!("other"), model()));
-        let bound = collected.settle().unwrap();
-        assert_eq!(bound.missing, []);
-        assert_eq!(
-            sources(&bound)["region"],
-            json!({"from": "model", "model": "p/m"})
-        );
-    }
 }

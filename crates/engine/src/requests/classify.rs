@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ActiveRequest;
 use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
+use super::execute::change_text;
 use super::follow_up::FollowUp;
 use crate::documents::unseen_active;
 use crate::knowledge::as_searched;
@@ -66,6 +67,12 @@ impl Classification {
         }
     }
 
+    /// Offers the change that would be opened, for a reason.
+    pub(super) fn offer_only(&mut self, because: String) {
+        self.course = Some(Course::Offer);
+        self.because = Some(because);
+    }
+
     /// What is done.
     pub(crate) fn course(&self) -> Course {
         self.course.unwrap_or_else(|| Course::of_flow(self.flow))
@@ -85,6 +92,14 @@ impl Engine {
         &self,
         asked: &ActiveRequest,
     ) -> Result<Classification, EngineError> {
+        let mut classified = self.find_course(asked).await?;
+        let text = change_text(asked, &classified);
+        let (given, at) = (&asked.wishes.parameters, asked.request.timestamp);
+        self.offer_where_left_out(&asked.caller, given, &text, at, &mut classified);
+        Ok(classified)
+    }
+
+    async fn find_course(&self, asked: &ActiveRequest) -> Result<Classification, EngineError> {
         if let Some(named) = self.named(asked)? {
             return Ok(named);
         }

@@ -14,6 +14,7 @@ use super::ActiveRequest;
 use super::analyse::SkillAnalysis;
 use super::change::StartedChange;
 use super::classify::Classification;
+use super::left_out::unheeded;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::progress::{Progress, ProgressEvent};
 use crate::runs::NewRun;
@@ -52,15 +53,17 @@ impl Engine {
     ) -> Result<SkillAnalysis, EngineError> {
         let tenant = &asked.caller.tenant;
         let known = self.store().run(tenant, run_id).await?;
-        let new = match known {
+        let (new, unheeded) = match known {
             None => {
                 let earlier = classified.earlier_values(skill);
-                let new = self.new_run(asked, earlier, skill, run_id.clone()).await?;
+                let made = self.new_run(asked, earlier, skill, run_id.clone());
+                let (new, unheeded) = made.await?;
                 let tags = self.tags_for(asked, classified.flow)?;
                 let new = NewRun { tags, ..new };
-                Some(self.with_analysis(asked, classified, skill, new)?)
+                let new = self.with_analysis(asked, classified, skill, new)?;
+                (Some(new), unheeded)
             }
-            Some(_) => None,
+            Some(_) => (None, Vec::new()),
         };
         progress.send(ProgressEvent::SkillStarted {
             skill: skill.to_string(),
@@ -69,7 +72,8 @@ impl Engine {
         let run = self.drive_or_await(tenant, run_id, new, progress).await?;
         succeeded(&run)?;
         let pinned = self.load_pinned(tenant, &run).await?;
-        let analysed = self.analyse(asked, &pinned, &run).await?;
+        let mut analysed = self.analyse(asked, &pinned, &run).await?;
+        analysed.warnings.extend(unheeded);
         progress.send(ProgressEvent::Analysed {
             skill: skill.to_string(),
             findings: analysed.findings.len(),
@@ -116,9 +120,15 @@ impl Engine {
             let gathered = self.gather(asked, target, None).await?;
             let tokens = gathered.tokens;
             notices = gathered.notices;
-            if !gathered.bound.unread.is_empty() {
-                let words = gathered.bound.unread.join("`, `");
-                notices.push(format!("no parameter takes `{words}`"));
+            let bound = &gathered.bound;
+            let words: Vec<&str> = bound
+                .unread
+                .iter()
+                .chain(&bound.disregarded)
+                .map(String::as_str)
+                .collect();
+            if !words.is_empty() {
+                notices.push(format!("no parameter takes `{}`", words.join("`, `")));
             }
             let dry_run = asked.wishes.dry_run || classified.dry_run;
             let (caller, bound) = (&asked.caller, gathered.bound);
@@ -163,14 +173,15 @@ impl Engine {
         }
     }
 
-    /// Compiles a skill's plan, collects its parameters and pins what it executes.
+    /// Compiles a skill's plan, collects its parameters and pins what it executes. Also tells which words of the request
+    /// the run takes no account of.
     async fn new_run(
         &self,
         asked: &ActiveRequest,
         earlier: Option<EarlierValues<'_>>,
         skill: &SkillId,
         run_id: RunId,
-    ) -> Result<NewRun, EngineError> {
+    ) -> Result<(NewRun, Vec<String>), EngineError> {
         let planned = self.planned_skill(&asked.caller, skill)?;
         let target = ParameterTarget {
             id: skill.as_ref(),
@@ -181,7 +192,8 @@ impl Engine {
         let gathered = self.gather(asked, target, earlier).await?;
         let tokens = gathered.tokens;
         let bound = gathered.complete(skill.as_ref())?;
-        Ok(NewRun {
+        let unheeded = unheeded(planned.found.document(), &bound.disregarded);
+        let new = NewRun {
             run_id,
             tenant: asked.caller.tenant.clone(),
             by: asked.caller.user.clone(),
@@ -200,13 +212,14 @@ impl Engine {
             },
             tags: self.tags_for(asked, Flow::Skill)?,
             artifacts: Vec::new(),
-        })
+        };
+        Ok((new, unheeded))
     }
 }
 
 /// The text that gives a change its parameters: where it was chosen in answer to a question that was asked back, what was
 /// asked for before belongs to it.
-fn change_text(asked: &ActiveRequest, classified: &Classification) -> String {
+pub(super) fn change_text(asked: &ActiveRequest, classified: &Classification) -> String {
     let text = asked.request.input.as_str();
     match &classified.follow_up {
         Some(before) => format!("{}\n{text}", before.question),

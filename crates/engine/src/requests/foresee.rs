@@ -1,6 +1,7 @@
 //! What a request would come to, without anything being recorded, asked of a tool or begun: for measures.
 
 use charter_contract::intent::Intent;
+use serde_json::Map;
 
 use super::course::Course;
 use crate::routing::Hints;
@@ -35,7 +36,8 @@ impl Engine {
         let routed = self
             .route_by_intent(caller, text, &Hints::default(), candidates)
             .await?;
-        let classified = self.by_itself(caller, routed);
+        let mut classified = self.by_itself(caller, routed);
+        self.offer_where_left_out(caller, &Map::new(), text, self.now(), &mut classified);
         let verdict = &classified.verdict;
         let candidates = verdict.candidates.iter().map(|found| found.id.clone());
         let documents = match classified.course() {

@@ -15,13 +15,14 @@ use charter_contract::finding::Finding;
 use charter_contract::ids::{Label, PlaybookId, ResponseId, SkillId};
 use charter_contract::json::{Profile, decode_text};
 use charter_contract::text::Text;
-use charter_domain::parameters;
+use charter_domain::parameters::{self, Collected, LeftOut};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::answer::SkillResult;
 use super::classify::Classification;
+use super::execute::change_text;
 use super::respond::verdict;
 use crate::{Engine, EngineError};
 
@@ -68,6 +69,16 @@ impl Offer {
             parameters,
             missing: missing.map(|so_far| so_far.missing).unwrap_or_default(),
             for_findings_of: Vec::new(),
+        }
+    }
+
+    /// Asks for the parameters that words leave a value out of.
+    fn ask_for(&mut self, left_out: Vec<LeftOut>) {
+        for name in left_out.into_iter().flat_map(|left| left.parameters) {
+            let known = self.parameters.contains_key(name.as_str());
+            if !known && !self.missing.contains(&name) {
+                self.missing.push(name);
+            }
         }
     }
 
@@ -118,12 +129,24 @@ impl Engine {
     ) -> Vec<Offer> {
         let candidates = classified.verdict.candidates.iter();
         let playbooks = candidates.filter(|candidate| candidate.kind == DocumentKind::Playbook);
-        let offers = playbooks.filter_map(|candidate| {
-            let id = PlaybookId::parse(&candidate.id).ok()?;
+        let playbooks = playbooks.filter_map(|candidate| PlaybookId::parse(&candidate.id).ok());
+        let mut playbooks: Vec<PlaybookId> = playbooks.collect();
+        if playbooks.is_empty() {
+            // The request named it.
+            playbooks.extend(classified.playbook.clone());
+        }
+        let text = match &classified.follow_up {
+            Some(_) => change_text(asked, classified),
+            None => classified.text(asked).to_owned(),
+        };
+        let offers = playbooks.into_iter().filter_map(|id| {
             let found = self.runnable_playbook(&asked.caller, &id).ok()?;
-            let playbook = found.document();
-            let given = asked.stated(&playbook.declared_parameters(), classified.text(asked));
-            Some(Offer::with_fitting(playbook, given))
+            let declared = found.document().declared_parameters();
+            let stated = Collected::given(&declared, &asked.wishes.parameters);
+            let stated = stated.read(&text, asked.request.timestamp);
+            let mut offer = Offer::with_fitting(found.document(), stated.values().clone());
+            offer.ask_for(stated.left_out());
+            Some(offer)
         });
         offers.take(OFFERED).collect()
     }

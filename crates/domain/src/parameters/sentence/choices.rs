@@ -58,6 +58,11 @@ impl Choices {
         }
     }
 
+    /// Why a word is none of the values.
+    pub(super) fn fault(&self) -> Misread {
+        Misread::Unfit(self.fault.clone())
+    }
+
     /// The allowed value at a place.
     pub(super) fn see(
         &self,
@@ -82,7 +87,7 @@ impl Choices {
             Strength::Likely | Strength::Shaped | Strength::Fitting => false,
         };
         match meant {
-            true => PlaceContent::Doubt(Misread::Unfit(self.fault.clone()), 1),
+            true => PlaceContent::Doubt(self.fault(), 1),
             false => PlaceContent::Nothing,
         }
     }

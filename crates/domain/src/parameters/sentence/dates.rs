@@ -10,10 +10,11 @@ use super::kinds::{self, Kind};
 use super::measures::time_of;
 use super::names::Names;
 use super::quantities::{Limit, quantity};
+use super::relations::tells_of_state;
 use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;
 use super::times::{TimeReading, Toward, When, day_of, midnight, time_at};
-use super::units::Span;
+use super::units::{Span, Unit};
 use crate::parameters::matches;
 
 /// How a parameter writes a time.
@@ -135,6 +136,7 @@ impl Dates {
         strength: Strength,
     ) -> PlaceContent {
         let cue = cue(reader.sentence, at);
+        let named = strength >= Strength::Beside;
         let toward = match (self.role, cue) {
             (Role::At(toward), _) => toward,
             (_, Some(Cue::Until)) => Toward::Future,
@@ -154,10 +156,20 @@ impl Dates {
                     PlaceContent::Other(words)
                 };
             }
+            Some(TimeReading::NoSuchDate(words)) => {
+                let other = matches!(
+                    (self.role, cue),
+                    (Role::From, Some(Cue::Until | Cue::Before)) | (Role::Until, Some(Cue::From))
+                );
+                let led = cue.is_some() || named || matches!(self.role, Role::At(_));
+                return match led && !other {
+                    true => PlaceContent::Doubt(Misread::NoSuchDate, words),
+                    false => PlaceContent::Nothing,
+                };
+            }
             None => return PlaceContent::Nothing,
         };
         let today = day_of(reader.now);
-        let named = strength >= Strength::Beside;
         let value = match (self.role, cue) {
             (Role::From, Some(Cue::Until | Cue::Before)) | (Role::Until, Some(Cue::From)) => None,
             (Role::From, Some(Cue::From)) => self.first(when),
@@ -340,8 +352,17 @@ impl Periods {
         let Some(found) = quantity(sentence, at) else {
             return PlaceContent::Nothing;
         };
+        let named = strength >= Strength::Beside;
         let meant = !matches!(found.limit, Some(Limit::Ago))
-            && (!found.article || found.limit.is_some() || strength >= Strength::Beside);
+            && (!found.article || found.limit.is_some() || named);
+        if !named && found.limit.is_none() && tells_of_state(sentence, at, found.words) {
+            return PlaceContent::Nothing;
+        }
+        let is_time = matches!(found.unit, Some(Unit::Time(_)));
+        if found.approximate && is_time && meant {
+            return PlaceContent::Doubt(Misread::Approximate, found.words);
+        }
+        let asked = is_time && (named || sentence.preceded(at, &[&["for"]]));
         match time_of(&found)
             .filter(|_| meant)
             .and_then(|(count, span)| self.write(count, span))
@@ -350,6 +371,7 @@ impl Periods {
                 PlaceContent::Value(text.into(), found.words)
             }
             Some(text) => PlaceContent::Converted(text.into(), found.words),
+            None if meant && asked => PlaceContent::Doubt(Misread::NotUnderstood, found.words),
             None => PlaceContent::Nothing,
         }
     }

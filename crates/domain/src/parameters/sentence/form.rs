@@ -71,8 +71,8 @@ impl Form {
         }
         match parameter.kind {
             ParameterType::String => Self::of_text(parameter, names, sentence),
-            ParameterType::Number => Self::Measure(Measure::from_names(names, false)),
-            ParameterType::Integer => Self::Measure(Measure::from_names(names, true)),
+            ParameterType::Number => Self::Measure(Measure::for_parameter(parameter, names, false)),
+            ParameterType::Integer => Self::Measure(Measure::for_parameter(parameter, names, true)),
             ParameterType::Boolean => Self::Truth,
             ParameterType::Array => Self::List(Box::new(Self::of_element(parameter, names))),
             ParameterType::Object => Self::Map,
@@ -103,7 +103,7 @@ impl Form {
         let lists = lists.into_iter().flatten().filter_map(Value::as_array);
         match lists.flatten().next() {
             Some(Value::Number(number)) => {
-                Self::Measure(Measure::from_names(names, !number.is_f64()))
+                Self::Measure(Measure::for_parameter(parameter, names, !number.is_f64()))
             }
             Some(Value::String(text)) => match Shape::from_example(text) {
                 Some(shape) => Self::Shaped(shape),
@@ -148,6 +148,63 @@ impl Form {
             Self::Free(free) => free.see(reader, at, strength),
             Self::Measure(measure) => measure.see(reader, at, strength),
             Self::Truth | Self::List(_) | Self::Map => PlaceContent::Nothing,
+        }
+    }
+
+    /// How surely an allowed value is looked for among words that are left out: there any mention counts.
+    pub(super) fn when_left_out(&self, strength: Strength) -> Strength {
+        match self {
+            Self::Choice(_) => Strength::Linked,
+            Self::Pattern(..)
+            | Self::Date(_)
+            | Self::Period(_)
+            | Self::Shaped(_)
+            | Self::Free(_)
+            | Self::Measure(_)
+            | Self::Truth
+            | Self::List(_)
+            | Self::Map => strength,
+        }
+    }
+
+    /// Why a word beside the parameter's name is no value, where all values are known.
+    pub(super) fn unknown(&self) -> Option<Misread> {
+        match self {
+            Self::Choice(choices) => Some(choices.fault()),
+            Self::Pattern(..)
+            | Self::Date(_)
+            | Self::Period(_)
+            | Self::Shaped(_)
+            | Self::Free(_)
+            | Self::Measure(_)
+            | Self::Truth
+            | Self::List(_)
+            | Self::Map => None,
+        }
+    }
+
+    /// Whether its values are texts, other than times.
+    pub(super) fn is_text(&self) -> bool {
+        match self {
+            Self::Choice(_) | Self::Pattern(..) | Self::Shaped(_) | Self::Free(_) => true,
+            Self::List(element) => element.is_text(),
+            Self::Date(_) | Self::Period(_) | Self::Measure(_) | Self::Truth | Self::Map => false,
+        }
+    }
+
+    /// Whether a word differs from the example in its letters alone.
+    pub(super) fn fits_alike(&self, word: &str) -> bool {
+        match self {
+            Self::Pattern(_, Some(shape)) | Self::Shaped(shape) => shape.fits_alike(word),
+            Self::Choice(_)
+            | Self::Pattern(_, None)
+            | Self::Date(_)
+            | Self::Period(_)
+            | Self::Free(_)
+            | Self::Measure(_)
+            | Self::Truth
+            | Self::List(_)
+            | Self::Map => false,
         }
     }
 
@@ -260,7 +317,11 @@ fn see_pattern(
         return text(quoted, words);
     }
     let word = sentence.written(at);
-    if let Some(value) = pattern.fit(word) {
+    let small = sentence.in_small_letters(at);
+    let small_first = small.filter(|_| shape.is_some_and(Shape::is_small));
+    let fitting = small_first.and_then(|small| pattern.fit(small));
+    let fitting = fitting.or_else(|| pattern.fit(word));
+    if let Some(value) = fitting.or_else(|| pattern.fit(small?)) {
         let shaped = shape.is_some_and(|shape| shape.fit(word).is_some());
         let named = match strength {
             Strength::Written => true,
@@ -278,7 +339,12 @@ fn see_pattern(
 
 fn see_shape(shape: &Shape, reader: Reader<'_, '_>, at: usize, strength: Strength) -> PlaceContent {
     let word = reader.sentence.written(at);
-    if let Some(value) = shape.fit(word) {
+    let small = reader.sentence.in_small_letters(at);
+    let small = small.filter(|_| shape.is_small());
+    if let Some(value) = small
+        .and_then(|small| shape.fit(small))
+        .or_else(|| shape.fit(word))
+    {
         return text(value, 1);
     }
     // After a colon anything may follow: "order: shipped".

@@ -16,8 +16,8 @@ pub(super) struct Free {
     described: Vec<String>,
     /// The kind of thing that its name names.
     names: Naming,
-    /// Whether the declaration shows a value.
-    is_shown: bool,
+    /// The values that the declaration shows.
+    shown: Vec<String>,
 }
 
 /// The kind of thing that a text names.
@@ -106,14 +106,14 @@ impl Free {
                 .map(str::to_owned)
                 .collect(),
             names: naming,
-            is_shown: !shown.is_empty(),
+            shown: shown.iter().map(|text| (*text).to_owned()).collect(),
         }
     }
 
     /// Whether an ordinary word in front of the name may be the value: "the payments service". Where no value is known it
     /// may as well be a kind of the thing: "the coffee machine".
     pub(super) fn may_precede_name(&self) -> bool {
-        self.is_shown
+        !self.shown.is_empty()
     }
 
     pub(super) fn see(
@@ -164,8 +164,33 @@ impl Free {
         }
     }
 
-    /// A name that a preposition makes a place or a person.
+    /// The value that the declaration shows, word for word: a code anywhere, another word after a preposition.
+    fn shown(&self, sentence: &Sentence<'_>, at: usize) -> Option<&str> {
+        let lower = sentence.lower(at);
+        let mut shown = self.shown.iter();
+        let same = shown.find(|text| text.to_lowercase() == lower)?;
+        let closed = sentence.breaks(at + 1) || is_function_word(sentence.lower(at + 1));
+        let led = sentence.preceded(
+            at,
+            &[
+                &["for"],
+                &["with"],
+                &["in"],
+                &["on"],
+                &["using"],
+                &["under"],
+                &["from"],
+            ],
+        );
+        let meant = looks_like_code(same) || (led && closed && may_be_value(lower));
+        (meant && self.names != Naming::Prose).then_some(same.as_str())
+    }
+
+    /// A value that the declaration shows, or a name that a preposition makes a place or a person.
     fn likely(&self, sentence: &Sentence<'_>, at: usize) -> PlaceContent {
+        if let Some(shown) = self.shown(sentence, at) {
+            return text(shown, 1);
+        }
         let led = match self.names {
             Naming::Place => sentence.preceded(at, &[&["in"], &["at"], &["near"]]),
             Naming::Person => {

@@ -1,8 +1,12 @@
 //! Numbers as values of parameters.
 
+use charter_contract::parameter::Parameter;
+use serde_json::Value;
+
 use super::form::Reader;
 use super::names::Names;
-use super::quantities::{Limit, Quantity, quantity};
+use super::quantities::{Limit, Quantity, is_formula, quantity};
+use super::relations::{Relation, relation, tells_of_state};
 use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;
 use super::units::{Span, Unit};
@@ -15,6 +19,8 @@ pub(super) struct Measure {
     /// The word for its unit, for people.
     unit_word: String,
     role: Role,
+    /// Whether the declaration shows that it may be below zero.
+    negative: bool,
 }
 
 /// The use of a number, by the parameter's name.
@@ -45,7 +51,7 @@ const ENTRIES: [&str; 9] = [
 ];
 
 impl Measure {
-    pub(super) fn from_names(names: &Names, whole: bool) -> Self {
+    pub(super) fn for_parameter(parameter: &Parameter, names: &Names, whole: bool) -> Self {
         let first = names.parts.first().map_or("", String::as_str);
         let only = names.parts.len() == 1;
         let role = match first {
@@ -69,6 +75,7 @@ impl Measure {
             unit: names.unit.filter(|_| role != Role::Year),
             unit_word: names.parts.last().cloned().unwrap_or_default(),
             role,
+            negative: may_be_negative(parameter, names),
         }
     }
 
@@ -81,12 +88,79 @@ impl Measure {
     ) -> PlaceContent {
         let sentence = reader.sentence;
         let Some(found) = quantity(sentence, at) else {
-            let written = strength == Strength::Written && !sentence.lower(at).is_empty();
-            return match written {
-                true => PlaceContent::Doubt(Misread::Unfit("it must be a number".to_owned()), 1),
-                false => PlaceContent::Nothing,
-            };
+            return self.no_number(sentence, at, strength);
         };
+        let seen = self.contents(sentence, at, found, strength);
+        match seen {
+            PlaceContent::Value(..) | PlaceContent::Converted(..) => {
+                let doubt = self.doubt(sentence, at, found, strength);
+                doubt.unwrap_or(seen)
+            }
+            PlaceContent::Doubt(..) | PlaceContent::Other(_) | PlaceContent::Nothing => seen,
+        }
+    }
+
+    /// Words in the place of a number: one to compute, such as `20+5`, or none.
+    fn no_number(&self, sentence: &Sentence<'_>, at: usize, strength: Strength) -> PlaceContent {
+        let unit = sentence
+            .joins(at + 1)
+            .then(|| Unit::of_word(sentence.lower(at + 1)))
+            .flatten();
+        let like = self
+            .unit
+            .zip(unit)
+            .is_some_and(|(wanted, unit)| unit.is_like(wanted));
+        if is_formula(sentence.lower(at)) && (like || strength >= Strength::Beside) {
+            return PlaceContent::Doubt(Misread::Computed, 1 + usize::from(like));
+        }
+        match strength == Strength::Written && !sentence.lower(at).is_empty() {
+            true => PlaceContent::Doubt(Misread::Unfit("it must be a number".to_owned()), 1),
+            false => PlaceContent::Nothing,
+        }
+    }
+
+    /// Why a number that would be the value is not taken, or is none.
+    fn doubt(
+        &self,
+        sentence: &Sentence<'_>,
+        at: usize,
+        found: Quantity,
+        strength: Strength,
+    ) -> Option<PlaceContent> {
+        let measured = self.unit.is_some() || self.is_money();
+        if measured {
+            match relation(sentence, at, found.words) {
+                Relation::Alone => {}
+                Relation::Whole => return Some(PlaceContent::Other(found.words)),
+                Relation::Operand => {
+                    return Some(PlaceContent::Doubt(Misread::Computed, found.words));
+                }
+            }
+        }
+        let minus = sentence.preceded(at, &[&["minus"], &["negative"]]);
+        if (found.number.is_negative() && !self.negative) || minus {
+            return Some(PlaceContent::Doubt(Misread::Negative, found.words));
+        }
+        if found.approximate && self.role != Role::Top {
+            return Some(PlaceContent::Doubt(Misread::Approximate, found.words));
+        }
+        let timed = matches!(self.unit, Some(Unit::Time(_)));
+        let tells = timed
+            && self.role == Role::Plain
+            && found.limit.is_none()
+            && strength < Strength::Beside
+            && tells_of_state(sentence, at, found.words);
+        tells.then_some(PlaceContent::Other(found.words))
+    }
+
+    /// What a number is for the parameter, by its unit and by what the words compare it to.
+    fn contents(
+        &self,
+        sentence: &Sentence<'_>,
+        at: usize,
+        found: Quantity,
+        strength: Strength,
+    ) -> PlaceContent {
         if !self.compares(found.limit, strength) {
             return PlaceContent::Nothing;
         }
@@ -206,10 +280,45 @@ impl Measure {
     }
 }
 
-/// A length of time without its number, for durations as text.
+/// Whether a declaration shows that a number may be below zero.
+fn may_be_negative(parameter: &Parameter, names: &Names) -> bool {
+    const SIGNED: [&str; 14] = [
+        "offset",
+        "delta",
+        "change",
+        "difference",
+        "diff",
+        "adjustment",
+        "balance",
+        "temperature",
+        "shift",
+        "latitude",
+        "longitude",
+        "lat",
+        "lon",
+        "lng",
+    ];
+    let below = |value: &Value| value.as_f64().is_some_and(|number| number < 0.0);
+    let shown = parameter.example.iter().chain(&parameter.default);
+    let mut shown = shown.chain(parameter.allowed.iter().flatten());
+    let listed = |value: &Value| value.as_array().is_some_and(|all| all.iter().any(below));
+    let described = parameter.description.to_lowercase();
+    shown.any(|value| below(value) || listed(value))
+        || names.has_part(&SIGNED)
+        || described.contains("negative")
+        || described.contains("below zero")
+}
+
+/// A length of time as a whole number of a unit, in a smaller one where it has to be: half a year is 6 months.
 pub(super) fn time_of(found: &Quantity) -> Option<(i64, Span)> {
-    match (found.unit, found.number.as_whole()) {
-        (Some(Unit::Time(span)), Some(count)) if count > 0 => Some((count, span)),
-        _ => None,
+    let Some(Unit::Time(mut span)) = found.unit else {
+        return None;
+    };
+    loop {
+        let number = found.unit?.convert(found.number, Unit::Time(span))?;
+        if let Some(count) = number.as_whole() {
+            return (count > 0).then_some((count, span));
+        }
+        span = span.smaller()?;
     }
 }

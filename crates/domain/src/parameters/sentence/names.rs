@@ -19,6 +19,19 @@ const QUALIFIERS: [&str; 4] = ["the", "target", "new", "aws"];
 /// First parts of names of bounds. The noun alone does not call a bound: "a size of 5" is not its `max_size`.
 const BOUNDS: [&str; 4] = ["min", "max", "minimum", "maximum"];
 
+/// Parts of names of what is left out: `exclude_hosts`.
+const LEAVING_OUT: [&str; 9] = [
+    "exclude",
+    "excluded",
+    "excludes",
+    "excluding",
+    "except",
+    "exceptions",
+    "ignore",
+    "ignored",
+    "omit",
+];
+
 /// Words that a colon after them does not end: "arn:aws:s3".
 const SCHEMES: [&str; 6] = ["arn", "urn", "http", "https", "mailto", "ftp"];
 
@@ -125,6 +138,11 @@ impl Names {
             at += words.unwrap_or(1);
         }
         found
+    }
+
+    /// Whether the parameter is for what is left out.
+    pub(super) fn takes_exclusions(&self) -> bool {
+        self.has_part(&LEAVING_OUT)
     }
 
     /// Whether one of the parts of its name is one of these.

@@ -55,6 +55,27 @@ impl Decimal {
         self.is_whole().then(|| Self::whole(sum))
     }
 
+    /// Half of one.
+    pub(super) fn half() -> Self {
+        Self::new(5, 1)
+    }
+
+    /// The sum of two.
+    pub(super) fn sum(self, other: Self) -> Option<Self> {
+        let places = self.places.max(other.places);
+        let grown = |number: Self| {
+            let times = 10_i128.checked_pow(places - number.places)?;
+            number.digits.checked_mul(times)
+        };
+        let digits = grown(self)?.checked_add(grown(other)?)?;
+        Some(Self::new(digits, places))
+    }
+
+    /// Whether it is below zero.
+    pub(super) fn is_negative(self) -> bool {
+        self.digits < 0
+    }
+
     /// Whether it has no fraction.
     pub(super) fn is_whole(self) -> bool {
         self.places == 0

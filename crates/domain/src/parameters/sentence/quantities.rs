@@ -1,9 +1,11 @@
 //! Numbers with their units and with the words that compare: "at least 5 GB", "older than 180 days", "the last 7 days".
 
+use super::kinds;
 use super::numbers::{self, Decimal};
+use super::relations::is_approximate;
 use super::text::Sentence;
 use super::units::Unit;
-use super::words::month;
+use super::words::{is_function_word, month};
 
 /// A number in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +20,8 @@ pub(super) struct Quantity {
     pub(super) ambiguous: bool,
     /// Whether it is but an article: "a week".
     pub(super) article: bool,
+    /// Whether it is approximate: "about 20 euros", "20 euros or so".
+    pub(super) approximate: bool,
     /// The comparison by the words before it.
     pub(super) limit: Option<Limit>,
 }
@@ -101,7 +105,10 @@ pub(super) fn quantity(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     }
     if found.unit.is_none() {
         found.unit = unit_of_range(sentence, at + found.words);
+    } else {
+        compound(sentence, at + found.words, &mut found);
     }
+    found.approximate |= is_approximate(sentence, at, at + found.words);
     let after = at + found.words;
     found.limit = if sentence.has(after, &["ago"]) || sentence.has(after, &["earlier"]) {
         Some(Limit::Ago)
@@ -124,9 +131,65 @@ fn is_high_end(sentence: &Sentence<'_>, at: usize) -> bool {
     sentence.preceded(at, &[&["and"]]) && before.any(|word| word == "between")
 }
 
+/// A smaller unit after a number: "20 euros 50 cents", "2 weeks and 3 days", "a year and a half".
+fn compound(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
+    let Some(unit) = found.unit.filter(|_| sentence.joins(next)) else {
+        return;
+    };
+    if found.article && sentence.has(next, &["and", "a", "half"]) {
+        found.add_half(3);
+        return;
+    }
+    let joint = usize::from(sentence.lower(next) == "and" && sentence.joins(next + 1));
+    let at = next + joint;
+    let Some(mut more) = sentence
+        .word(at)
+        .and_then(|word| in_one_word(&word.lower))
+        .or_else(|| spelled(sentence, at))
+    else {
+        return;
+    };
+    let after = at + more.words;
+    if more.unit.is_none()
+        && sentence.joins(after)
+        && let unit @ Some(_) = Unit::of_word(sentence.lower(after))
+    {
+        more.unit = unit;
+        more.words += 1;
+    }
+    let end = at + more.words;
+    // "A minute and 30 seconds of grace" are two.
+    let whole = sentence.breaks(end)
+        || is_function_word(sentence.lower(end))
+        || matches!(sentence.lower(end), "old" | "long" | "ago");
+    // "20 euros 50"
+    let two = sentence.written(at).len() == 2 && more.words == 1 && joint == 0 && whole;
+    let small = more.unit.or(unit.hundredths().filter(|_| two));
+    let sum = small.and_then(|small| unit.with_smaller(found.number, small, more.number));
+    if let Some((number, unit)) = sum.filter(|_| joint == 0 || whole) {
+        found.number = number;
+        found.unit = Some(unit);
+        found.words += joint + more.words;
+    }
+}
+
+impl Quantity {
+    /// Half of one more, which so many further words say.
+    fn add_half(&mut self, words: usize) {
+        if let Some(number) = self.number.sum(Decimal::half()) {
+            self.number = number;
+            self.words += words;
+        }
+    }
+}
+
 /// A multiplier and a unit in the words after a number.
 fn extend(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
     let mut next = next;
+    if sentence.has(next, &["and", "a", "half"]) {
+        found.add_half(3);
+        next += 3;
+    }
     if let Some(times) = numbers::multiplier(sentence.lower(next))
         && let Some(number) = found.number.scaled(times, 1)
     {
@@ -144,14 +207,22 @@ fn extend(sentence: &Sentence<'_>, next: usize, found: &mut Quantity) {
 
 /// The unit of the second number of a range is that of the first: "between 30 and 60 days", "20 or 30 euros".
 fn unit_of_range(sentence: &Sentence<'_>, next: usize) -> Option<Unit> {
-    let joint = matches!(sentence.lower(next), "and" | "or" | "to" | "bis" | "oder");
+    let joint = matches!(
+        sentence.lower(next),
+        "and" | "or" | "of" | "to" | "bis" | "oder"
+    );
     if !joint || !sentence.joins(next) || !sentence.joins(next + 1) {
         return None;
     }
-    let compared = sentence
-        .one_of(next + 1, &MOST)
-        .or_else(|| sentence.one_of(next + 1, &LEAST));
-    let at = next + 1 + compared.unwrap_or(0);
+    let between = match sentence.lower(next) {
+        // "20 of the 240 euros"
+        "of" => usize::from(is_determiner(sentence.lower(next + 1))),
+        _ => sentence
+            .one_of(next + 1, &MOST)
+            .or_else(|| sentence.one_of(next + 1, &LEAST))
+            .unwrap_or(0),
+    };
+    let at = next + 1 + between;
     let second = in_one_word(&sentence.word(at)?.lower).or_else(|| spelled(sentence, at))?;
     second.unit.or_else(|| {
         let after = at + second.words;
@@ -159,8 +230,30 @@ fn unit_of_range(sentence: &Sentence<'_>, next: usize) -> Option<Unit> {
     })
 }
 
+pub(super) fn is_determiner(word: &str) -> bool {
+    matches!(
+        word,
+        "the" | "a" | "her" | "his" | "their" | "its" | "your" | "our" | "those" | "these"
+    )
+}
+
+/// Whether a word has numbers with signs between them: `20+5`, `10-15`, `3x4`.
+pub(super) fn is_formula(lower: &str) -> bool {
+    let bare = lower.trim_start_matches(['€', '$', '£', '¥', '₹', '~', '-', '+']);
+    let digit = |c: char| c.is_ascii_digit();
+    let sign = |c: char| matches!(c, '+' | '-' | '–' | '−' | '*' | '×' | 'x' | '/' | '~');
+    let formed = bare
+        .chars()
+        .all(|c| digit(c) || sign(c) || matches!(c, '.' | ','));
+    let ends = bare.starts_with(digit) && bare.ends_with(digit);
+    formed && ends && bare.contains(sign) && kinds::kind(bare).is_none()
+}
+
 /// A number in one word, with its sign, multiplier or unit: `€35`, `7d`, `10k`, `30-day`.
-fn in_one_word(lower: &str) -> Option<Quantity> {
+pub(super) fn in_one_word(lower: &str) -> Option<Quantity> {
+    let near = lower.trim_start_matches(['~', '≈']);
+    let approximate = near.len() < lower.len();
+    let lower = near;
     let is_sign = |c: char| matches!(c, '€' | '$' | '£' | '¥' | '₹');
     let signed = lower.trim_start_matches(is_sign);
     let sign = lower
@@ -179,6 +272,7 @@ fn in_one_word(lower: &str) -> Option<Quantity> {
         (suffix, _) if joined.is_none() && numbers::multiplier(suffix).is_some() => {
             number = number.scaled(numbers::multiplier(suffix)?, 1)?;
         }
+        ("ish", _) => {}
         (suffix, None) => unit = Some(Unit::of_suffix(suffix)?),
         (_, Some(_)) => return None,
     }
@@ -188,6 +282,7 @@ fn in_one_word(lower: &str) -> Option<Quantity> {
         words: 1,
         ambiguous: numeral.ambiguous,
         article: false,
+        approximate: approximate || suffix == "ish",
         limit: None,
     })
 }
@@ -233,15 +328,26 @@ fn is_three_digits(word: &str) -> bool {
 }
 
 /// A number in words. "One" and "a" count where a unit follows.
-fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
+pub(super) fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     let plain = |number, words, article| Quantity {
         number,
         unit: None,
         words,
         ambiguous: false,
         article,
+        approximate: false,
         limit: None,
     };
+    // "Half a year", "half a million euros".
+    if sentence.lower(at) == "half"
+        && matches!(sentence.lower(at + 1), "a" | "an")
+        && sentence.joins(at + 1)
+        && sentence.joins(at + 2)
+    {
+        let counted = sentence.lower(at + 2);
+        let known = Unit::of_word(counted).is_some() || numbers::multiplier(counted).is_some();
+        return known.then(|| plain(Decimal::half(), 2, false));
+    }
     if let Some((first, second)) = sentence.lower(at).split_once('-') {
         let number = numbers::below_hundred(first)?;
         let unit = Unit::of_word(second);
@@ -255,7 +361,10 @@ fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
     if let Some((number, words)) = numbers::in_words(sentence, at) {
         return Some(plain(number, words, false));
     }
-    let unit = |at| Unit::of_word(sentence.lower(at)).filter(|unit| matches!(unit, Unit::Time(_)));
+    let unit = |at| {
+        let unit = Unit::of_word(sentence.lower(at));
+        unit.filter(|unit| matches!(unit, Unit::Time(_) | Unit::Data(_)))
+    };
     let half = sentence.preceded(at, &[&["half"], &["twice"], &["once"], &["times"]]);
     if matches!(sentence.lower(at), "a" | "an") && sentence.joins(at + 1) && !half {
         return unit(at + 1).map(|_| plain(Decimal::whole(1), 1, true));

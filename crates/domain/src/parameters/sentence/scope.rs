@@ -1,43 +1,10 @@
 //! Parts that a sentence takes back: those that it leaves out ("all but A-1"), and where it corrects itself ("sorry, I mean B-2").
 
-use super::text::Sentence;
-use super::words::{is_function_word, looks_like_code};
+use std::collections::HashSet;
 
-/// Words after which things are named that are not meant.
-const EXCLUSIONS: [&[&str]; 32] = [
-    &["except"],
-    &["except", "for"],
-    &["excepting"],
-    &["excluding"],
-    &["exclude"],
-    &["ignoring"],
-    &["ignore"],
-    &["apart", "from"],
-    &["aside", "from"],
-    &["other", "than"],
-    &["all", "but"],
-    &["everything", "but"],
-    &["anything", "but"],
-    &["instead", "of"],
-    &["rather", "than"],
-    &["unlike"],
-    &["leave", "out"],
-    &["leaving", "out"],
-    &["skip"],
-    &["skipping"],
-    &["but", "not"],
-    &["not", "in"],
-    &["not", "for"],
-    &["not", "on"],
-    &["not", "from"],
-    &["not", "with"],
-    &["not", "the"],
-    &["not", "to"],
-    &["outside", "of"],
-    &["außer"],
-    &["ausser"],
-    &["excepto"],
-];
+use super::exclusions::{Cue, Values, longest};
+use super::text::Sentence;
+use super::words::may_be_value;
 
 /// Words with which a person corrects what they have just written.
 const CORRECTIONS: [&[&str]; 22] = [
@@ -65,35 +32,55 @@ const CORRECTIONS: [&[&str]; 22] = [
     &["should", "have", "been"],
 ];
 
-/// Words that end what is left out.
+/// Words that end what is left out, once it is named.
 const ENDS: [&str; 14] = [
     "but", "in", "for", "with", "on", "at", "using", "from", "under", "via", "only", "then",
     "please", "to",
 ];
 
+/// Words that end it in any case.
+const STOPS: [&str; 4] = ["using", "via", "please", "then"];
+
 /// How many words an exclusion reaches without coming to a value.
 const REACH: usize = 8;
+
+/// Words that are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Exclusion {
+    /// The first word, of the cue or of what it follows.
+    pub(super) first: usize,
+    /// How many words, with the cue's.
+    pub(super) words: usize,
+}
+
+impl Exclusion {
+    /// Whether a word is part of it.
+    pub(super) fn has(self, at: usize) -> bool {
+        (self.first..self.first + self.words).contains(&at)
+    }
+}
 
 /// The parts of a sentence that are meant.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {
     excluded: Vec<bool>,
+    exclusions: Vec<Exclusion>,
     corrected: Vec<usize>,
 }
 
 impl Scope {
-    pub(super) fn from_sentence(sentence: &Sentence<'_>) -> Self {
+    /// The parts of a sentence. `known` are words of the values that the declarations show, in lower case.
+    pub(super) fn from_sentence(sentence: &Sentence<'_>, known: &HashSet<String>) -> Self {
+        let values = Values { sentence, known };
         let mut scope = Self {
             excluded: vec![false; sentence.len()],
-            corrected: Vec::new(),
+            ..Self::default()
         };
         for at in 0..sentence.len() {
-            if let Some(words) = cue(sentence, at, &EXCLUSIONS) {
-                scope.exclude(sentence, at + words);
-            } else if let Some(words) = not_this(sentence, at) {
-                scope.exclude(sentence, at + words);
+            if let Some(cue) = values.cue(at) {
+                scope.exclude(values, cue);
             }
-            if let Some(words) = cue(sentence, at, &CORRECTIONS) {
+            if let Some(words) = longest(sentence, at, &CORRECTIONS) {
                 scope.corrected.push(at + words);
             } else if sentence.lower(at) == "no" && sentence.breaks(at) && sentence.breaks(at + 1) {
                 scope.corrected.push(at + 1);
@@ -102,31 +89,39 @@ impl Scope {
         scope
     }
 
-    fn exclude(&mut self, sentence: &Sentence<'_>, from: usize) {
+    fn exclude(&mut self, values: Values<'_, '_>, cue: Cue) {
+        let sentence = values.sentence;
+        let apart = cue.until.is_none()
+            && sentence
+                .gap(cue.from)
+                .contains([',', ';', '.', '!', '?', '\n']);
         // An exclusion within another one ends with it.
-        if self.is_excluded(from) {
+        if self.is_excluded(cue.from) || cue.from >= sentence.len() || apart {
             return;
         }
-        let mut named = false;
-        let mut at = from;
-        while at < sentence.len() {
-            let word = sentence.lower(at);
-            let listed = sentence.gap(at).trim() == "," || matches!(word, "and" | "or" | "nor");
-            let ended = at > from && sentence.breaks(at) && !(listed && goes_on(sentence, at));
-            if ended || (named && ENDS.contains(&word)) || (!named && at - from > REACH) {
-                return;
-            }
-            if let Some(excluded) = self.excluded.get_mut(at) {
-                *excluded = true;
-            }
-            named = named || looks_like_code(sentence.written(at));
-            at += 1;
+        let end = cue.until.unwrap_or_else(|| end_of_clause(values, cue.from));
+        for excluded in self.excluded.get_mut(cue.from..end).into_iter().flatten() {
+            *excluded = true;
+        }
+        let mut named = (cue.from..end).any(|at| values.is_value(at));
+        named |= cue.is_strict && (cue.from..end).any(|at| may_be_value(sentence.lower(at)));
+        if named {
+            let words = end.max(cue.end).saturating_sub(cue.first);
+            self.exclusions.push(Exclusion {
+                first: cue.first,
+                words,
+            });
         }
     }
 
     /// Whether a word is part of what is left out.
     pub(super) fn is_excluded(&self, at: usize) -> bool {
         self.excluded.get(at).copied().unwrap_or_default()
+    }
+
+    /// The words that leave something out, and name what.
+    pub(super) fn exclusions(&self) -> &[Exclusion] {
+        &self.exclusions
     }
 
     /// The words that follow a correction's cue.
@@ -141,23 +136,23 @@ impl Scope {
     }
 }
 
-fn cue(sentence: &Sentence<'_>, at: usize, cues: &[&[&str]]) -> Option<usize> {
-    let found = cues.iter().filter(|cue| sentence.has(at, cue));
-    found.map(|cue| cue.len()).max()
-}
-
-/// "Not eu-west-1", "outside eu-west-1": a code right after the word.
-fn not_this(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
-    let code = looks_like_code(sentence.written(at + 1)) && sentence.joins(at + 1);
-    (matches!(sentence.lower(at), "not" | "outside") && code).then_some(1)
-}
-
-/// Whether a list of codes goes on after a comma or "and".
-fn goes_on(sentence: &Sentence<'_>, at: usize) -> bool {
-    let next = if is_function_word(sentence.lower(at)) {
-        at + 1
-    } else {
-        at
-    };
-    looks_like_code(sentence.written(next))
+/// Where an exclusion ends that reaches to the end of its clause.
+fn end_of_clause(values: Values<'_, '_>, from: usize) -> usize {
+    let sentence = values.sentence;
+    let mut named = false;
+    let mut at = from;
+    while at < sentence.len() {
+        let word = sentence.lower(at);
+        let joint = matches!(word, "and" | "or" | "nor");
+        let goes_on = values.goes_on(at);
+        let broken = at > from && sentence.breaks(at) && !goes_on;
+        let ended = named && (ENDS.contains(&word) || (joint && !goes_on));
+        let stopped = at > from && STOPS.contains(&word);
+        if broken || ended || stopped || (!named && at - from > REACH) {
+            break;
+        }
+        named = named || values.is_value(at);
+        at += 1;
+    }
+    at
 }

@@ -4,11 +4,13 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::beside::{either_before, named, unknown_before};
 use super::flags;
 use super::form::{Form, Reader};
+use super::lists::{list, next_of_list};
 use super::maps;
 use super::names::Mention;
-use super::seen::{Misread, ParameterReading, PlaceContent, Strength};
+use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{is_function_word, is_verb};
 
@@ -55,26 +57,36 @@ pub(super) fn find(
     }
 }
 
-fn single(form: &Form, reader: Reader<'_, '_>) -> ParameterReading {
+pub(super) fn single(form: &Form, reader: Reader<'_, '_>) -> ParameterReading {
     let mut found = ParameterReading::default();
     let (sentence, scope) = (reader.sentence, reader.scope);
+    // The parameter of what is left out has its values where others have none.
+    let takes = form.is_text() && reader.names.takes_exclusions();
     if let Some(strength) = form.unnamed() {
         let mut at = 0;
         while at < sentence.len() {
-            let seen = match scope.is_excluded(at) {
-                true => PlaceContent::Nothing,
-                false => form.see(reader, at, strength),
-            };
+            let excluded = scope.is_excluded(at);
+            if excluded != takes {
+                if excluded {
+                    let strength = form.when_left_out(strength);
+                    found.note_left_out(at, form.see(reader, at, strength));
+                }
+                at += 1;
+                continue;
+            }
+            let seen = form.see(reader, at, strength);
             let words = seen.words();
             found.note(at, seen, directed(reader, at, strength));
             at += words;
         }
     }
     for mention in reader.mentions {
-        if let Some((at, strength)) =
-            after(sentence, *mention).filter(|(at, _)| !scope.is_excluded(*at))
-        {
-            found.note(at, form.see(reader, at, strength), strength);
+        if let Some((at, strength)) = after(sentence, *mention) {
+            let seen = form.see(reader, at, strength);
+            match scope.is_excluded(at) && !takes {
+                true => found.note_left_out(at, seen),
+                false => named(form, reader, *mention, (at, strength), seen, &mut found),
+            }
         }
         before(form, reader, *mention, &mut found);
     }
@@ -89,7 +101,8 @@ fn corrections(form: &Form, reader: Reader<'_, '_>, found: &mut ParameterReading
         return;
     };
     let corrections = reader.scope.corrections();
-    for at in corrections.filter(|at| first < *at && !known.contains(at)) {
+    let meant = |at: &usize| first < *at && !known.contains(at) && !reader.scope.is_excluded(*at);
+    for at in corrections.filter(meant) {
         let seen = form.see(reader, at, Strength::Beside);
         if closes(reader.sentence, at + seen.words() - 1) {
             found.note(at, seen, Strength::Beside);
@@ -168,7 +181,7 @@ fn skip_article(sentence: &Sentence<'_>, at: usize) -> usize {
 }
 
 /// Where the phrase of a noun begins: at its article, if it has one.
-fn start_of_phrase(sentence: &Sentence<'_>, at: usize) -> usize {
+pub(super) fn start_of_phrase(sentence: &Sentence<'_>, at: usize) -> usize {
     let article =
         sentence.joins(at) && matches!(sentence.lower(at - 1), "the" | "a" | "an" | "my" | "our");
     at - usize::from(article)
@@ -189,7 +202,7 @@ fn is_used(sentence: &Sentence<'_>, at: usize) -> bool {
 }
 
 /// Whether the phrase ends with the word at a place: at the end of a clause, or before a word of grammar.
-fn closes(sentence: &Sentence<'_>, at: usize) -> bool {
+pub(super) fn closes(sentence: &Sentence<'_>, at: usize) -> bool {
     let option = sentence.gap(at + 1).contains("--");
     option || sentence.breaks(at + 1) || is_function_word(sentence.lower(at + 1))
 }
@@ -228,91 +241,18 @@ fn before(form: &Form, reader: Reader<'_, '_>, mention: Mention, found: &mut Par
         };
         let seen = form.see(reader, start, strength);
         let value = matches!(seen, PlaceContent::Value(..) | PlaceContent::Converted(..));
-        if value && start + seen.words() == mention.first && !reader.scope.is_excluded(start) {
-            found.note(start, seen, Strength::Beside);
-            return;
-        }
-    }
-}
-
-/// The values of a list: those that show what they are, and those that are listed after its name.
-fn list(element: &Form, reader: Reader<'_, '_>) -> ParameterReading {
-    let mut found = single(element, reader);
-    let (sentence, scope) = (reader.sentence, reader.scope);
-    for mention in reader.mentions {
-        let Some((first, mut strength)) = after(sentence, *mention) else {
+        if !value || start + seen.words() != mention.first {
             continue;
-        };
-        let mut at = first;
-        while at < sentence.len() && !scope.is_excluded(at) {
-            let PlaceContent::Value(value, words) = element.see(reader, at, strength) else {
-                break;
-            };
-            found.note(at, PlaceContent::Value(value, words), strength);
-            strength = strength.min(Strength::Linked);
-            match next_of_list(sentence, at + words) {
-                Some(next) => at = next,
-                None => break,
-            }
         }
+        if reader.scope.is_excluded(start) {
+            found.note_left_out(start, seen);
+            continue;
+        }
+        found.note(start, seen, Strength::Beside);
+        either_before(form, reader, start, found);
+        return;
     }
-    found
-        .candidates
-        .sort_by_key(|candidate| (candidate.first, std::cmp::Reverse(candidate.strength)));
-    found.candidates.dedup_by_key(|candidate| candidate.first);
-    ranges(sentence, &mut found);
-    found
-}
-
-/// The next entry of a list, after a comma or "and".
-fn next_of_list(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
-    let comma = matches!(
-        sentence
-            .gap(at)
-            .trim()
-            .trim_matches(['"', '\'', '`'])
-            .trim(),
-        "," | "&" | "+" | "/"
-    );
-    let joint = matches!(sentence.lower(at), "and" | "or" | "plus")
-        && sentence
-            .gap(at)
-            .trim_matches([' ', ',', '"', '\''])
-            .is_empty();
-    match (comma, joint) {
-        (_, true) => Some(at + 1),
-        (true, false) => Some(at),
-        (false, false) => None,
-    }
-}
-
-/// Marks values that are the ends of a range: "A-1001 through A-1005" names more than two.
-fn ranges(sentence: &Sentence<'_>, found: &mut ParameterReading) {
-    let ends: Vec<(usize, usize)> = found
-        .candidates
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [low, high] => {
-                let between = low.first + low.words;
-                let dash = high.first == between
-                    && matches!(sentence.gap(between).trim(), "–" | "—" | "..");
-                let word = high.first == between + 1
-                    && matches!(
-                        sentence.lower(between),
-                        "through" | "thru" | "until" | "to" | "till"
-                    );
-                (dash || word).then_some((low.first, high.first + high.words - low.first))
-            }
-            _ => None,
-        })
-        .collect();
-    for (first, words) in ends {
-        found.note(
-            first,
-            PlaceContent::Doubt(Misread::Range, words),
-            Strength::Linked,
-        );
-    }
+    unknown_before(form, reader, mention, found);
 }
 
 /// The value that a sentence is as a whole.

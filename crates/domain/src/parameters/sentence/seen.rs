@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::scope::Scope;
+
 /// How surely words give a parameter its value, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
@@ -38,10 +40,11 @@ impl PlaceContent {
     /// How many words it has, at least one.
     pub(super) fn words(&self) -> usize {
         match self {
-            Self::Value(_, words) | Self::Converted(_, words) | Self::Other(words) => {
-                (*words).max(1)
-            }
-            Self::Doubt(..) | Self::Nothing => 1,
+            Self::Value(_, words)
+            | Self::Converted(_, words)
+            | Self::Doubt(_, words)
+            | Self::Other(words) => (*words).max(1),
+            Self::Nothing => 1,
         }
     }
 }
@@ -67,6 +70,21 @@ pub enum Misread {
     /// A list that is written as a range.
     #[error("a range is not a list; name each one")]
     Range,
+    /// They name a day that the calendar does not have, such as 31 February.
+    #[error("there is no such date")]
+    NoSuchDate,
+    /// The number has to be computed from others.
+    #[error("it has to be computed; write the result")]
+    Computed,
+    /// The number is an approximate one.
+    #[error("the number is approximate; write the exact one")]
+    Approximate,
+    /// The number is negative, and nothing in the declaration shows that it may be.
+    #[error("the number is negative")]
+    Negative,
+    /// They leave the only value out that is known.
+    #[error("it leaves something out; name what is meant")]
+    LeftOut,
     /// They look like a value and are none.
     #[error("it is not understood")]
     NotUnderstood,
@@ -100,9 +118,43 @@ pub(super) struct Doubt {
 pub(super) struct ParameterReading {
     pub(super) candidates: Vec<Candidate>,
     pub(super) doubts: Vec<Doubt>,
+    /// The values of places that the sentence leaves out.
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+/// A value that a place gives and the sentence leaves out.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LeftOut {
+    pub(super) first: usize,
+    pub(super) value: Value,
 }
 
 impl ParameterReading {
+    /// Notes the contents of a place that the sentence leaves out.
+    pub(super) fn note_left_out(&mut self, first: usize, seen: PlaceContent) {
+        match seen {
+            PlaceContent::Value(value, _) | PlaceContent::Converted(value, _) => {
+                self.left_out.push(LeftOut { first, value });
+            }
+            PlaceContent::Doubt(..) | PlaceContent::Other(_) | PlaceContent::Nothing => {}
+        }
+    }
+
+    /// Takes values away that the sentence leaves out elsewhere: "restart web-01 and web-02. Not web-02, though." What
+    /// follows a later correction stays.
+    pub(super) fn drop_left_out(&mut self, scope: &Scope) {
+        let Self {
+            candidates,
+            left_out,
+            ..
+        } = self;
+        candidates.retain(|one| {
+            let corrected = scope.correction_before(one.first);
+            let mut same = left_out.iter().filter(|left| left.value == one.value);
+            same.all(|left| corrected.is_some_and(|from| left.first < from))
+        });
+    }
+
     /// Notes the contents of a place.
     pub(super) fn note(&mut self, first: usize, seen: PlaceContent, strength: Strength) {
         match seen {

@@ -84,6 +84,29 @@ impl Shape {
         }
     }
 
+    /// Whether a text differs from this shape in its letters alone: "db-01" from `web-01`.
+    pub(super) fn fits_alike(&self, text: &str) -> bool {
+        let Self::Code(parts) = self else {
+            return false;
+        };
+        let raw = split(text);
+        let mut pairs = parts.iter().zip(&raw);
+        raw.len() == parts.len() && pairs.all(|(part, text)| part.fits_alike(text))
+    }
+
+    /// Whether its letters are small ones, as far as it has given ones.
+    pub(super) fn is_small(&self) -> bool {
+        let Self::Code(parts) = self else {
+            return false;
+        };
+        let mut given = parts.iter().filter_map(|part| match part {
+            Part::Letters(letters) | Part::Prefixed(letters) => Some(letters),
+            Part::AnyLetters(_) | Part::Digits(_) | Part::Mixed { .. } | Part::Sign(_) => None,
+        });
+        let small = |letters: &String| letters.chars().all(char::is_lowercase);
+        given.next().is_some_and(small) && given.all(small)
+    }
+
     /// Whether a text that does not fit seems to be meant as one that does: it begins with the same letters and goes on
     /// with digits.
     pub(super) fn is_nearly(&self, text: &str) -> bool {
@@ -163,6 +186,20 @@ fn part_of(part: &str, literal: bool, all: &[&str]) -> Part {
 }
 
 impl Part {
+    fn fits_alike(&self, text: &str) -> bool {
+        match self {
+            Self::Letters(_) => is_letters(text),
+            Self::Prefixed(_) => {
+                let digits = text.trim_start_matches(char::is_alphabetic);
+                let is_number = digits.chars().all(|c| c.is_ascii_digit());
+                is_number && !digits.is_empty() && digits.len() < text.len()
+            }
+            Self::AnyLetters(_) | Self::Digits(_) | Self::Mixed { .. } | Self::Sign(_) => {
+                self.fit(text).is_some()
+            }
+        }
+    }
+
     fn fit(&self, text: &str) -> Option<String> {
         let is_number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
         let same = |letters: &str, text: &str| {

@@ -2,6 +2,8 @@
 
 mod cloud;
 mod crm;
+mod doubts;
+mod exclusions;
 mod form;
 mod hr;
 mod ops;

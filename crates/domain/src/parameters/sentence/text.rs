@@ -37,6 +37,8 @@ pub(super) struct Sentence<'t> {
     words: Vec<Word<'t>>,
     quotes: Vec<Range<usize>>,
     after: &'t str,
+    /// Whether it is written in capitals alone.
+    capitals: bool,
 }
 
 impl<'t> Sentence<'t> {
@@ -49,10 +51,14 @@ impl<'t> Sentence<'t> {
             words: Vec::new(),
             quotes,
             after: text,
+            capitals: false,
         };
         for range in chunks(text, names) {
             sentence.push(range);
         }
+        let mut words = sentence.words.iter();
+        sentence.capitals = !text.contains(char::is_lowercase)
+            && words.any(|word| word.text.chars().all(char::is_uppercase));
         sentence
     }
 
@@ -102,6 +108,12 @@ impl<'t> Sentence<'t> {
     /// A word as it is written; nothing beyond the end.
     pub(super) fn written(&self, at: usize) -> &'t str {
         self.words.get(at).map_or("", |word| word.text)
+    }
+
+    /// A word in lower case, where the whole text is written in capitals.
+    pub(super) fn in_small_letters(&self, at: usize) -> Option<&str> {
+        let word = self.words.get(at).filter(|_| self.capitals)?;
+        Some(word.lower.as_str())
     }
 
     /// The text before a word, or after the last one.

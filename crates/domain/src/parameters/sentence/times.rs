@@ -7,6 +7,7 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Span, Timestamp as Instant};
 
 use super::kinds;
+use super::measures::time_of;
 use super::quantities::{Limit, quantity};
 use super::text::Sentence;
 use super::units::{Span as Length, Unit};
@@ -30,6 +31,8 @@ pub(super) enum TimeReading {
     When(When, usize),
     /// Words that may name one of two days.
     TwoDates(usize),
+    /// Words that name a day that there is not: "31 February".
+    NoSuchDate(usize),
 }
 
 /// Where a day without a year or a date is looked for.
@@ -65,7 +68,7 @@ pub(super) fn time_at(
         |found: Option<(When, usize)>| found.map(|(when, words)| TimeReading::When(when, words));
     in_digits(sentence, at)
         .or_else(|| whole(word_of_day(sentence, at, today)))
-        .or_else(|| whole(with_month(sentence, at, today, toward)))
+        .or_else(|| with_month(sentence, at, today, toward))
         .or_else(|| with_weekday(sentence, at, today, toward))
         .or_else(|| whole(counted(sentence, at, now)))
         .or_else(|| whole(year_or_quarter(sentence, at)))
@@ -80,10 +83,15 @@ fn one(day: Date) -> When {
 fn in_digits(sentence: &Sentence<'_>, at: usize) -> Option<TimeReading> {
     let word = sentence.written(at);
     if kinds::is_moment(word) {
-        return moment(word).map(|at| TimeReading::When(When::Moment(at), 1));
+        return Some(match moment(word) {
+            Some(at) => TimeReading::When(When::Moment(at), 1),
+            None => TimeReading::NoSuchDate(1),
+        });
     }
     if kinds::is_date(word) {
-        let day: Date = word.parse().ok()?;
+        let Ok(day) = word.parse::<Date>() else {
+            return Some(TimeReading::NoSuchDate(1));
+        };
         let time = clock(sentence.written(at + 1)).filter(|_| sentence.joins(at + 1));
         return Some(match time.and_then(|time| at_time(day, time)) {
             Some(at) => TimeReading::When(When::Moment(at), 2),
@@ -91,13 +99,16 @@ fn in_digits(sentence: &Sentence<'_>, at: usize) -> Option<TimeReading> {
         });
     }
     if let Some([day, month, year]) = three_numbers(word, '.') {
-        return Some(TimeReading::When(one(date(year, month, day)?), 1));
+        return Some(match date(year, month, day) {
+            Some(day) => TimeReading::When(one(day), 1),
+            None => TimeReading::NoSuchDate(1),
+        });
     }
     let [first, second, year] = three_numbers(word, '/')?;
     match (date(year, first, second), date(year, second, first)) {
         (Some(american), Some(other)) if american != other => Some(TimeReading::TwoDates(1)),
         (Some(day), _) | (None, Some(day)) => Some(TimeReading::When(one(day), 1)),
-        (None, None) => None,
+        (None, None) => Some(TimeReading::NoSuchDate(1)),
     }
 }
 
@@ -185,40 +196,52 @@ fn with_month(
     at: usize,
     today: Date,
     toward: Toward,
-) -> Option<(When, usize)> {
+) -> Option<TimeReading> {
     let (day, place, words) = match day_of_month(sentence.lower(at)) {
         Some(day) => {
             let place = at + 1 + usize::from(sentence.has(at + 1, &["of"]));
             let near = sentence.joins(place) || sentence.gap(place).trim() == ".";
             (Some(day), place, near.then_some(place + 1 - at)?)
         }
-        None => match day_of_month(sentence.lower(at + 1)).filter(|_| sentence.joins(at + 1)) {
+        None => match day_of_month(sentence.lower(at + 1))
+            .filter(|day| MONTH_DAYS.contains(day) && sentence.joins(at + 1))
+        {
             Some(day) => (Some(day), at, 2),
             None => (None, at, 1),
         },
     };
     let month = month(sentence.lower(place))?;
+    // "45 may fail" names no day.
+    if day.is_some_and(|day| !MONTH_DAYS.contains(&day)) && sentence.lower(place) == "may" {
+        return None;
+    }
     let (year, more) = year_after(sentence, at + words);
     if let Some(day) = day {
-        return Some((one(in_year(year, month, day, today, toward)?), words + more));
+        return Some(match in_year(year, month, day, today, toward) {
+            Some(day) => TimeReading::When(one(day), words + more),
+            None => TimeReading::NoSuchDate(words + more),
+        });
     }
     let long = sentence.lower(at).len() > 3 || sentence.lower(at) == "may";
     if year.is_none() && !(long && sentence.preceded(at, &BEFORE_MONTH)) {
         return None;
     }
     let first = in_year(year, month, 1, today, toward)?;
-    Some((When::Days(first, first.last_of_month()), words + more))
+    let days = When::Days(first, first.last_of_month());
+    Some(TimeReading::When(days, words + more))
 }
 
-/// `14`, `14th`, `1st`.
+/// Days that months have.
+const MONTH_DAYS: std::ops::RangeInclusive<i8> = 1..=31;
+
+/// `14`, `14th`, `1st`, and numbers of no day, such as `32`.
 fn day_of_month(lower: &str) -> Option<i8> {
     let mut ends = ["st", "nd", "rd", "th"].iter();
     let bare = ends
         .find_map(|end| lower.strip_suffix(end))
         .unwrap_or(lower);
     let digits = (1..=2).contains(&bare.len()) && bare.chars().all(|c| c.is_ascii_digit());
-    let day: i8 = digits.then(|| bare.parse().ok()).flatten()?;
-    (1..=31).contains(&day).then_some(day)
+    digits.then(|| bare.parse().ok()).flatten()
 }
 
 fn year_after(sentence: &Sentence<'_>, at: usize) -> (Option<i16>, usize) {
@@ -279,9 +302,7 @@ fn counted(sentence: &Sentence<'_>, at: usize, now: Timestamp) -> Option<(When, 
     let first = sentence.lower(at);
     let led = usize::from(matches!(first, "last" | "past" | "previous" | "in"));
     let found = quantity(sentence, at + led)?;
-    let (Some(Unit::Time(length)), Some(count)) = (found.unit, found.number.as_whole()) else {
-        return None;
-    };
+    let (count, length) = time_of(&found)?;
     let words = led + found.words;
     match (found.limit, first) {
         (Some(Limit::Ago), _) => Some((ago(now, count, length)?, words + 1)),

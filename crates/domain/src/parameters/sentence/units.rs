@@ -53,6 +53,19 @@ impl Span {
         }
     }
 
+    /// The next smaller unit that it has a whole number of.
+    pub(super) fn smaller(self) -> Option<Self> {
+        match self {
+            Self::Year | Self::Quarter => Some(Self::Month),
+            Self::Week => Some(Self::Day),
+            Self::Day => Some(Self::Hour),
+            Self::Hour => Some(Self::Minute),
+            Self::Minute => Some(Self::Second),
+            Self::Second => Some(Self::Millisecond),
+            Self::Month | Self::Millisecond => None,
+        }
+    }
+
     /// Its length in milliseconds, or in months where its days differ.
     fn length(self) -> (bool, i128) {
         match self {
@@ -114,6 +127,7 @@ impl Unit {
             "dkk" => "dkk",
             "pln" => "pln",
             "cent" | "cents" => "cents",
+            "penny" | "pence" => "pence",
             _ => return None,
         };
         Some(Self::Money(code))
@@ -156,6 +170,40 @@ impl Unit {
             | (Self::Data(_), Self::Data(_))
             | (Self::Percent, Self::Percent) => true,
             (Self::Time(_) | Self::Money(_) | Self::Data(_) | Self::Percent, _) => false,
+        }
+    }
+
+    /// The hundredths of a currency that has such.
+    pub(super) fn hundredths(self) -> Option<Self> {
+        match self {
+            Self::Money("eur" | "usd" | "aud" | "cad") => Some(Self::Money("cents")),
+            Self::Money("gbp") => Some(Self::Money("pence")),
+            Self::Money(_) | Self::Time(_) | Self::Data(_) | Self::Percent => None,
+        }
+    }
+
+    /// The sum of a number of this unit and one of a smaller unit that may follow it, with its unit: "20 euros 50 cents",
+    /// "1 hour 30 minutes".
+    pub(super) fn with_smaller(
+        self,
+        number: Decimal,
+        small: Self,
+        more: Decimal,
+    ) -> Option<(Decimal, Self)> {
+        match (self, small) {
+            (Self::Money(_), Self::Money(_)) => {
+                let part = self.hundredths() == Some(small);
+                let below = more.as_whole().is_some_and(|more| (0..100).contains(&more));
+                let sum = number.sum(more.scaled(1, 100)?);
+                Some((sum.filter(|_| part && below)?, self))
+            }
+            (Self::Time(large), Self::Time(small_span)) => {
+                let ((calendar, large), (other, short)) = (large.length(), small_span.length());
+                let smaller = calendar == other && large > short;
+                let sum = self.convert(number, small)?.sum(more).filter(|_| smaller)?;
+                Some((sum, small))
+            }
+            (Self::Money(_) | Self::Time(_) | Self::Data(_) | Self::Percent, _) => None,
         }
     }
 

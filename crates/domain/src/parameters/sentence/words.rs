@@ -124,6 +124,28 @@ pub(super) fn looks_like_code(text: &str) -> bool {
     (digit || joined) && !HYPHENATED.contains(&text.to_lowercase().as_str())
 }
 
+/// The look of a code: its signs, and between them `a` for letters, `0` for digits and `x` for both.
+pub(super) fn likeness(text: &str) -> String {
+    let mut look = String::with_capacity(text.len());
+    for c in text.chars() {
+        let kind = match c {
+            c if c.is_ascii_digit() => '0',
+            c if c.is_alphanumeric() => 'a',
+            sign => {
+                look.push(sign);
+                continue;
+            }
+        };
+        match look.pop() {
+            Some(last) if last == kind || last == 'x' => look.push(last),
+            Some('a' | '0') => look.push('x'),
+            Some(sign) => look.extend([sign, kind]),
+            None => look.push(kind),
+        }
+    }
+    look
+}
+
 /// Whether a word is written as a name is: one capital, then small letters.
 pub(super) fn is_capitalised(text: &str) -> bool {
     let mut chars = text.chars();

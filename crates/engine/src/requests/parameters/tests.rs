@@ -277,6 +277,47 @@ async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirme
     assert!(rig.echo.calls.lock().unwrap().is_empty());
 }
 
+/// A plan for what is to be left alone would be the opposite of what is asked for: nothing is begun.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_leaves_something_out_is_offered_and_not_begun() {
+    let rig = Rig::new(Arc::new(NoModels)).await;
+    let wishes = json!({"playbook_id": PLAYBOOK});
+    let text = "close the locks of all gates but G-40 in wing w1";
+    let answer = rig.ask(text, wishes).await.unwrap();
+    let shown = metadata(&answer);
+    assert_eq!(
+        shown["because"],
+        json!(
+            "it leaves something out that no parameter of `reliability.close_lock` takes: `but G-40`"
+        )
+    );
+    assert_eq!(shown.get("run_ids"), None);
+    let offer = &shown["offers"][0];
+    assert_eq!(offer["parameters"], json!({"wing": "w1"}));
+    assert_eq!(offer["missing"], json!(["gate"]));
+    // A value beside the one that is left out says what is meant.
+    let text = "close the lock of gate G-41, not of G-40, in wing w1";
+    let answer = rig.ask(text, json!({"playbook_id": PLAYBOOK})).await;
+    let answer = answer.unwrap();
+    assert_eq!(metadata(&answer)["status"], "awaiting_confirmation");
+    assert!(rig.echo.calls.lock().unwrap().is_empty());
+}
+
+/// An answer about everything does not look like one about the part that was asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_names_the_restrictions_that_it_takes_no_account_of() {
+    let rig = Rig::new(Arc::new(NoModels)).await;
+    let context = json!({"skill_id": SKILL, "environment": {"wing": "w3"}});
+    let text = "which locks has gate G-40? only the stopped ones, older than 100 days";
+    let answer = rig.ask(text, context).await.unwrap();
+    for words in ["only the stopped ones", "older than 100 days"] {
+        let warning = format!(
+            "Warning: `{SKILL}` takes no account of `{words}`: none of its parameters takes it"
+        );
+        assert!(answer.content.contains(&warning), "{}", answer.content);
+    }
+}
+
 /// A model drafts what no rule found. It is told what does not fit, twice; then the values that fit are used, and the rest
 /// is asked for.
 #[tokio::test(flavor = "multi_thread")]

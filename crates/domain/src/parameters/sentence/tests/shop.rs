@@ -65,6 +65,7 @@ fn a_sentence_about_orders_states_numbers_and_amounts() {
             ("the full price", json!({})),
             ("refund it in full", json!({})),
             ("20 or so", json!({})),
+            ("refund 10 euros of the 86 euros", json!({"amount_eur": 10})),
             ("12 euros, no wait, 14 euros", json!({"amount_eur": 14})),
             ("12 euros, sorry, make that 14", json!({"amount_eur": 14})),
             (
@@ -142,11 +143,6 @@ fn amounts_and_orders_that_are_not_understood_are_asked_about() {
         &declared(),
         &[
             ("refund ORD-7310 and ORD-7311", json!({}), &["order_id"]),
-            (
-                "refund 10 euros of the 86 euros",
-                json!({}),
-                &["amount_eur"],
-            ),
             ("refund 10 or 20 euros", json!({}), &["amount_eur"]),
             ("refund 1.250 euros", json!({}), &["amount_eur"]),
             (

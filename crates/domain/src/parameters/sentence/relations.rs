@@ -1,0 +1,213 @@
+//! The words around a number that make it something else than the value that they give: a part of another, one to compute
+//! with, an approximate one, or how long a state lasts already.
+
+use super::quantities::{in_one_word, is_determiner, spelled};
+use super::text::Sentence;
+use super::units::Unit;
+
+/// The relation of a number to others beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// It stands alone.
+    Alone,
+    /// The words name a part of it: "20 of 240 euros".
+    Whole,
+    /// It has to be computed with another: "10% of 240 euros", "20 + 5 euros".
+    Operand,
+}
+
+/// The relation of the number at a place, of so many words, to others beside it.
+pub(super) fn relation(sentence: &Sentence<'_>, at: usize, words: usize) -> Relation {
+    if is_operand(sentence, at, at + words) {
+        return Relation::Operand;
+    }
+    let mut first = at;
+    while sentence.joins(first)
+        && (is_determiner(sentence.lower(first - 1)) || sentence.lower(first - 1) == "total")
+    {
+        first -= 1;
+    }
+    if !sentence.joins(first) || sentence.lower(first - 1) != "of" {
+        return Relation::Alone;
+    }
+    let mut of = first - 1;
+    of -= usize::from(sentence.joins(of) && sentence.lower(of - 1) == "out");
+    let before = match sentence.joins(of) {
+        true => sentence.lower(of - 1),
+        false => return Relation::Alone,
+    };
+    let fraction = matches!(
+        before,
+        "half" | "third" | "thirds" | "quarter" | "quarters" | "fifth" | "tenth" | "percent" | "%"
+    );
+    if fraction || before.ends_with('%') {
+        return Relation::Operand;
+    }
+    let ends_number = |start: usize| {
+        let part = in_one_word(sentence.lower(start)).or_else(|| spelled(sentence, start));
+        part.is_some_and(|part| {
+            let end = start + part.words;
+            let unit = end + 1 == of && Unit::of_word(sentence.lower(end)).is_some();
+            !part.article && (end == of || unit)
+        })
+    };
+    match (of.saturating_sub(PART)..of).any(ends_number) {
+        true => Relation::Whole,
+        false => Relation::Alone,
+    }
+}
+
+/// Words that a part of a number has at most: "twenty five euros".
+const PART: usize = 3;
+
+/// Whether a sign or word beside a number computes with it.
+fn is_operand(sentence: &Sentence<'_>, at: usize, end: usize) -> bool {
+    let is_sign = |at: usize| {
+        // A line may begin with a sign.
+        !sentence.gap(at).contains('\n')
+            && matches!(
+                sentence.gap(at).trim(),
+                "+" | "-" | "–" | "−" | "*" | "×" | "/" | "÷"
+            )
+    };
+    let is_number = |at: usize| {
+        let word = sentence.lower(at);
+        let bare = word.trim_start_matches(['€', '$', '£', '¥', '₹']);
+        bare.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let numeric = |at: usize| is_number(at) || Unit::of_word(sentence.lower(at)).is_some();
+    let computes =
+        |at: usize| sentence.joins(at) && matches!(sentence.lower(at), "plus" | "minus" | "times");
+    let extra = matches!(
+        sentence.lower(end + 1),
+        "shipping" | "vat" | "tax" | "taxes" | "fees" | "postage" | "interest" | "tip"
+    );
+    let before = at.checked_sub(1).is_some_and(|last| {
+        let by_word = computes(last) && last > 0 && numeric(last - 1);
+        (is_sign(at) && numeric(last)) || (by_word && sentence.joins(at))
+    });
+    let after = end < sentence.len()
+        && ((is_sign(end) && is_number(end)) || (computes(end) && (is_number(end + 1) || extra)));
+    before || after
+}
+
+/// Words before an approximate number.
+const ABOUT: [&str; 10] = [
+    "about",
+    "around",
+    "approximately",
+    "approx",
+    "roughly",
+    "circa",
+    "nearly",
+    "almost",
+    "some",
+    "ca",
+];
+
+/// Words before "about" that make it speak of what follows.
+const SPEAK: [&str; 9] = [
+    "what", "how", "tell", "me", "more", "ask", "know", "think", "talk",
+];
+
+/// Whether the words around a number make it approximate.
+pub(super) fn is_approximate(sentence: &Sentence<'_>, at: usize, end: usize) -> bool {
+    let so = sentence.has(end, &["or", "so"]) || sentence.has(end, &["give", "or", "take"]);
+    let mut first = at;
+    while sentence.joins(first) && matches!(sentence.lower(first - 1), "the" | "a") {
+        first -= 1;
+    }
+    let about = sentence.joins(first) && ABOUT.contains(&sentence.lower(first - 1));
+    let speaks = about
+        && sentence.lower(first - 1) == "about"
+        && sentence.joins(first - 1)
+        && SPEAK.contains(&sentence.lower(first - 2));
+    let sign = sentence.gap(at).trim_end().ends_with(['≈', '~']);
+    (so && sentence.joins(end)) || (about && !speaks) || sign
+}
+
+/// Words for states, before "for" and how long they last.
+const STATES: [&str; 28] = [
+    "down",
+    "up",
+    "offline",
+    "online",
+    "unreachable",
+    "unavailable",
+    "dead",
+    "slow",
+    "stuck",
+    "idle",
+    "silent",
+    "broken",
+    "late",
+    "gone",
+    "out",
+    "frozen",
+    "open",
+    "overdue",
+    "unused",
+    "unpaid",
+    "quiet",
+    "hung",
+    "sick",
+    "away",
+    "busy",
+    "red",
+    "unhealthy",
+    "there",
+];
+
+/// Words after a time that say how long something lasts already.
+const ALREADY: [&[&str]; 8] = [
+    &["already"],
+    &["so", "far"],
+    &["ago"],
+    &["late"],
+    &["overdue"],
+    &["straight"],
+    &["behind"],
+    &["and", "counting"],
+];
+
+/// Whether a length of time at a place tells how long a state lasts, rather than giving a value: "down for 45 seconds now".
+pub(super) fn tells_of_state(sentence: &Sentence<'_>, at: usize, words: usize) -> bool {
+    let end = at + words;
+    if sentence.joins(end) && sentence.one_of(end, &ALREADY).is_some() {
+        return true;
+    }
+    let remark = opened_before(sentence, at).is_some_and(|first| first < at);
+    if !sentence.preceded(at, &[&["for"]]) {
+        return remark;
+    }
+    let before = at.saturating_sub(2);
+    let word = match at > 1 && sentence.joins(at - 1) {
+        true => sentence.lower(before),
+        false => "",
+    };
+    let lasts = STATES.contains(&word) || word.ends_with("ing");
+    let clause = (at.saturating_sub(CLAUSE)..at).rev();
+    let clause = clause.take_while(|at| *at == 0 || !sentence.breaks(*at + 1));
+    let told = clause
+        .map(|at| sentence.lower(at))
+        .any(|word| matches!(word, "been" | "has" | "have" | "was" | "were"));
+    remark || lasts || told
+}
+
+/// Words that are looked back over for the verb of a state.
+const CLAUSE: usize = 8;
+
+/// The first word within the brackets that are open at a place.
+pub(super) fn opened_before(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
+    for place in (0..=at).rev() {
+        let gap = sentence.gap(place);
+        if let Some(open) = gap.rfind('(') {
+            let closed = gap.rfind(')').is_some_and(|close| close > open);
+            return (!closed).then_some(place);
+        }
+        if gap.contains([')', '\n']) {
+            return None;
+        }
+    }
+    None
+}
