@@ -7,13 +7,18 @@
 
 mod act;
 mod clause;
+mod doubt;
 mod everyday;
+mod forwarded;
+mod indirect;
 mod language;
 mod order;
 mod reading;
 mod remark;
+mod sense;
 mod settle;
 mod subject;
+mod timing;
 mod token;
 mod topic;
 mod words;
@@ -23,6 +28,7 @@ pub use charter_contract::intent::Intent;
 pub use everyday::EVERYDAY_TOPICS;
 pub use language::{Language, languages};
 pub use remark::Remark;
+pub use sense::OrderedAction;
 pub use settle::{
     AnswerSource, Evidence, ExampleKind, Fit, IntentDecision, NamedDocument, NeededEvidence,
     Settled, cited_from, settle,
@@ -83,6 +89,10 @@ pub enum Doubt {
     Name,
     /// It has words that are known neither as English nor from the catalogue.
     Language,
+    /// It asks a question beside what it orders.
+    Question,
+    /// Its verb is another one than those of the playbook that fits.
+    OtherAction,
 }
 
 impl Doubt {
@@ -101,6 +111,8 @@ impl Doubt {
             Self::Model => "a model reads it so, and its form leaves it open",
             Self::Name => "it names a playbook and does not clearly order it",
             Self::Language => "it has words that are not known here",
+            Self::Question => "it asks a question as well",
+            Self::OtherAction => "its verb asks for something else than the playbook does",
         }
     }
 }
@@ -120,6 +132,8 @@ pub struct IntentReading {
     pub language: Language,
     /// The verbs of change that it orders, in their base forms.
     pub verbs: Vec<String>,
+    /// The actions of its certain orders; of all its orders where none is certain.
+    pub actions: Vec<OrderedAction>,
     /// Whether it asks how to carry out a change.
     pub asks_how: bool,
     /// How many things it asks for: questions, and orders to look at something.
@@ -139,11 +153,20 @@ impl IntentReading {
             remark: Some(remark),
             language: Language::English,
             verbs: Vec::new(),
+            actions: Vec::new(),
             asks_how: false,
             parts: 0,
             subject: text.trim().to_owned(),
             reasons: vec![remark.reason().to_owned()],
         }
+    }
+
+    /// Whether a document with these texts does all that is ordered. An order whose verb cannot be compared passes.
+    #[must_use]
+    pub fn is_done_by(&self, texts: &[&str]) -> bool {
+        self.actions
+            .iter()
+            .all(|ordered| sense::does(ordered, texts))
     }
 
     /// The same, where the caller has said which intent it is. What the form puts off, supposes or forbids is not
@@ -186,24 +209,26 @@ pub fn read(text: &str) -> IntentReading {
     let foreign = foreign_text::foreign(text);
     let own = foreign_text::blanked(text, &foreign);
     let all = token::tokens(&own);
-    if let language @ Language::Other(name) = language::language(&own, &all) {
+    let all = &all[remark::address(&all)..];
+    if let language @ Language::Other(name) = language::language(&own, all) {
         return IntentReading {
             language,
             reasons: vec![format!("it is written in {name}")],
             ..IntentReading::of_remark(Remark::Statement, text)
         };
     }
-    if let Some(remark) = remark::remark(text, &all) {
+    if let Some(remark) = remark::remark(text, all) {
         return IntentReading::of_remark(remark, text);
     }
-    if names_nothing(&all) {
+    if names_nothing(all) {
         return IntentReading::of_remark(Remark::FollowUp, text);
     }
-    let clauses = clauses(&all);
-    let acts = acts(&all, &clauses);
+    let clauses = clauses(all);
+    let mut acts = acts(all, &clauses);
+    forwarded::report(text, all, &clauses, &mut acts);
     let said = ParsedText {
         text,
-        all: &all,
+        all,
         clauses: &clauses,
         acts: &acts,
         foreign: &foreign,

@@ -4,7 +4,9 @@
 //! Looks at one clause. What the acts of a text come to together is decided elsewhere.
 
 use super::clause::Clause;
+use super::indirect;
 use super::order::{self, OrderClause, OrderForm};
+use super::sense::action_noun;
 use super::token::{Token, TokenKind};
 use super::words::{
     AUXILIARIES, CONDITIONS, DETERMINERS, OPENERS, PREPOSITIONS, PRONOUNS, QUESTION_WORDS,
@@ -43,16 +45,17 @@ const TIMES: [&str; 15] = [
 
 /// Phrases before a verb that leave what it orders as it is.
 #[rustfmt::skip]
-const BEFORE_VERB: [&[&str]; 19] = [
+const BEFORE_VERB: [&[&str]; 18] = [
     &["go", "ahead", "and"], &["go", "and"], &["please", "help", "me", "to"], &["help", "me", "to"],
     &["help", "us", "to"], &["help", "me"], &["help", "us"], &["help"], &["time", "to"],
     &["it", "is", "time", "to"], &["try", "to"], &["try", "and"], &["make", "sure", "to"],
-    &["make", "sure", "you"], &["be", "sure", "to"], &["remember", "to"], &["feel", "free", "to"],
+    &["make", "sure", "you"], &["be", "sure", "to"], &["remember", "to"],
     &["do", "not", "forget", "to"], &["do", "please"],
 ];
 
 /// Phrases that take up an order.
-const ENDORSEMENTS: [&[&str]; 10] = [
+const ENDORSEMENTS: [&[&str]; 11] = [
+    &["do"],
     &["please", "do"],
     &["please", "do", "so"],
     &["please", "do", "that"],
@@ -116,7 +119,10 @@ fn act(tokens: &[Token], clause: &Clause) -> Act {
     if SUPPOSITIONS.iter().any(|phrase| begins(words, phrase)) {
         return Act::Supposition;
     }
-    if is_condition(words, clause.asks) {
+    if let Some(order) = indirect::wished_of_you(words) {
+        return Act::Order(order);
+    }
+    if is_condition(words, clause.asks) || waits(words) {
         return Act::Condition;
     }
     // "please" before a verb marks an imperative wherever it stands.
@@ -128,13 +134,13 @@ fn act(tokens: &[Token], clause: &Clause) -> Act {
             .get(1)
             .is_some_and(|second| second.is_any(QUESTION_WORDS));
     if first.is_any(QUESTION_WORDS) || after_preposition {
-        return order::suggested(words).map_or(Act::Question, Act::Order);
+        return indirect::suggested(words).map_or(Act::Question, Act::Order);
     }
-    if let Some(order) = order::forbidden(words) {
+    if let Some(order) = indirect::permitted(words).or_else(|| order::forbidden(words)) {
         return Act::Order(order);
     }
     if first.is_any(AUXILIARIES) && !is_light_do(words) {
-        return order::requested(words).map_or(Act::Question, Act::Order);
+        return indirect::requested(words).map_or(Act::Question, Act::Order);
     }
     if let Some(act) = stated(words, clause.asks) {
         return act;
@@ -142,7 +148,7 @@ fn act(tokens: &[Token], clause: &Clause) -> Act {
     if let Some(order) = order::imperative(words, clause.asks) {
         return Act::Order(order);
     }
-    if let Some(order) = order::needed(words).or_else(|| order::verbless(words)) {
+    if let Some(order) = indirect::needed(words).or_else(|| indirect::verbless(words)) {
         return Act::Order(order);
     }
     if clause.asks {
@@ -156,7 +162,7 @@ fn act(tokens: &[Token], clause: &Clause) -> Act {
 }
 
 /// How many tokens open a clause without changing what it does: interjections, times, "go ahead and".
-fn opened(words: &[Token]) -> usize {
+pub(super) fn opened(words: &[Token]) -> usize {
     let mut at = 0;
     loop {
         let rest = &words[at..];
@@ -199,6 +205,7 @@ fn is_light_do(words: &[Token]) -> bool {
         && !words.get(2).is_some_and(|third| third.is_any(SUBJECTS))
         && !words.iter().skip(2).any(|token| {
             verb_class(&token.word).is_some()
+                && action_noun(&token.word).is_none()
                 && !token.is_any(&[
                     "run", "look", "check", "scan", "review", "audit", "test", "count", "search",
                     "refund", "lock",
@@ -214,7 +221,11 @@ fn is_condition(words: &[Token], asks: bool) -> bool {
     let second_is_auxiliary = words
         .get(1)
         .is_some_and(|second| second.is_any(AUXILIARIES));
+    let only = words.get(1).is_some_and(|second| {
+        second.is_any(CONDITIONS) || second.is_any(&["after", "when", "with"])
+    });
     if first.is_any(CONDITIONS)
+        || first.is("only") && only
         || begins(words, &["as", "soon", "as"])
         || begins(words, &["in", "case"])
     {
@@ -222,6 +233,21 @@ fn is_condition(words: &[Token], asks: bool) -> bool {
     }
     let in_time = first.is_any(&["when", "after", "before", "while", "since"]);
     in_time && !second_is_auxiliary && (!asks || !first.is("when"))
+}
+
+/// Whether a clause has something else done first: "wait for Ann", "ask Ann", "get approval".
+fn waits(words: &[Token]) -> bool {
+    #[rustfmt::skip]
+    const WAITING: [&[&str]; 14] = [
+        &["await"], &["check", "with"], &["clear", "it", "with"], &["consult"], &["coordinate", "with"],
+        &["get", "an", "ok"], &["get", "approval"], &["get", "consent"], &["get", "permission"], &["get", "sign-off"],
+        &["get", "the", "ok"], &["obtain"], &["talk", "to"], &["wait"],
+    ];
+    let asks_others = begins(words, &["ask"])
+        && words
+            .get(1)
+            .is_some_and(|next| !next.is_any(&["me", "us", "yourself"]));
+    asks_others || WAITING.iter().any(|phrase| begins(words, phrase))
 }
 
 fn after_please(words: &[Token]) -> Option<OrderClause> {
@@ -233,7 +259,7 @@ fn after_please(words: &[Token]) -> Option<OrderClause> {
         let rest = &words[at + 1..];
         let rest = &rest[opened(rest)..];
         let first = rest.first()?;
-        if let Some(order) = order::forbidden(rest) {
+        if let Some(order) = indirect::permitted(rest).or_else(|| order::forbidden(rest)) {
             return Some(order);
         }
         let light = first.is_any(&["do", "have", "let", "make", "go", "ensure", "be"]);
@@ -256,6 +282,20 @@ fn stated(words: &[Token], asks: bool) -> Option<Act> {
     let rest = &words[1..];
     if asks && rest.iter().any(|token| token.is_any(QUESTION_WORDS)) {
         return Some(Act::Question);
+    }
+    let group = first.is_any(&["somebody", "someone", "we"]);
+    if !asks && let Some(order) = indirect::proposed(rest).filter(|_| group) {
+        return Some(Act::Order(order));
+    }
+    let thinks = rest
+        .first()
+        .is_some_and(|verb| verb.is_any(&["believe", "feel", "think"]));
+    if first.is("i") && thinks && !asks {
+        let that = rest.get(1).is_some_and(|next| next.is("that"));
+        let thought = &rest[1 + usize::from(that)..];
+        if let Some(act @ Act::Order(_)) = stated(thought, asks) {
+            return Some(act);
+        }
     }
     if first.is_any(&["i", "we"]) {
         return Some(of_the_speaker(rest, asks));
@@ -286,7 +326,7 @@ fn stated(words: &[Token], asks: bool) -> Option<Act> {
     }
     let reports = (1..words.len().min(8)).find(|at| reports(words, *at));
     if let Some(at) = reports.filter(|_| verb_class(&first.word).is_none()) {
-        return Some(Act::Reported(order::embedded(&words[at + 1..])));
+        return Some(Act::Reported(indirect::embedded(&words[at + 1..])));
     }
     first
         .is_any(&["wondering", "curious", "unsure"])
@@ -347,6 +387,9 @@ fn of_the_speaker(rest: &[Token], asks: bool) -> Act {
         "about",
     ];
     let near = |words: &[&str]| rest.iter().take(5).position(|token| token.is_any(words));
+    if !asks && let Some(order) = indirect::put_forward(rest) {
+        return Act::Order(order);
+    }
     if near(&PONDERS).is_some() {
         return Act::Pondered;
     }
@@ -373,8 +416,11 @@ fn of_the_speaker(rest: &[Token], asks: bool) -> Act {
             });
         }
     }
-    if wishes.is_some() && rest.iter().take(4).any(|token| token.is_any(DETERMINERS)) && !negated {
-        return Act::Order(order::needed(rest).unwrap_or_else(|| order::wished(rest)));
+    let has = near(&["got", "have"]).is_some();
+    let one =
+        |token: &Token| token.is_any(DETERMINERS) || token.kind == TokenKind::Identifier && !has;
+    if wishes.is_some() && rest.iter().take(4).any(one) && !negated {
+        return Act::Order(indirect::needed(rest).unwrap_or_else(|| indirect::wished(rest)));
     }
     let indirect = rest
         .iter()

@@ -62,6 +62,7 @@ pub(super) fn clauses(tokens: &[Token]) -> Vec<Clause> {
         let next = match token.kind {
             TokenKind::Mark('.' | '!' | '?' | ';' | '\n' | '…') => Some(Joint::Start),
             TokenKind::Mark(':') => Some(Joint::Colon),
+            TokenKind::Mark(',') if is_afterthought(&tokens[at + 1..]) => None,
             TokenKind::Mark(',' | '(' | ')' | '—' | '–' | '-' | '/') => Some(Joint::Comma),
             TokenKind::Word if joins(tokens, start, at) => {
                 let joint = if token.is("but") {
@@ -93,6 +94,17 @@ pub(super) fn clauses(tokens: &[Token]) -> Vec<Clause> {
     }
     close(start, tokens.len(), sentence, joint, &mut found);
     found
+}
+
+/// Whether nothing but "please" is left of a sentence.
+fn is_afterthought(rest: &[Token]) -> bool {
+    let asked = rest
+        .first()
+        .is_some_and(|first| first.is_any(&["kindly", "please"]));
+    asked
+        && rest
+            .get(1)
+            .is_none_or(|next| matches!(next.kind, TokenKind::Mark(mark) if mark != ','))
 }
 
 /// Whether a clause opens at `at`, with a conjunction before a verb in its base form, an interrogative or a subject, or

@@ -4,11 +4,13 @@
 //! decided where the clauses are put together.
 
 use super::act::{begins, has_bare_object};
+use super::indirect;
+use super::sense::{self, OrderedAction};
 use super::token::{Token, TokenKind};
 use super::words::{
-    self, ADJECTIVES, AUXILIARIES, CHANGE_VERBS, COMPOUND_HEADS, DETERMINERS, HOMOGRAPHS,
-    PARTICLES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, SUBJECTS, VerbClass, inflected_change,
-    misspelt_change, verb_class,
+    ADJECTIVES, AUXILIARIES, CHANGE_VERBS, COMPOUND_HEADS, DETERMINERS, HOMOGRAPHS, OPENERS,
+    PARTICLES, PREPOSITIONS, PRONOUNS, QUESTION_WORDS, RUN_VERBS, SUBJECTS, VerbClass,
+    inflected_change, misspelt_change, verb_class,
 };
 
 /// By which form something is ordered.
@@ -30,6 +32,8 @@ pub(super) enum OrderForm {
     Verbless,
     /// "Ann told me to delete it"
     Reported,
+    /// "run the playbook Delete a volume"
+    Playbook,
 }
 
 /// An order as its clause has it.
@@ -45,10 +49,14 @@ pub(super) struct OrderClause {
     pub(super) certain: bool,
     /// Whether what it is about was said before: "delete it".
     pub(super) bare: bool,
+    /// What it does.
+    pub(super) action: OrderedAction,
+    /// How many tokens of its clause come from the verb on.
+    pub(super) tail: usize,
 }
 
 impl OrderClause {
-    fn new(verb: &str, class: VerbClass, words: &[Token]) -> Self {
+    pub(super) fn new(verb: &str, class: VerbClass, words: &[Token]) -> Self {
         OrderClause {
             verb: verb.to_owned(),
             class,
@@ -56,6 +64,8 @@ impl OrderClause {
             negated: false,
             certain: true,
             bare: has_bare_object(words),
+            action: sense::action(verb, words),
+            tail: words.len(),
         }
     }
 
@@ -76,6 +86,10 @@ pub(super) fn imperative(words: &[Token], asks: bool) -> Option<OrderClause> {
         .first()
         .filter(|first| first.kind == TokenKind::Word)?;
     let next = words.get(1);
+    if runs_playbook(words) {
+        let order = OrderClause::new(&first.word, VerbClass::Change, words);
+        return Some(order.doubtful(OrderForm::Playbook));
+    }
     if let Some(order) = light(words) {
         return Some(order);
     }
@@ -159,17 +173,22 @@ fn change(words: &[Token], verb: &str, asks: bool) -> Option<OrderClause> {
     let Some(next) = words.get(1) else {
         return Some(order.doubtful(OrderForm::Imperative));
     };
+    // "order 4411" is the name of a record.
+    if RECORDS.contains(&verb) && (next.kind == TokenKind::Identifier || next.names_one()) {
+        return None;
+    }
     // "restart host vm-31"
     let named = next.kind == TokenKind::Word
         && !next.is_any(PREPOSITIONS)
         && !next.is_any(COMPOUND_HEADS)
+        && !is_of_plural(verb, words)
         && words.get(2).is_some_and(Token::is_specific);
     let definite = named
         || next.is_any(DETERMINERS)
         || next.is_any(PRONOUNS)
         || next.is_any(PARTICLES)
         || next.is_specific()
-        || next.capital && !words[0].is("i") && words[0].word != words[0].word.to_uppercase();
+        || is_before_name(words);
     if definite {
         return Some(if asks {
             order.doubtful(OrderForm::Imperative)
@@ -185,9 +204,59 @@ fn change(words: &[Token], verb: &str, asks: bool) -> Option<OrderClause> {
     (!noun).then(|| order.doubtful(OrderForm::Imperative))
 }
 
+/// Homographs that, before an identifier, name a record.
+const RECORDS: [&str; 5] = ["invoice", "issue", "message", "order", "permit"];
+
+/// Whether a homograph begins a heading: "open tickets T-7", "Charge Codes 2025".
+fn is_of_plural(verb: &str, words: &[Token]) -> bool {
+    let [_, next, third, ..] = words else {
+        return false;
+    };
+    let heading = ADJECTIVES.contains(&verb) || next.capital && third.kind == TokenKind::Number;
+    next.word.ends_with('s') && heading
+}
+
+/// Whether the verb of a clause has a name as its object: "Refund Ada 20 euros". In a title, where every word of content
+/// has a capital ("Open Security Groups"), a capital marks no name, nor does it where a noun follows ("Lock Office keys").
+fn is_before_name(words: &[Token]) -> bool {
+    let function = |token: &Token| {
+        token.is_any(PREPOSITIONS)
+            || token.is_any(DETERMINERS)
+            || token.is_any(AUXILIARIES)
+            || token.is_any(COMPOUND_HEADS)
+    };
+    let rest = words.get(1..).unwrap_or_default();
+    let is_name =
+        |token: &&Token| token.kind == TokenKind::Word && token.capital && !function(token);
+    let names = rest.iter().take_while(is_name).count();
+    let ends = rest.get(names).is_none_or(|next| {
+        next.kind != TokenKind::Word
+            || next.is_any(PREPOSITIONS)
+            || next.is_any(DETERMINERS)
+            || next.is_any(PRONOUNS)
+            || next.is_any(PARTICLES)
+            || next.is_any(OPENERS)
+    });
+    let plain = |token: &Token| token.kind == TokenKind::Word && !token.capital && !function(token);
+    let is_title = words[0].capital
+        && !rest
+            .iter()
+            .any(|token| plain(token) || indirect::is_amount(token));
+    names > 0 && ends && !is_title
+}
+
+/// Whether a clause orders to run a playbook: "run the playbook Restart a host on vm-31".
+fn runs_playbook(words: &[Token]) -> bool {
+    let at = words.iter().position(|token| token.is("playbook"));
+    let indefinite = words.get(1).is_some_and(|next| next.is_any(&["a", "any"]));
+    words.first().is_some_and(|first| first.is_any(RUN_VERBS))
+        && at.is_some_and(|at| at <= 3)
+        && !indefinite
+}
+
 /// What reports are called.
 #[rustfmt::skip]
-const REPORTS: [&str; 22] = [
+pub(super) const REPORTS: [&str; 22] = [
     "list", "report", "summary", "overview", "table", "chart", "brief", "briefing", "ranking", "count",
     "names", "ids", "digest", "inventory", "breakdown", "number", "look", "peek", "scan", "check", "view",
     "update",
@@ -259,13 +328,23 @@ fn light(words: &[Token]) -> Option<OrderClause> {
             };
             Some(OrderClause::new(object.unwrap_or("do"), class, words))
         }
-        "make" | "ensure" if !next(&["me", "us"]) => {
-            Some(OrderClause::new(verb, VerbClass::Change, words).doubtful(OrderForm::Imperative))
-        }
+        "make" | "ensure" if !next(&["me", "us"]) => Some(brought_about(verb, words)),
+        "see" if begins(rest, &["to", "it"]) => Some(brought_about(verb, words)),
         "make" | "build" | "prepare" => new(VerbClass::Compose),
         "add" if next(&["up"]) => new(VerbClass::Read),
         _ => None,
     }
+}
+
+/// "make sure that it is deleted", "see to it that it is never deleted".
+fn brought_about(verb: &str, words: &[Token]) -> OrderClause {
+    let mut order = OrderClause::new(verb, VerbClass::Change, words);
+    order.negated = words.windows(2).any(|pair| {
+        pair[0].is_any(&["never", "not"])
+            && (CHANGE_VERBS.contains(&pair[1].word.as_str())
+                || inflected_change(&pair[1].word).is_some())
+    });
+    order.doubtful(OrderForm::Imperative)
 }
 
 /// The verb of change that a noun is made of: "a refund", "the lockdown", "the removal".
@@ -281,14 +360,14 @@ fn changing_noun(word: &str) -> Option<&'static str> {
 }
 
 /// The participle of a verb of change after an object: "(get) the rule removed".
-fn participle(words: &[Token]) -> Option<&'static str> {
+pub(super) fn participle(words: &[Token]) -> Option<&'static str> {
     let mut later = words.iter().skip(1);
     later.find_map(|token| inflected_change(&token.word).filter(|_| !token.word.ends_with('s')))
 }
 
 /// What a clause forbids: "do not delete", "never delete", "no need to delete", "stop deleting".
 pub(super) fn forbidden(words: &[Token]) -> Option<OrderClause> {
-    const FORBIDDING: [&[&str]; 9] = [
+    const FORBIDDING: [&[&str]; 13] = [
         &["do", "not", "you", "dare", "to"],
         &["do", "not", "you", "dare"],
         &["do", "not"],
@@ -298,8 +377,15 @@ pub(super) fn forbidden(words: &[Token]) -> Option<OrderClause> {
         &["under", "no", "circumstances"],
         &["please", "do", "not"],
         &["without"],
+        &["avoid"],
+        &["hold", "off", "on"],
+        &["hold", "off"],
+        &["refrain", "from"],
     ];
-    if words.len() <= 3
+    let said = words.iter().filter(|token| {
+        !matches!(token.kind, TokenKind::Mark(_)) && !token.is_any(&["kindly", "please"])
+    });
+    if said.count() <= 3
         && words[0].is("no")
         && words
             .get(1)
@@ -324,190 +410,12 @@ pub(super) fn forbidden(words: &[Token]) -> Option<OrderClause> {
     let class = class
         .or_else(|| inflected_change(&verb.word).map(|_| VerbClass::Change))
         .unwrap_or(VerbClass::Change);
-    let known = verb_class(&verb.word).is_some() || phrase.first() == Some(&"do");
+    let gerund = phrase
+        .first()
+        .is_some_and(|first| ["avoid", "hold", "refrain"].contains(first))
+        && inflected_change(&verb.word).is_some();
+    let known = verb_class(&verb.word).is_some() || phrase.first() == Some(&"do") || gerund;
     let mut order = OrderClause::new(&verb.word, class, &rest[skipped..]);
     order.negated = true;
     known.then_some(order)
-}
-
-/// The order in a question that begins with an auxiliary: "could you delete it", "can we refund A-7".
-pub(super) fn requested(words: &[Token]) -> Option<OrderClause> {
-    const ADVERBS: [&str; 12] = [
-        "please", "kindly", "maybe", "perhaps", "just", "quickly", "possibly", "now", "also",
-        "then", "help", "me",
-    ];
-    let (modal, subject) = (words.first()?, words.get(1)?);
-    if modal.is("would") && begins(&words[1..], &["you", "mind"]) {
-        let gerund = words.get(3)?;
-        let verb = inflected_change(&gerund.word)?;
-        return Some(OrderClause::new(verb, VerbClass::Change, &words[3..]).by(OrderForm::Request));
-    }
-    let rest = &words[2..];
-    let skipped = rest
-        .iter()
-        .take_while(|token| token.is_any(&ADVERBS))
-        .count();
-    let verb = &rest[skipped..];
-    let specific = verb
-        .iter()
-        .any(|token| token.names_one() || token.is_money());
-    let definite = verb.iter().skip(1).any(|token| {
-        token.is_any(&[
-            "the", "this", "these", "my", "our", "it", "them", "all", "every",
-        ])
-    });
-    if subject.is("you") && modal.is_any(&["can", "could", "would", "will"]) {
-        let order = imperative(verb, false)?;
-        let polite = words
-            .iter()
-            .any(|token| token.is_any(&["please", "kindly"]))
-            || modal.is_any(&["could", "would", "will"]);
-        let certain = order.certain && (specific || definite && polite);
-        let order = OrderClause { certain, ..order };
-        return Some(order.by(OrderForm::Request));
-    }
-    if subject.is_any(&["someone", "somebody", "anyone", "anybody"])
-        && modal.is_any(&["can", "could"])
-        && specific
-    {
-        let order = imperative(verb, false).filter(|order| order.class == VerbClass::Change)?;
-        return words::CHANGE_VERBS
-            .contains(&order.verb.as_str())
-            .then(|| order.doubtful(OrderForm::Suggestion));
-    }
-    if subject.is_any(&["we", "i"]) && modal.is_any(&["can", "could", "may", "shall"]) {
-        let order = imperative(verb, false)?;
-        let meant = order.class != VerbClass::Change
-            || specific
-            || modal.is_any(&["could", "shall"])
-                && (definite || words.iter().any(Token::is_specific));
-        return (meant && order.class != VerbClass::Compose)
-            .then(|| order.doubtful(OrderForm::Suggestion));
-    }
-    None
-}
-
-/// The order in a question that begins with an interrogative: "why do not you delete it", "how about deleting it".
-pub(super) fn suggested(words: &[Token]) -> Option<OrderClause> {
-    for phrase in [&["why", "do", "not", "you"], &["why", "do", "not", "we"]] {
-        if begins(words, phrase) {
-            let verb = words
-                .iter()
-                .skip(phrase.len())
-                .skip_while(|token| token.is_any(&["just", "simply", "please"]));
-            let order = imperative(&words[words.len() - verb.count()..], false)?;
-            return Some(order.doubtful(OrderForm::Suggestion));
-        }
-    }
-    for phrase in [&["how", "about"], &["what", "about"]] {
-        if begins(words, phrase) {
-            if words
-                .get(2)
-                .is_some_and(|subject| subject.is_any(&["we", "you", "i"]))
-            {
-                return imperative(&words[3..], false)
-                    .map(|order| order.doubtful(OrderForm::Suggestion));
-            }
-            let verb =
-                inflected_change(&words.get(2)?.word).filter(|_| words[2].word.ends_with("ing"))?;
-            return Some(
-                OrderClause::new(verb, VerbClass::Change, &words[2..])
-                    .doubtful(OrderForm::Suggestion),
-            );
-        }
-    }
-    None
-}
-
-/// The order in a statement of need: "the rule has to be removed", "db-7 should be locked".
-pub(super) fn needed(words: &[Token]) -> Option<OrderClause> {
-    const NEEDS: [&[&str]; 9] = [
-        &["must", "be"],
-        &["should", "be"],
-        &["has", "to", "be"],
-        &["have", "to", "be"],
-        &["needs", "to", "be"],
-        &["need", "to", "be"],
-        &["ought", "to", "be"],
-        &["to", "be"],
-        &["needs"],
-    ];
-    if words
-        .first()
-        .is_some_and(|first| first.is_any(&["nothing", "nobody", "no", "none"]))
-    {
-        return None;
-    }
-    for at in 1..words.len() {
-        let rest = &words[at..];
-        if let Some(phrase) = NEEDS.iter().find(|phrase| begins(rest, phrase)) {
-            let verb = rest
-                .get(phrase.len())
-                .and_then(|token| inflected_change(&token.word))?;
-            return Some(
-                OrderClause::new(verb, VerbClass::Change, words).doubtful(OrderForm::Need),
-            );
-        }
-    }
-    None
-}
-
-/// "(I need) the account unlocked" asks for a change, "(I need) the list of accounts" for a report.
-pub(super) fn wished(words: &[Token]) -> OrderClause {
-    match participle(words) {
-        Some(verb)
-            if words
-                .last()
-                .is_some_and(|last| inflected_change(&last.word).is_some()) =>
-        {
-            OrderClause::new(verb, VerbClass::Change, words).doubtful(OrderForm::Need)
-        }
-        Some(_) | None => {
-            OrderClause::new("need", VerbClass::Read, words).doubtful(OrderForm::Wish)
-        }
-    }
-}
-
-/// The order of a phrase without a verb: an amount of money that is to go back to somebody.
-pub(super) fn verbless(words: &[Token]) -> Option<OrderClause> {
-    let amount = words.iter().any(Token::is_money)
-        || words.windows(2).any(|pair| {
-            pair[0].kind == TokenKind::Number
-                && pair[1].is_any(&["euro", "euros", "eur", "dollars", "usd", "pounds"])
-        });
-    let goes = words
-        .iter()
-        .any(|token| token.is_any(&["back", "to", "for"]));
-    let back = words.iter().any(|token| token.is("back"));
-    (amount && goes && back)
-        .then(|| OrderClause::new("return", VerbClass::Change, words).doubtful(OrderForm::Verbless))
-}
-
-/// The order that somebody else is told to have given: "(told me) to delete it", "(wants) it deleted".
-pub(super) fn embedded(words: &[Token]) -> Option<OrderClause> {
-    if words.first().is_some_and(|first| {
-        first.is_any(&[
-            "him",
-            "her",
-            "them",
-            "you",
-            "everyone",
-            "everybody",
-            "people",
-        ])
-    }) {
-        return None;
-    }
-    let to = words
-        .iter()
-        .position(|token| token.is("to"))
-        .map(|at| &words[at + 1..]);
-    let infinitive = to
-        .and_then(|verb| imperative(verb, false))
-        .filter(|order| order.class == VerbClass::Change);
-    let order = infinitive.or_else(|| {
-        let verb = participle(words)?;
-        Some(OrderClause::new(verb, VerbClass::Change, words))
-    })?;
-    Some(order.doubtful(OrderForm::Reported))
 }

@@ -5,7 +5,7 @@
 
 use super::act::Act;
 use super::clause::{Clause, Joint};
-use super::order::{OrderClause, OrderForm};
+use super::order::OrderClause;
 use super::token::{Token, TokenKind};
 use super::topic::{self, Topic, holds};
 use super::words::{self, VerbClass};
@@ -25,9 +25,9 @@ pub(super) struct ParsedText<'t> {
 }
 
 /// An order with what holds for its clause.
-struct Ordered<'t> {
-    at: usize,
-    order: &'t OrderClause,
+pub(super) struct Ordered<'t> {
+    pub(super) at: usize,
+    pub(super) order: &'t OrderClause,
 }
 
 impl<'t> ParsedText<'t> {
@@ -101,7 +101,7 @@ impl<'t> ParsedText<'t> {
                 "it asks for a text to be made",
             );
         }
-        if forbids {
+        if forbids && !self.names_subject() {
             return IntentReading::of_remark(Remark::Forbids, self.text);
         }
         self.without_an_act()
@@ -210,10 +210,15 @@ impl<'t> ParsedText<'t> {
                 "it supposes a change",
             );
         }
-        reading.verbs = changes
-            .iter()
-            .map(|ordered| ordered.order.verb.clone())
-            .collect();
+        let orders = || changes.iter().map(|ordered| ordered.order);
+        reading.verbs = orders().map(|order| order.verb.clone()).collect();
+        let certain: Vec<&OrderClause> = orders().filter(|order| order.certain).collect();
+        let meant: Vec<&OrderClause> = if certain.is_empty() {
+            orders().collect()
+        } else {
+            certain
+        };
+        reading.actions = meant.iter().map(|order| order.action.clone()).collect();
         reading
     }
 
@@ -224,37 +229,21 @@ impl<'t> ParsedText<'t> {
         reading
     }
 
-    /// Why an order is not carried out at once.
-    fn doubt(&self, ordered: &Ordered<'_>) -> Option<Doubt> {
-        let sentence = self.clauses[ordered.at].sentence;
-        let words = self.words(ordered.at);
-        let conditions = self.acts.iter().zip(self.clauses).any(|(act, clause)| {
-            matches!(act, Act::Condition | Act::Supposition | Act::Pondered)
-                && clause.sentence == sentence
-        });
-        if conditions || is_conditional(words) {
-            return Some(Doubt::Condition);
-        }
-        let whole: Vec<Token> = self.sentence(sentence);
-        if is_later(&whole) {
-            return Some(Doubt::Later);
-        }
-        if !ordered.order.certain {
-            return Some(match ordered.order.form {
-                OrderForm::Imperative => Doubt::Verb,
-                OrderForm::Mistyped => Doubt::Spelling,
-                OrderForm::Reported => Doubt::Reported,
-                OrderForm::Request
-                | OrderForm::Wish
-                | OrderForm::Suggestion
-                | OrderForm::Need
-                | OrderForm::Verbless => Doubt::Indirect,
-            });
-        }
-        ordered.order.bare.then_some(Doubt::Object)
+    /// Whether the text has a noun phrase beside a prohibition: "late orders, do not refund them". One that follows the
+    /// prohibition in its sentence belongs to it.
+    fn names_subject(&self) -> bool {
+        let forbids = |act: &Act| matches!(act, Act::Order(order) if order.negated);
+        let mut clauses = self.acts.iter().zip(self.clauses).enumerate();
+        clauses.any(|(at, (act, clause))| {
+            let mut before = self.acts[..at].iter().zip(self.clauses);
+            let belongs = clause.joined != Joint::Colon
+                && before.any(|(act, other)| other.sentence == clause.sentence && forbids(act));
+            matches!(act, Act::Fragment) && !belongs && names_things(self.words(at))
+        })
     }
 
-    fn sentence(&self, number: usize) -> Vec<Token> {
+    /// The tokens of a sentence.
+    pub(super) fn sentence(&self, number: usize) -> Vec<Token> {
         let own = self
             .clauses
             .iter()
@@ -276,10 +265,17 @@ impl<'t> ParsedText<'t> {
             | Act::Pondered
             | Act::Fragment => None,
         })?;
-        let asks = self
-            .acts
-            .iter()
-            .any(|act| matches!(act, Act::Question | Act::Supposition | Act::Pondered));
+        let asks = self.acts.iter().any(|act| match act {
+            Act::Question | Act::Supposition | Act::Pondered => true,
+            Act::Order(order) => {
+                !order.negated && matches!(order.class, VerbClass::Read | VerbClass::Explain)
+            }
+            Act::Reported(_)
+            | Act::Endorsement
+            | Act::Statement
+            | Act::Condition
+            | Act::Fragment => false,
+        });
         (!asks).then_some(reported)
     }
 
@@ -303,13 +299,10 @@ impl<'t> ParsedText<'t> {
             );
         }
         let mut reading = self.asked(questions, reads);
-        let how = questions
+        reading.asks_how = questions
             .iter()
             .map(|at| self.words(*at))
-            .filter(|words| topic::asks_how(words));
-        reading.asks_how = how
-            .flatten()
-            .any(|token| words::CHANGE_VERBS.contains(&token.word.as_str()));
+            .any(|words| topic::asks_how_to_change(words) || topic::asks_whether_possible(words));
         reading
     }
 
@@ -448,6 +441,18 @@ impl<'t> ParsedText<'t> {
     }
 }
 
+/// Whether a noun phrase names things rather than one thing: "late orders", "hosts in eu-west-1", not "order A-7".
+fn names_things(words: &[Token]) -> bool {
+    let content = || {
+        words.iter().filter(|token| {
+            token.kind == TokenKind::Word
+                && !token.is_any(words::EMPTY_WORDS)
+                && !token.is_any(words::OPENERS)
+        })
+    };
+    content().count() > 1 || content().any(|token| token.word.ends_with('s'))
+}
+
 /// Whether a question has the one who is asked as its subject: "do you ever sleep".
 fn asks_the_system(words: &[Token]) -> bool {
     let at = words
@@ -471,44 +476,4 @@ fn asks_the_system(words: &[Token]) -> bool {
         });
         at <= 1 && !knows
     })
-}
-
-/// Whether a clause of an order goes on with a condition: "delete it when …".
-fn is_conditional(words: &[Token]) -> bool {
-    let later = words.iter().skip(1);
-    later
-        .clone()
-        .any(|token| token.is_any(words::CONDITIONS) || token.is_any(&["when", "whenever"]))
-        || holds(words, &["as", "soon", "as"])
-        || holds(words, &["after", "the"])
-        || holds(words, &["in", "case"])
-}
-
-/// Whether a sentence puts off what it orders.
-fn is_later(words: &[Token]) -> bool {
-    #[rustfmt::skip]
-    const LATER: [&[&str]; 24] = [
-        &["tomorrow"], &["later"], &["next", "week"], &["next", "month"], &["next", "monday"],
-        &["next", "tuesday"], &["next", "wednesday"], &["next", "thursday"], &["next", "friday"],
-        &["next", "saturday"], &["next", "sunday"], &["on", "monday"], &["on", "tuesday"],
-        &["on", "wednesday"], &["on", "thursday"], &["on", "friday"], &["on", "saturday"], &["on", "sunday"],
-        &["tonight"], &["this", "evening"], &["this", "weekend"], &["next", "quarter"], &["eventually"],
-        &["someday"],
-    ];
-    const PERIODS: [&str; 12] = [
-        "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months",
-        "am", "pm",
-    ];
-    let delayed = words.windows(3).any(|three| {
-        let amount = three[1].kind == TokenKind::Number
-            || three[1].is_any(&["a", "an", "two", "three", "few", "one"]);
-        three[0].is("in") && amount && three[2].is_any(&PERIODS)
-    });
-    let at_time = words.windows(2).any(|pair| {
-        pair[0].is("at")
-            && (pair[1].is_any(&["noon", "midnight"])
-                || pair[1].word.ends_with("am")
-                || pair[1].word.ends_with("pm"))
-    });
-    delayed || at_time || LATER.iter().any(|phrase| holds(words, phrase))
 }

@@ -5,7 +5,7 @@
 
 use super::token::{Token, TokenKind};
 use super::topic::holds;
-use super::words::{EMPTY_WORDS, OPENERS};
+use super::words::{EMPTY_WORDS, OPENERS, QUESTION_WORDS, RUN_VERBS};
 
 /// Why a text asks for nothing that skills, playbooks or lenses know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +169,7 @@ pub(super) fn remark(text: &str, words: &[Token]) -> Option<Remark> {
     if is_about_system(words) {
         return Some(Remark::AboutSystem);
     }
-    if has(SYSTEM_NOUNS) {
+    if has(SYSTEM_NOUNS) && !runs_playbook(words) {
         return Some(Remark::NamesSystem);
     }
     let follows = said.iter().all(|token| token.is_any(FOLLOW_UPS));
@@ -177,6 +177,49 @@ pub(super) fn remark(text: &str, words: &[Token]) -> Option<Remark> {
         return Some(Remark::FollowUp);
     }
     is_chat(words).then_some(Remark::Chat)
+}
+
+/// How many tokens at the beginning call the system by its name: "hey charter, …", "charter: …".
+pub(super) fn address(words: &[Token]) -> usize {
+    const NAMES: [&str; 3] = ["assistant", "bot", "charter"];
+    const GREETINGS: [&str; 8] = ["@", "dear", "hello", "hey", "hi", "ok", "okay", "yo"];
+    let greeting = words
+        .iter()
+        .take_while(|token| token.is_any(&GREETINGS))
+        .count();
+    let after = greeting + 1;
+    let named = words
+        .get(greeting)
+        .is_some_and(|token| token.is_any(&NAMES));
+    let marked = words
+        .get(after)
+        .is_some_and(|token| token.is_any(&[",", ":", "!", "-", "–", "—"]));
+    let more = words
+        .iter()
+        .skip(after)
+        .any(|token| token.kind == TokenKind::Word);
+    if named && more && (marked || greeting > 0) {
+        after + usize::from(marked)
+    } else {
+        0
+    }
+}
+
+/// Whether a playbook is ordered to be run by its title: "run the playbook Restart a host on vm-31".
+fn runs_playbook(words: &[Token]) -> bool {
+    let orders = words.windows(2).enumerate().any(|(at, pair)| {
+        pair[0].is_any(RUN_VERBS)
+            && !pair[1].is_any(&["a", "any"])
+            && words[at + 1..]
+                .iter()
+                .take(3)
+                .any(|token| token.is("playbook"))
+    });
+    let last = words.last().is_some_and(|last| last.is("playbook"));
+    let asks = words
+        .iter()
+        .any(|token| token.is_any(QUESTION_WORDS) || token.is_any(&["never", "not"]));
+    orders && !last && !asks
 }
 
 /// Markup by which a prompt tells its parts apart: whoever types it plays another part.

@@ -30,6 +30,8 @@ pub struct Evidence {
     pub example: Option<ExampleKind>,
     /// The document that the sentence names by id or name.
     pub named: Option<NamedDocument>,
+    /// Whether the texts of the best playbook have another verb than the order.
+    pub other_action: bool,
     /// The likeness of the nearest everyday topic, which has nothing to do with the catalogue.
     pub everyday: f32,
     /// Score below which a document does not count.
@@ -237,11 +239,9 @@ impl Case<'_> {
                 AnswerSource::PlaybookText,
                 "it names a playbook",
             ),
-            (ExampleKind::Playbook, Intent::Change) if !mistyped => self.decided(
-                Intent::Change,
-                AnswerSource::Playbooks,
-                "it names a playbook",
-            ),
+            (ExampleKind::Playbook, Intent::Change) if !mistyped => {
+                self.ordered("it names a playbook")
+            }
             (ExampleKind::Playbook, Intent::Read | Intent::Change | Intent::None) => self
                 .decided_as(
                     Intent::Change,
@@ -283,7 +283,7 @@ impl Case<'_> {
 
     fn change(&self) -> Settled {
         if self.fits(self.evidence.playbook) {
-            return self.decided(Intent::Change, AnswerSource::Playbooks, "");
+            return self.ordered("");
         }
         if self.fits(self.evidence.skill) {
             // "stop times of the ferries": the verb was a noun.
@@ -301,6 +301,21 @@ impl Case<'_> {
             };
         }
         self.missed(Intent::Change)
+    }
+
+    /// An order that a playbook fits. One whose verb is not the playbook's is only offered: "cancel the refund".
+    fn ordered(&self, found: &str) -> Settled {
+        let playbooks = AnswerSource::Playbooks;
+        match self.reading.start {
+            ChangeTiming::Now | ChangeTiming::DryRun if self.evidence.other_action => {
+                let doubt = Doubt::OtherAction;
+                let start = ChangeTiming::Offer(doubt);
+                self.decided_as(Intent::Change, playbooks, start, doubt.reason())
+            }
+            ChangeTiming::Now | ChangeTiming::DryRun | ChangeTiming::Offer(_) => {
+                self.decided(Intent::Change, playbooks, found)
+            }
+        }
     }
 
     /// A question that no document answers: one that an agent's boundary may, or nothing.
@@ -707,6 +722,41 @@ mod tests {
             named("do not run ops.restart_host", Playbook, false).0,
             AnswerSource::Nothing
         );
+    }
+
+    /// A playbook is found by what it is about; the verb says whether it is its order.
+    #[test]
+    fn b000_20_an_order_of_another_action_than_the_playbooks_is_offered() {
+        let start = |text: &str, other_action: bool, named: Option<NamedDocument>| {
+            let evidence = Evidence {
+                playbook: CLEAR,
+                named,
+                other_action,
+                floor: FLOOR,
+                narrow: NARROW,
+                ..Evidence::default()
+            };
+            match settle(&read(text), &evidence) {
+                Settled::Decided(decision) => (decision.source, decision.start),
+                Settled::Look(look) => panic!("{look:?}"),
+            }
+        };
+        let named = NamedDocument {
+            kind: ExampleKind::Playbook,
+            mistyped: false,
+        };
+        let begun = (AnswerSource::Playbooks, ChangeTiming::Now);
+        let offered = |doubt| (AnswerSource::Playbooks, ChangeTiming::Offer(doubt));
+        assert_eq!(start("restart host vm-31", false, None), begun);
+        assert_eq!(start("restart host vm-31", false, Some(named)), begun);
+        for named in [None, Some(named)] {
+            assert_eq!(
+                start("cancel the restart of vm-31", true, named),
+                offered(Doubt::OtherAction)
+            );
+        }
+        let later = start("cancel the restart of vm-31 tomorrow", true, None);
+        assert_eq!(later, offered(Doubt::Later));
     }
 
     #[test]

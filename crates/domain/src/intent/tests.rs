@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod forms;
+
 /// `label` and text, one a line; `\\n` is a line break.
 const SENTENCES: &str = include_str!("sentences.tsv");
 
@@ -171,7 +173,10 @@ fn b000_20_what_is_put_off_or_only_suggested_is_offered_and_a_trial_changes_noth
             "if it is empty, delete the volume vol-77",
             Some(ChangeTiming::Offer(Doubt::Condition)),
         ),
-        ("we should delete the volume vol-77", None),
+        (
+            "we should delete the volume vol-77",
+            Some(ChangeTiming::Offer(Doubt::Indirect)),
+        ),
         (
             "you should delete the volume vol-77",
             Some(ChangeTiming::Offer(Doubt::Indirect)),

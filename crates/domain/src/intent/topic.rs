@@ -5,7 +5,7 @@
 //! resources and deictic times (now, today) speak of the state of things.
 
 use super::token::{Token, TokenKind};
-use super::words::{AUXILIARIES, QUESTION_WORDS, VerbClass, verb_class};
+use super::words::{AUXILIARIES, QUESTION_WORDS, VerbClass, inflected_change, verb_class};
 
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,7 +175,7 @@ pub(super) fn verifies(words: &[Token]) -> bool {
 }
 
 /// Whether a clause asks how something is done: "how do I revoke a key".
-pub(super) fn asks_how(words: &[Token]) -> bool {
+fn asks_how(words: &[Token]) -> bool {
     let at = words.iter().position(|token| token.is("how"));
     at.is_some_and(|at| {
         let rest = &words[at + 1..];
@@ -188,6 +188,39 @@ pub(super) fn asks_how(words: &[Token]) -> bool {
                 .get(1)
                 .is_some_and(|subject| subject.is_any(&["i", "we", "you", "one"]))
     })
+}
+
+/// Whether a clause asks if something can be changed: "can vm-31 be restarted". "Can any of them be restarted" asks which.
+pub(super) fn asks_whether_possible(words: &[Token]) -> bool {
+    let opens = words
+        .first()
+        .is_some_and(|first| first.is_any(&["can", "could", "may"]));
+    let some = words.iter().any(|token| {
+        token.is_any(&[
+            "any",
+            "anything",
+            "i",
+            "something",
+            "we",
+            "what",
+            "which",
+            "you",
+        ])
+    });
+    let passive = words.windows(2).any(|pair| {
+        pair[0].is_any(&["be", "get"])
+            && !pair[1].word.ends_with("ing")
+            && inflected_change(&pair[1].word).is_some()
+    });
+    opens && passive && !some
+}
+
+/// Whether a clause asks how a change is made: "how do I restart vm-31".
+pub(super) fn asks_how_to_change(words: &[Token]) -> bool {
+    asks_how(words)
+        && words
+            .iter()
+            .any(|token| verb_class(&token.word) == Some(VerbClass::Change))
 }
 
 /// Whether a phrase stands in a clause.
@@ -335,6 +368,9 @@ fn generic(words: &[Token]) -> i32 {
     if opens && judged {
         sum += 5;
     }
+    if asks_whether_possible(words) {
+        sum += 5;
+    }
     if supposed
         && words
             .iter()
@@ -350,9 +386,10 @@ fn generic(words: &[Token]) -> i32 {
     sum
 }
 
-/// Names of single things: the state of things.
+/// Names of single things: the state of things, unless it is asked how, or whether, they can be changed.
 fn specific(words: &[Token]) -> i32 {
-    if words.iter().any(Token::names_one) {
+    let changes = asks_how_to_change(words) || asks_whether_possible(words);
+    if !changes && words.iter().any(Token::names_one) {
         -4
     } else {
         0

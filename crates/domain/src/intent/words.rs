@@ -89,6 +89,11 @@ pub(super) const READ_VERBS: &[&str] = &[
     "view", "watch",
 ];
 
+/// Verbs that order to run something that is known by its name: "run the playbook …".
+pub(super) const RUN_VERBS: &[&str] = &[
+    "apply", "begin", "execute", "invoke", "launch", "perform", "run", "start", "trigger", "use",
+];
+
 /// Verbs that tell about a rule or a meaning.
 #[rustfmt::skip]
 pub(super) const EXPLAIN_VERBS: &[&str] = &[

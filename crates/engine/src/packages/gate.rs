@@ -166,8 +166,9 @@ impl Engine {
         let candidates = self.settings().candidates;
         for test in &admitted.package.tests {
             let text = test.value.query.as_str();
+            let catalogue = (&admitted.after, &identifiers);
             let routed =
-                self.route_as_registered(&identifiers, stacked, &live.settings, text, candidates);
+                self.route_as_registered(catalogue, stacked, &live.settings, text, candidates);
             let verdict = routed.await?.verdict;
             let failure = failure(&test.value, &verdict, self.settings().broad_skills);
             gated.tests.push(tried(test, verdict, failure.is_none()));

@@ -4,6 +4,7 @@
 use charter_contract::catalogue::DocumentKind;
 
 use charter_contract::intent::Intent;
+use charter_domain::catalogue::View;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
     self, AnswerSource, ChangeTiming, Doubt, Evidence, ExampleKind, Fit, IntentDecision,
@@ -128,6 +129,7 @@ impl Ranked {
         &self,
         question: &Question,
         stacked: &Stacked,
+        view: &View,
         settings: &RouteSettings,
     ) -> Evidence {
         Evidence {
@@ -137,10 +139,28 @@ impl Ranked {
             agent: None,
             example: exemplified(stacked, &question.text),
             named: self.named(question.reading.intent),
+            other_action: self.does_something_else(&question.reading, view),
             everyday: question.query().everyday(),
             floor: settings.thresholds.floor,
             narrow: settings.thresholds.narrow,
         }
+    }
+
+    /// Whether the texts of the best playbook have another verb than the order: it takes back or leaves alone what the
+    /// playbook does.
+    fn does_something_else(&self, reading: &IntentReading, view: &View) -> bool {
+        let best = self.playbooks.verdict.candidates.first();
+        let Some(found) = best.and_then(|best| view.playbook(&best.id)) else {
+            return false;
+        };
+        let playbook = found.document();
+        let own: [&str; 2] = [playbook.playbook_id.as_ref(), playbook.name.as_str()];
+        let texts = playbook.trigger_conditions.iter().chain(&playbook.examples);
+        let texts: Vec<&str> = own
+            .into_iter()
+            .chain(texts.map(|text| text.as_str()))
+            .collect();
+        !reading.is_done_by(&texts)
     }
 
     /// The document that the question names; of a skill and a playbook, the one that its intent asks for.
@@ -299,7 +319,7 @@ impl Engine {
         let view = live.view(tenant);
         let asked = self.gateway_reading(tenant, &view, &mut question, &ranked, translated);
         let gateway = asked.await;
-        let mut evidence = ranked.evidence(&question, &stacked, settings);
+        let mut evidence = ranked.evidence(&question, &stacked, &view, settings);
         let mut known = Knowledge::default();
         let mut decision = loop {
             match settle(&question.reading, &evidence) {
@@ -328,7 +348,7 @@ impl Engine {
     /// are not there yet.
     pub(crate) async fn route_as_registered(
         &self,
-        identifiers: &Identifiers,
+        (view, identifiers): (&View, &Identifiers),
         stacked: &Stacked,
         settings: &RouteSettings,
         text: &str,
@@ -336,7 +356,7 @@ impl Engine {
     ) -> Result<RoutingResult, EngineError> {
         let question = self.question(identifiers, stacked, text).await?;
         let ranked = Ranked::rank(&question, stacked, settings, top_k)?;
-        let mut evidence = ranked.evidence(&question, stacked, settings);
+        let mut evidence = ranked.evidence(&question, stacked, view, settings);
         evidence.passage = Some(0.0);
         evidence.agent = Some(an_agent_is_near(&question, stacked, settings)?);
         let decision = match settle(&question.reading, &evidence) {

@@ -1,0 +1,385 @@
+//! The verb of an order, compared with the verbs in the texts of a playbook.
+//!
+//! A search compares subjects, and "cancel the refund" has the subject of "refund it". So the verbs are compared too:
+//! verbs of one sense do the same, and a playbook does not do an order whose sense none of its texts has.
+
+use super::act::opened;
+use super::clause::clauses;
+use super::order::imperative;
+use super::token::{self, Token, TokenKind};
+use super::words::{DETERMINERS, OPENERS, PREPOSITIONS, PRONOUNS, VerbClass, inflected_change};
+
+/// The action that an order asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderedAction {
+    /// Its verb in the base form: `restart` of "do a restart", `refund` of "give the money back".
+    pub verb: String,
+    /// The action that it is done to: `restart` of "cancel the restart".
+    pub of: Option<&'static str>,
+}
+
+impl OrderedAction {
+    fn plain(verb: &str) -> Self {
+        OrderedAction {
+            verb: verb.to_owned(),
+            of: None,
+        }
+    }
+}
+
+/// Verbs that do the same. A verb may have several senses; one in no list cannot be compared. To delete a thing is not to
+/// take it away from another.
+#[rustfmt::skip]
+const SENSES: &[&[&str]] = &[
+    &["activate", "boot", "enable", "launch", "reactivate", "resume", "start", "trigger", "unblock"],
+    &["add", "append", "attach", "enrol", "enroll", "import", "insert", "invite", "link", "onboard", "subscribe", "upload"],
+    &["adjust", "alter", "amend", "change", "configure", "correct", "edit", "modify", "rename", "rewrite", "set", "update"],
+    &["allocate", "assign", "hand", "migrate", "move", "reassign", "redirect", "switch", "transfer"],
+    &["allow", "allowlist", "authorise", "authorize", "give", "grant", "permit", "promote", "whitelist"],
+    &["archive", "copy"],
+    &["abolish", "axe", "bin", "chuck", "decommission", "delete", "deprovision", "destroy", "ditch", "drop", "eliminate",
+        "erase", "free", "kill", "nuke", "offboard", "purge", "reclaim", "remove", "retire", "scrap", "shred", "terminate",
+        "trash", "uninstall", "wipe", "zap"],
+    &["axe", "detach", "disassociate", "disconnect", "drop", "eject", "evict", "exclude", "kick", "kill", "nuke", "remove",
+        "revoke", "strip", "unassign", "unlink", "unmount", "untag", "zap"],
+    &["ban", "bar", "blacklist", "block", "close", "denylist", "enforce", "harden", "isolate", "limit", "lock",
+        "quarantine", "restrict", "seal", "secure", "shut", "tighten"],
+    &["book", "order"],
+    &["boot", "reboot", "recycle", "reload", "restart"],
+    &["bump", "expand", "extend", "increase", "raise", "resize", "scale", "upgrade"],
+    &["cancel", "unsubscribe", "void", "withdraw"],
+    &["charge", "debit", "invoice"],
+    &["clean", "clear", "empty", "flush", "purge", "scrub", "wipe"],
+    &["close", "resolve", "settle"],
+    &["compensate", "credit", "refund", "reimburse"],
+    &["create", "install", "place", "provision", "rebuild", "recreate", "spin"],
+    &["cut", "decrease", "demote", "downgrade", "downsize", "lower", "reduce", "resize", "scale", "shrink", "trim"],
+    &["deactivate", "disable", "freeze", "mute", "snooze", "suspend"],
+    &["deny", "reject"],
+    &["deploy", "post", "publish", "push", "redeploy", "release", "ship", "submit"],
+    &["discount"],
+    &["dispatch", "email", "forward", "message", "notify", "post", "reply", "send", "tell"],
+    &["drain", "empty", "evict"],
+    &["encrypt"],
+    &["expire", "invalidate", "revoke"],
+    &["fix", "mitigate", "neutralise", "neutralize", "patch", "remediate", "repair", "resolve"],
+    &["halt", "hibernate", "pause", "shut", "stop", "suspend", "terminate"],
+    &["mark", "tag"],
+    &["merge"],
+    &["open", "reopen", "unblock", "unlock"],
+    &["pay", "settle"],
+    &["recover", "reinstate", "restore", "undelete"],
+    &["recreate", "renew", "replace", "reset", "rotate"],
+    &["reschedule", "schedule"],
+    &["retry"],
+    &["return"],
+    &["revert", "undo"],
+    &["split"],
+    &["swap", "switch"],
+    &["sync"],
+    &["unpublish"],
+];
+
+/// Verbs that take an action back, hold it off or refuse it.
+#[rustfmt::skip]
+const REVERSALS: &[&str] = &[
+    "block", "cancel", "delete", "deny", "disable", "freeze", "halt", "kill", "pause", "reject", "remove",
+    "reschedule", "revert", "schedule", "stop", "suspend", "terminate", "undo", "void", "withdraw",
+];
+
+/// Verbs that add nothing to the action of their object: "trigger a restart".
+#[rustfmt::skip]
+const CARRIERS: &[&str] = &[
+    "apply", "do", "give", "issue", "launch", "make", "need", "order", "place", "put", "run", "start", "submit", "trigger",
+];
+
+/// Verbs by which money goes back to somebody.
+const GIVERS: &[&str] = &["give", "hand", "pay", "put", "return", "send", "transfer"];
+
+/// Nouns of actions, with their verbs. Nouns that mean a thing as often (a copy, an order) are left out.
+#[rustfmt::skip]
+const ACTION_NOUNS: &[(&str, &str)] = &[
+    ("activation", "activate"), ("cancellation", "cancel"), ("closure", "close"), ("compensation", "compensate"),
+    ("deactivation", "deactivate"), ("decommissioning", "decommission"), ("deletion", "delete"),
+    ("deployment", "deploy"), ("discount", "discount"), ("encryption", "encrypt"), ("installation", "install"),
+    ("isolation", "isolate"), ("lock", "lock"), ("lockdown", "lock"), ("migration", "migrate"),
+    ("mitigation", "mitigate"), ("purge", "purge"), ("quarantine", "quarantine"), ("reboot", "reboot"),
+    ("refund", "refund"), ("refunds", "refund"), ("reimbursement", "reimburse"), ("release", "release"),
+    ("remediation", "remediate"), ("removal", "remove"), ("renewal", "renew"), ("replacement", "replace"),
+    ("reset", "reset"), ("restart", "restart"), ("restarts", "restart"), ("restoration", "restore"),
+    ("restore", "restore"), ("revocation", "revoke"), ("rollback", "revert"), ("rotation", "rotate"),
+    ("shutdown", "stop"), ("suspension", "suspend"), ("termination", "terminate"), ("transfer", "transfer"),
+    ("upgrade", "upgrade"), ("withdrawal", "withdraw"),
+];
+
+/// Phrasal verbs, and the verb that means the same.
+#[rustfmt::skip]
+const PHRASAL: &[(&str, &str, &str)] = &[
+    ("back", "out", "undo"), ("cut", "off", "block"), ("give", "back", "return"), ("kick", "off", "start"),
+    ("kick", "out", "remove"), ("lock", "out", "lock"), ("put", "back", "restore"), ("roll", "back", "revert"),
+    ("roll", "out", "deploy"), ("send", "back", "return"), ("shut", "down", "stop"), ("shut", "off", "stop"),
+    ("spin", "down", "stop"), ("spin", "up", "create"), ("switch", "off", "disable"), ("switch", "on", "enable"),
+    ("take", "away", "revoke"), ("take", "back", "undo"), ("take", "down", "remove"), ("take", "off", "remove"),
+    ("take", "out", "remove"), ("tear", "down", "delete"), ("throw", "away", "delete"), ("throw", "out", "delete"),
+    ("turn", "off", "stop"), ("turn", "on", "start"),
+];
+
+/// The verb of the action that a noun names.
+pub(super) fn action_noun(word: &str) -> Option<&'static str> {
+    let found = ACTION_NOUNS.iter().find(|(noun, _)| *noun == word);
+    found.map(|(_, verb)| *verb)
+}
+
+/// The action of an order with this verb; `words` are those of its clause, from the verb on where it comes first.
+pub(super) fn action(verb: &str, words: &[Token]) -> OrderedAction {
+    let rest = words.get(1..).unwrap_or_default();
+    if GIVERS.contains(&verb) && gives_money_back(verb, rest) {
+        return OrderedAction::plain("refund");
+    }
+    let of = object_action(words, verb);
+    let carried = of.filter(|_| CARRIERS.contains(&verb));
+    let verb = carried
+        .or_else(|| phrasal(verb, rest))
+        .unwrap_or(verb)
+        .to_owned();
+    let of = of.filter(|_| carried.is_none());
+    OrderedAction { verb, of }
+}
+
+/// Whether money goes back: "his money back", "(return) 20 euros to the customer". "A voucher over 20 euros" is a thing.
+fn gives_money_back(verb: &str, rest: &[Token]) -> bool {
+    let is_money = |token: &Token| {
+        token.is_money()
+            || token.is_any(&[
+                "$", "cash", "dollars", "eur", "euro", "euros", "money", "pounds", "usd", "£", "€",
+            ])
+    };
+    let Some(at) = rest.iter().position(is_money) else {
+        return false;
+    };
+    let thing = rest[..at]
+        .iter()
+        .any(|token| token.is_any(&["a", "an", "the"]));
+    let only_back = matches!(verb, "pay" | "put" | "transfer");
+    rest.iter().any(|token| token.is("back")) || !thing && !only_back
+}
+
+/// The action that is the object of an order: "cancel the restart of web-1", "stop restarting web-1".
+fn object_action(words: &[Token], verb: &str) -> Option<&'static str> {
+    let first = usize::from(words.first().is_some_and(|first| first.is(verb)));
+    let ends = |token: &&Token| !(token.is_any(PREPOSITIONS) || token.is_any(&["after", "before"]));
+    let mut object = words.iter().skip(first).take_while(ends).peekable();
+    while let Some(token) = object.next() {
+        if token.word.ends_with("ing")
+            && let Some(gerund) = inflected_change(&token.word)
+            && (gerund != verb || first == 1)
+        {
+            return Some(gerund);
+        }
+        // "the restart button" is a thing.
+        let heads = object.peek().is_none_or(|next| {
+            next.is_specific() || next.is_any(OPENERS) || matches!(next.kind, TokenKind::Mark(_))
+        });
+        if heads
+            && let Some(noun) = action_noun(&token.word)
+            && (noun != verb || first == 1)
+        {
+            return Some(noun);
+        }
+    }
+    None
+}
+
+/// The one verb for a verb with its particle: "shut the host down".
+fn phrasal(verb: &str, rest: &[Token]) -> Option<&'static str> {
+    let said = || {
+        let ends = rest.iter().rposition(|token| !token.is_any(OPENERS));
+        ends.map_or(rest, |last| &rest[..=last])
+    };
+    let has = |particle: &str| {
+        let adjacent = rest.first().is_some_and(|next| next.is(particle));
+        let last = said().last().is_some_and(|last| last.is(particle));
+        let anywhere = matches!(particle, "away" | "back" | "down")
+            && rest.iter().take(8).any(|token| token.is(particle));
+        adjacent || last || anywhere
+    };
+    let of_verb = PHRASAL.iter().filter(|(first, ..)| *first == verb);
+    let mut found = of_verb.filter(|(_, particle, _)| has(particle));
+    found.next().map(|(.., meant)| *meant)
+}
+
+fn senses(verb: &str) -> impl Iterator<Item = usize> {
+    let senses = SENSES.iter().enumerate();
+    let of_verb = senses.filter(move |(_, verbs)| verbs.contains(&verb));
+    of_verb.map(|(at, _)| at)
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || senses(one).any(|sense| senses(other).any(|own| own == sense))
+}
+
+/// Whether a document with these texts does the ordered action. An action whose verb has no sense passes, and so do texts
+/// without a verb of a known sense. A document that does an action takes it back only where a text has both.
+pub(super) fn does(ordered: &OrderedAction, texts: &[&str]) -> bool {
+    let own: Vec<OrderedAction> = texts.iter().flat_map(|text| actions_of(text)).collect();
+    let is_verb = |action: &&OrderedAction| is_same(&ordered.verb, &action.verb);
+    if let Some(of) = ordered.of
+        && REVERSALS.contains(&ordered.verb.as_str())
+    {
+        let does_it = own.iter().any(|action| is_same(&action.verb, of));
+        let takes_back = |action: &OrderedAction| action.of.is_some_and(|own| is_same(own, of));
+        return own
+            .iter()
+            .filter(is_verb)
+            .any(|action| !does_it || takes_back(action));
+    }
+    let has_sense = |verb: &str| senses(verb).next().is_some();
+    let compared = has_sense(&ordered.verb) && own.iter().any(|action| has_sense(&action.verb));
+    !compared || own.iter().any(|action| is_verb(&action))
+}
+
+/// The actions that a text names: "restart a host", "a host has to be restarted", "lockdown of a group".
+fn actions_of(text: &str) -> Vec<OrderedAction> {
+    let text = text.replace(['_', '.'], " ");
+    let tokens = token::tokens(&text);
+    let mut found = Vec::new();
+    for clause in clauses(&tokens) {
+        let words = &tokens[clause.tokens];
+        let words = &words[opened(words)..];
+        found.extend(of_clause(words));
+        for (at, token) in words.iter().enumerate() {
+            let rest = &words[at + 1..];
+            let ordered = match token.word.as_str() {
+                "be" | "being" | "get" | "gets" => participle(rest),
+                "to" => imperative(rest, false)
+                    .filter(|order| order.class == VerbClass::Change)
+                    .map(|order| order.action),
+                word => action_noun(word)
+                    .filter(|_| {
+                        rest.first()
+                            .is_none_or(|next| next.is_any(PREPOSITIONS) || next.is_specific())
+                    })
+                    .map(OrderedAction::plain),
+            };
+            found.extend(ordered);
+        }
+        if gives_back(words) {
+            found.push(OrderedAction::plain("refund"));
+        }
+    }
+    found
+}
+
+/// The action that a clause of a text begins with: "restart a host", "restarting a host", "restarts a host".
+fn of_clause(words: &[Token]) -> Option<OrderedAction> {
+    if let Some(order) = imperative(words, false) {
+        return (order.class == VerbClass::Change && !order.negated).then_some(order.action);
+    }
+    let first = words.first()?;
+    let object = words.get(1).is_some_and(|next| {
+        next.is_any(DETERMINERS) || next.is_any(PRONOUNS) || next.kind == TokenKind::Word
+    });
+    let stated = first.word.ends_with("ing") || first.word.ends_with('s');
+    let verb = inflected_change(&first.word).filter(|_| stated && object)?;
+    Some(action(verb, words))
+}
+
+fn participle(rest: &[Token]) -> Option<OrderedAction> {
+    let verb = inflected_change(&rest.first()?.word)?;
+    Some(action(verb, rest))
+}
+
+/// "a customer gets money back".
+fn gives_back(words: &[Token]) -> bool {
+    let money = words
+        .iter()
+        .any(|token| token.is_money() || token.is_any(&["cash", "money"]));
+    money && words.iter().any(|token| token.is("back"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+
+    const RESTART: [&str; 3] = [
+        "Restart a turbine",
+        "a turbine has to be restarted",
+        "reboot the turbine t-7",
+    ];
+    const REFUND: [&str; 3] = [
+        "travel.refund_ticket",
+        "a traveller gets money back for a ticket",
+        "give the traveller his money back",
+    ];
+
+    fn done(text: &str, texts: &[&str]) -> bool {
+        read(text).is_done_by(texts)
+    }
+
+    #[test]
+    fn b000_20_an_order_is_done_by_a_playbook_whose_texts_have_a_verb_of_its_sense() {
+        for text in [
+            "restart turbine t-7",
+            "Please reboot turbine t-7",
+            "do a restart of turbine t-7",
+            "trigger a restart of turbine t-7",
+            "could you please restart turbine t-7",
+        ] {
+            assert!(done(text, &RESTART), "{text}");
+        }
+        for text in [
+            "refund ticket K-12 30 euros",
+            "reimburse the traveller of ticket K-12",
+            "give Ida 30€ back for ticket K-12",
+            "send 30 euros back on ticket K-12",
+            "issue a refund of 30 euros for ticket K-12",
+        ] {
+            assert!(done(text, &REFUND), "{text}");
+        }
+    }
+
+    #[test]
+    fn b000_20_an_order_of_another_verb_is_not_done_by_the_playbook() {
+        for text in [
+            "stop restarting turbine t-7",
+            "cancel the restart of turbine t-7",
+            "Undo the restart of turbine t-7",
+            "disable the restart of turbine t-7",
+            "the restart of turbine t-7 must be cancelled",
+            "delete turbine t-7",
+            "schedule a restart of turbine t-7",
+            "rename turbine t-7",
+        ] {
+            assert!(!done(text, &RESTART), "{text}");
+        }
+        for text in [
+            "charge Ida 30 euros for ticket K-12",
+            "reject the refund of ticket K-12",
+            "cancel ticket K-12",
+            "pause all refunds",
+            "email Ida that ticket K-12 is refunded",
+            "notify Ida about the refund of ticket K-12",
+            "send Ida a voucher over 30 euros",
+            "roll back the refund of ticket K-12",
+            "mark the refund of ticket K-12 as done",
+        ] {
+            assert!(!done(text, &REFUND), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_playbook_that_takes_something_back_does_so_by_its_own_verb() {
+        let cancels = ["Cancel a refund", "the refund has to be cancelled"];
+        assert!(done("cancel the refund of ticket K-12", &cancels));
+        assert!(!done("reject the refund of ticket K-12", &cancels));
+        let stops = ["Stop a turbine", "shut the turbine t-7 down"];
+        assert!(done("stop turbine t-7", &stops));
+        assert!(!done("stop the shutdown of turbine t-7", &stops));
+    }
+
+    #[test]
+    fn an_order_that_cannot_be_compared_passes() {
+        assert!(done("delete turbine t-7", &["it has to be off"]));
+        assert!(done("which turbines are down", &RESTART));
+    }
+}
