@@ -6,6 +6,7 @@
 //! [`settle`] adds how well documents fit, where the form leaves a doubt. Both are bounded and know no catalogue.
 
 mod act;
+mod asked;
 mod clause;
 mod doubt;
 mod everyday;
@@ -23,6 +24,7 @@ mod token;
 mod topic;
 mod words;
 
+pub use asked::AskedClause;
 use charter_contract::foreign_text;
 pub use charter_contract::intent::Intent;
 pub use everyday::EVERYDAY_TOPICS;
@@ -30,8 +32,8 @@ pub use language::{Language, languages};
 pub use remark::Remark;
 pub use sense::OrderedAction;
 pub use settle::{
-    AnswerSource, Evidence, ExampleKind, Fit, IntentDecision, NamedDocument, NeededEvidence,
-    Settled, cited_from, settle,
+    AnswerSource, Evidence, ExampleKind, ExampleMatch, Fit, IntentDecision, NamedDocument,
+    NamedKind, NeededEvidence, Settled, cited_from, is_marked, offered_from, settle,
 };
 
 use act::acts;
@@ -93,6 +95,8 @@ pub enum Doubt {
     Question,
     /// Its verb is another one than those of the playbook that fits.
     OtherAction,
+    /// It repeats an example of a playbook as a question, in quotation marks or the like.
+    Example,
 }
 
 impl Doubt {
@@ -113,6 +117,7 @@ impl Doubt {
             Self::Language => "it has words that are not known here",
             Self::Question => "it asks a question as well",
             Self::OtherAction => "its verb asks for something else than the playbook does",
+            Self::Example => "it repeats an example of a playbook and does not clearly order it",
         }
     }
 }
@@ -138,6 +143,8 @@ pub struct IntentReading {
     pub asks_how: bool,
     /// How many things it asks for: questions, and orders to look at something.
     pub parts: usize,
+    /// Its questions, as far as their form says what they ask for.
+    pub asked: Vec<AskedClause>,
     /// The words that say what it is about, for a search: without greetings, politeness and what is only mentioned.
     pub subject: String,
     /// Why, for people.
@@ -156,6 +163,7 @@ impl IntentReading {
             actions: Vec::new(),
             asks_how: false,
             parts: 0,
+            asked: Vec::new(),
             subject: text.trim().to_owned(),
             reasons: vec![remark.reason().to_owned()],
         }
@@ -235,6 +243,7 @@ pub fn read(text: &str) -> IntentReading {
     };
     let mut reading = said.reading();
     reading.parts = said.parts();
+    reading.asked = asked::asked(&said);
     reading.subject = subject::subject(&said, reading.intent);
     reading
 }

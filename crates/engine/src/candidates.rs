@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::requests::{ActiveRequest, Classification};
+use crate::requests::{ActiveRequest, Classification, can_ask};
 use crate::{Caller, Engine, EngineError, Tier};
 
 pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
@@ -88,7 +88,8 @@ impl Engine {
             _ => CandidateKind::Read,
         };
         let view = self.live().view(&asked.caller.tenant);
-        let Some(words) = Words::from_text(text) else {
+        let words = Words::from_text(text).filter(|_| classified.flow != Flow::Knowledge);
+        let Some(words) = words else {
             return Err(no_match(&view, asked, classified, &[]));
         };
         let key = CandidateKey::from_words(&words, wanted);
@@ -171,8 +172,14 @@ fn no_match(
     refusals: &[Refusal],
 ) -> EngineError {
     let approaches = approaches(view, asked.tier(), &classified.agents);
-    let message = if classified.agents.is_empty() {
-        "nothing that is registered fits this request, and no agent comes near it".to_owned()
+    let questions = can_ask(view, &asked.caller);
+    let message = if classified.flow == Flow::Knowledge {
+        "no passage and no document answers this question".to_owned()
+    } else if classified.agents.is_empty() {
+        let example = questions.first().map_or(String::new(), |example| {
+            format!("; you can ask, for example: {example}")
+        });
+        format!("nothing that is registered fits this request, and no agent comes near it{example}")
     } else {
         let why = refusals.iter().map(|refusal| {
             let Refusal { agent, reason } = refusal;
@@ -192,6 +199,7 @@ fn no_match(
     };
     EngineError::new(ErrorCode::NoMatch, message).with_details(json!({
         "agents": classified.agents, "refusals": refusals, "approaches": approaches,
+        "can_ask": questions,
     }))
 }
 

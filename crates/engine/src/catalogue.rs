@@ -6,6 +6,7 @@
 
 mod index;
 mod load;
+mod other_names;
 mod overlay;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::lenses::LensIndexCache;
 
 pub(crate) use index::{IndexSet, actions, entry_id, offered, parse_entry_id, text_hash, texts_of};
 pub(crate) use load::parse_document;
+pub(crate) use other_names::OtherNames;
 use overlay::{Exemplified, Overlay};
 
 /// One revision of the catalogue, ready to serve.
@@ -85,6 +87,13 @@ impl LiveCatalogue {
         let stacks = self.tenants.get(tenant).unwrap_or(&self.global);
         let read = || Arc::new(identifiers(&self.view(tenant)));
         Arc::clone(stacks.identifiers.get_or_init(read))
+    }
+
+    /// The names of a tenant's tools, agents and kinds of missions.
+    pub(crate) fn other_names(&self, tenant: &TenantId) -> Arc<OtherNames> {
+        let stacks = self.tenants.get(tenant).unwrap_or(&self.global);
+        let read = || Arc::new(OtherNames::from_view(&self.view(tenant)));
+        Arc::clone(stacks.other_names.get_or_init(read))
     }
 
     /// Who needs what in a tenant's layer, and in the global one. Read on the first question about this
@@ -151,6 +160,8 @@ struct TierStacks {
     whole: Arc<Stacked>,
     /// Read on the first question about this revision.
     identifiers: OnceLock<Arc<Identifiers>>,
+    /// Read on the first question about this revision.
+    other_names: OnceLock<Arc<OtherNames>>,
     /// Made on the first question about this revision.
     by_tier: OnceLock<BTreeMap<Tier, Arc<Stacked>>>,
 }
@@ -160,6 +171,7 @@ impl TierStacks {
         Self {
             whole: Arc::new(whole),
             identifiers: OnceLock::new(),
+            other_names: OnceLock::new(),
             by_tier: OnceLock::new(),
         }
     }

@@ -5,6 +5,8 @@
 
 mod by_intent;
 mod gateway;
+mod left_out;
+mod named;
 
 use std::sync::Arc;
 
@@ -198,20 +200,23 @@ impl RoutedVerdict {
             VerdictKind::Broad => few,
             VerdictKind::Miss => 0,
         };
-        let is_best_of_clause = |candidate: &&RoutedCandidate| {
-            let mut best = self
-                .clauses
-                .iter()
-                .filter_map(|clause| clause.candidates.first());
-            best.any(|best| (best.kind, &best.id) == (candidate.kind, &candidate.id))
-        };
         if self.kind == VerdictKind::Broad {
-            let of_clauses: Vec<_> = self.candidates.iter().filter(is_best_of_clause).collect();
+            let best = |candidate: &&RoutedCandidate| self.is_best_of_clause(candidate);
+            let of_clauses: Vec<_> = self.candidates.iter().filter(best).collect();
             if of_clauses.len() > 1 {
                 return of_clauses;
             }
         }
         self.candidates.iter().take(count).collect()
+    }
+
+    /// Whether a candidate is the best of one of the clauses.
+    pub(crate) fn is_best_of_clause(&self, candidate: &RoutedCandidate) -> bool {
+        let mut best = self
+            .clauses
+            .iter()
+            .filter_map(|clause| clause.candidates.first());
+        best.any(|best| (best.kind, &best.id) == (candidate.kind, &candidate.id))
     }
 }
 

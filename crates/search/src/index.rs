@@ -10,15 +10,12 @@ use thiserror::Error;
 use crate::dense::{DenseQuery, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{LexicalBuilder, LexicalIndex};
-use crate::query::{bare_name, hyphenated_name};
+use crate::names::NameIndex;
 use crate::rank::NameMatch;
-use crate::spelling::Spellings;
 use crate::text::{RouteText, VectorRole};
 
 /// Most entries of one index.
 pub const MAX_ENTRIES: usize = 1 << 20;
-/// Letters and digits of the shortest name that is found with a typing error.
-const LEAST_NEAR_NAME: usize = 8;
 /// Vectors of descriptions and examples that an index keeps one by one; one with more compares centroids alone.
 const MAX_EXAMPLE_ROWS: usize = 1 << 16;
 
@@ -112,9 +109,8 @@ pub struct RouteIndex {
     with_examples: Vec<bool>,
     /// Examples without case and marks, with the entries that have them.
     examples: FxHashMap<String, Vec<u32>>,
-    /// Ids and names without case and separators, and those with hyphens as they are, with the entries that have them.
-    names: FxHashMap<String, Vec<u32>>,
-    near_names: Spellings,
+    /// Ids and names, with the entries that have them.
+    names: NameIndex,
     lexical: LexicalIndex,
     dense: DenseRows,
     utterances: Utterances,
@@ -188,7 +184,6 @@ impl RouteIndex {
             ids,
             with_examples,
             examples,
-            near_names: Spellings::from_words(names.keys().cloned()),
             names,
             lexical,
             dense,
@@ -226,19 +221,12 @@ impl RouteIndex {
     /// The entries that have this name or id (one of [`RouteQuery`](crate::RouteQuery)'s names), and those whose name one edit
     /// makes of it, where it is long enough to tell.
     pub(crate) fn named(&self, name: &str) -> Vec<(usize, NameMatch)> {
-        let of = |name: &str, named: NameMatch| {
-            let entries = self.names.get(name).into_iter().flatten();
-            entries
-                .map(move |entry| (*entry as usize, named))
-                .collect::<Vec<_>>()
-        };
-        let exact = of(name, NameMatch::Exactly);
-        if !exact.is_empty() || name.chars().count() < LEAST_NEAR_NAME {
-            return exact;
-        }
-        let near = self.near_names.near(name).into_iter();
-        near.flat_map(|name| of(name, NameMatch::WithAnError))
-            .collect()
+        self.names.named(name)
+    }
+
+    /// The entries whose name or id a whole text is.
+    pub(crate) fn named_by_all_of(&self, text: &str) -> impl Iterator<Item = usize> {
+        self.names.named_by_all_of(text)
     }
 
     /// The model of its vectors.
@@ -255,13 +243,8 @@ impl RouteIndex {
         let examples: usize = examples
             .map(|(text, entries)| text.capacity() + 60 + 4 * entries.capacity())
             .sum();
-        let names = self.names.iter();
-        let names: usize = names
-            .map(|(name, entries)| name.capacity() + 60 + 4 * entries.capacity())
-            .sum();
         ids + examples
-            + names
-            + self.near_names.heap_bytes()
+            + self.names.heap_bytes()
             + self.with_examples.len()
             + self.lexical.heap_bytes()
             + self.dense.heap_bytes()
@@ -361,25 +344,19 @@ fn examples_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
 }
 
 /// Ids without the kind that stands before them, names and short names.
-fn names_of(entries: &[RouteEntry]) -> FxHashMap<String, Vec<u32>> {
-    let mut names: FxHashMap<String, Vec<u32>> = FxHashMap::default();
-    for (entry, position) in entries.iter().zip(0..) {
+fn names_of(entries: &[RouteEntry]) -> NameIndex {
+    let written = entries.iter().zip(0..).flat_map(|(entry, position)| {
         let id = entry.id.rsplit(' ').next().unwrap_or(&entry.id);
         let RouteText {
             name, short_name, ..
         } = &entry.text;
         let written = [Some(id), Some(name.as_str()), short_name.as_deref()];
-        let written = written.into_iter().flatten();
-        let hyphenated = written.clone().filter_map(hyphenated_name);
-        for name in written.map(bare_name).chain(hyphenated) {
-            let of = names.entry(name).or_default();
-            if of.last() != Some(&position) {
-                of.push(position);
-            }
-        }
-    }
-    names.remove("");
-    names
+        written
+            .into_iter()
+            .flatten()
+            .map(move |written| (position, written))
+    });
+    NameIndex::from_names(written)
 }
 
 /// The words of a text in lower case, with one space between two.

@@ -72,6 +72,16 @@ impl Layers {
         })
     }
 
+    /// The ids of the entries in sight whose id or name the whole text is, whatever its case and separators.
+    pub fn named_by<'l>(&'l self, text: &'l str) -> impl Iterator<Item = &'l str> {
+        let layers = self.layers.iter().zip(&self.hidden);
+        layers.flat_map(move |(layer, hidden)| {
+            let entries = layer.index.named_by_all_of(text);
+            let seen = entries.filter(|entry| !hidden[*entry]);
+            seen.filter_map(|entry| layer.index.id(entry))
+        })
+    }
+
     /// Hides entries in every layer, e.g. those that the strongest layer has withdrawn. Ids that no
     /// layer has are passed over.
     #[must_use]

@@ -17,6 +17,7 @@ mod index;
 mod layers;
 mod lexical;
 mod likeness;
+mod names;
 mod passages;
 mod query;
 mod rank;
@@ -37,6 +38,7 @@ pub use calibrate::{
 pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex, entry_vector};
 pub use layers::{Allowed, Layer, Layers, Scope};
 pub use likeness::{Likeness, Statement, likeness};
+pub use names::NameIndex;
 pub use passages::{
     Passage, PassageHit, PassageIndex, PassagePosition, WordScores, mixed_cosine, search_passages,
 };

@@ -12,6 +12,7 @@ use crate::dense::DenseQuery;
 use crate::embed::{Embedder, EmbeddingModel, Vector};
 use crate::layers::{Allowed, Layers};
 use crate::lexical::{AnalysedQuery, analyse_query_beside, share_in};
+use crate::names::names_in;
 use crate::spelling::{Correction, Spelling, spelling};
 pub use pieces::MAX_SENTENCES;
 
@@ -19,10 +20,6 @@ pub use pieces::MAX_SENTENCES;
 pub const MAX_QUERY_BYTES: usize = 64 << 10;
 /// A request of more characters is also looked at sentence by sentence.
 pub const WHOLE_QUERY_CHARS: usize = 120;
-/// Longest text that may be the name of an entry, in bytes.
-const MAX_NAME_BYTES: usize = 128;
-/// Names that are looked for in one request.
-const MAX_NAMES: usize = 16;
 
 /// Why a request cannot be routed (B000-2).
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -159,6 +156,11 @@ impl RouteQuery {
         &self.text
     }
 
+    /// The writer's own words: the request without what is pasted, or all of it if nothing else remains.
+    pub fn own(&self) -> &str {
+        &self.own
+    }
+
     /// Words that were replaced.
     pub fn corrections(&self) -> &[Correction] {
         &self.corrections
@@ -258,7 +260,7 @@ impl RouteQuery {
         EmbeddedQuery {
             text: self.own.clone(),
             terms: analyse_query_beside(&self.own, &self.aside.join("\n")),
-            names: names(&self.own),
+            names: names_in(&self.own),
             dense: None,
             everyday: None,
             strange: self.strange.clone(),
@@ -272,7 +274,7 @@ fn words_of(text: &str) -> EmbeddedQuery {
     EmbeddedQuery {
         text: text.to_owned(),
         terms: analyse_query_beside(text, ""),
-        names: names(text),
+        names: names_in(text),
         dense: None,
         everyday: None,
         strange: Vec::new(),
@@ -297,47 +299,13 @@ fn own_words(text: &str) -> (String, Vec<String>) {
     (own.trim().to_owned(), pieces.collect())
 }
 
-/// Possible names of entries: the whole text and its words with a `.` or `_` inside, without case and separators, and its
-/// hyphenated words with their hyphens. English joins words by hyphens too ("a t-test", "to-do"), so a hyphenated word
-/// names only an entry that is written with hyphens.
-fn names(text: &str) -> Vec<String> {
-    let whole = (text.len() <= MAX_NAME_BYTES).then(|| bare_name(text));
-    let words = text
-        .split_whitespace()
-        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
-        .filter(|word| word.len() <= MAX_NAME_BYTES);
-    let names = words.filter_map(|word| match word.contains(['.', '_']) {
-        true => Some(bare_name(word)),
-        false => hyphenated_name(word),
-    });
-    let mut found: Vec<String> = Vec::new();
-    for name in whole.into_iter().chain(names) {
-        if !name.is_empty() && found.len() < MAX_NAMES && !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
-}
-
-/// A name with hyphens and no other separator, without case.
-pub(crate) fn hyphenated_name(name: &str) -> Option<String> {
-    let is_hyphenated = name.contains('-') && name.chars().all(|c| c == '-' || c.is_alphanumeric());
-    is_hyphenated.then(|| name.to_lowercase())
-}
-
-/// A name without case and separators: `aws.listBuckets` as `awslistbuckets`.
-pub(crate) fn bare_name(name: &str) -> String {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
 /// A query ready to be searched.
 #[derive(Debug, Clone, Default)]
 pub struct EmbeddedQuery {
     /// The text that is compared.
     pub(crate) text: String,
     pub(crate) terms: AnalysedQuery,
-    /// Possible names of entries ([`bare_name`], [`hyphenated_name`]).
+    /// Possible names of entries, in the forms of a [`NameIndex`](crate::NameIndex).
     pub(crate) names: Vec<String>,
     pub(crate) dense: Option<EmbeddedTexts>,
     /// The cosine with the nearest everyday topic, where it was compared with any.
@@ -396,7 +364,7 @@ impl EmbeddedQuery {
     #[must_use]
     pub fn naming(self, text: &str) -> Self {
         EmbeddedQuery {
-            names: names(text),
+            names: names_in(text),
             ..self
         }
     }

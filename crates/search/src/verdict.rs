@@ -179,8 +179,9 @@ fn weigh(
         return (VerdictKind::Broad, reason);
     }
     if kept.len() == 1 {
-        let reason =
-            format!("`{id}` ({score:.3}) is the only candidate at or above the floor {floor}");
+        let reason = format!(
+            "`{id}` ({score:.3}) clears the narrow threshold {narrow}, and no other candidate reaches the floor {floor}"
+        );
         return (VerdictKind::Narrow, reason);
     }
     let rivals = kept[1..].iter().filter(|rival| match precedence {
@@ -197,9 +198,10 @@ fn weigh(
             );
             (VerdictKind::Broad, reason)
         }
-        Some(_) => {
+        Some(rival) => {
             let reason = format!(
-                "`{id}` ({score:.3}) clears the narrow threshold {narrow} by the margin {margin}"
+                "`{id}` ({score:.3}) clears the narrow threshold {narrow} and leads `{}` by the margin {margin}",
+                rival.id
             );
             (VerdictKind::Narrow, reason)
         }
@@ -410,6 +412,22 @@ mod tests {
         assert_eq!(named.kind, VerdictKind::Narrow);
     }
 
+    /// The reason of a narrow verdict is the rule that made it narrow.
+    #[test]
+    fn a_narrow_verdict_names_the_thresholds_that_it_clears() {
+        let reason = |hits: Vec<Candidate>| decide(hits, &EDGES, None).reason;
+        let best = hit("a", Scope::Tenant, 0.9, 1.0);
+        let rival = |scope: Scope| hit("b", scope, 0.3, 0.25);
+        assert_eq!(
+            reason(vec![best.clone(), rival(Scope::Tenant)]),
+            "`a` (0.900) clears the narrow threshold 0.75 and leads `b` by the margin 0.5"
+        );
+        assert_eq!(
+            reason(vec![best, rival(Scope::Global)]),
+            "`a` (0.900) is the tenant's own and clears the narrow threshold 0.75"
+        );
+    }
+
     #[test]
     fn b000_3_the_verdict_records_thresholds_model_and_reason_and_survives_storage() {
         let hits = vec![hit("a", Scope::Global, 0.9, 1.0)];
@@ -418,7 +436,7 @@ mod tests {
         assert_eq!(verdict.model.as_deref(), Some("m/f32"));
         assert_eq!(
             verdict.reason,
-            "`a` (0.900) is the only candidate at or above the floor 0.25"
+            "`a` (0.900) clears the narrow threshold 0.75, and no other candidate reaches the floor 0.25"
         );
         let stored = serde_json::to_string(&verdict).unwrap();
         assert_eq!(serde_json::from_str::<Verdict>(&stored).unwrap(), verdict);

@@ -123,6 +123,128 @@ fn b000_20_text_without_a_request_lists_what_can_be_asked() {
     );
 }
 
+/// What asks for nothing is told what can be asked, without a formula of small talk too; a question or an order that
+/// nothing fits is no match, and its refusal says what can be asked.
+#[test]
+fn b000_20_what_is_none_by_its_form_is_told_what_can_be_asked_and_a_miss_is_none() {
+    let server = Tenants::one();
+    server.api.register(&backups());
+    let answer = server
+        .api
+        .ask(&request("translate good tidings into verse"));
+    let answer = answer.expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(
+        (&metadata["verdict"]["intent"], &metadata["flow"]),
+        (&json!("none"), &json!("knowledge")),
+        "{answer:#}"
+    );
+    let content = answer["content"].as_str().unwrap();
+    assert!(content.contains("- Find stale backups"), "{content}");
+    for text in ["which ferries leave at noon?", "book me a table for two"] {
+        let refused = server.api.ask(&request(text));
+        let can_ask = refused.body["technical_details"]["can_ask"].clone();
+        let message = refused.fails(404, "no_match");
+        assert!(
+            message.ends_with("for example: Find stale backups"),
+            "{message}"
+        );
+        assert_eq!(can_ask, json!(["Find stale backups"]));
+    }
+    assert_eq!(server.api.brought("skill"), [SKILL]);
+}
+
+/// An example of a playbook that is quoted or asked about begins nothing, and `metadata.flow` comes before examples.
+#[test]
+fn b000_20_an_example_begins_a_change_only_as_an_order() {
+    let (server, service) = shared();
+    let uma = server.key("uma");
+    let quoted = uma
+        .ask(&request("\"purge the vault for good\""))
+        .expect(200);
+    assert_eq!(
+        quoted["metadata"]["verdict"]["intent"], "none",
+        "{quoted:#}"
+    );
+    for text in ["purge the vault for good?", "(purge the vault for good)"] {
+        let answer = uma.ask(&request(text)).expect(200);
+        let metadata = &answer["metadata"];
+        assert_eq!(metadata["offers"][0]["playbook_id"], PLAYBOOK, "{answer:#}");
+        assert_eq!(metadata["run_ids"], Value::Null, "{text}");
+    }
+    let intent = |text: &str, flow: &str| {
+        let mut asked = request(text);
+        asked["metadata"] = json!({"flow": flow});
+        let flow = uma.ask(&asked).body["metadata"]["flow"].clone();
+        let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
+        let recorded = uma.get(&path).expect(200);
+        (recorded["verdict"]["verdict"]["intent"].clone(), flow)
+    };
+    for flow in ["skill", "read_broad", "code_gen_read"] {
+        let (intent, answered) = intent("purge the vault for good", flow);
+        assert_eq!(intent, "read", "{flow}");
+        assert_ne!(answered, "write", "{flow}");
+    }
+    for flow in ["write", "code_gen_write"] {
+        let (intent, answered) = intent(QUESTION, flow);
+        assert_eq!(intent, "change", "{flow}");
+        assert_ne!(answered, "skill", "{flow}");
+    }
+    let (intent, answered) = intent("purge the vault for good", "write");
+    assert_eq!((intent, answered), (json!("change"), json!("write")));
+    assert!(!service.was_called());
+}
+
+/// Of several kinds of things that are asked for, those that are not answered are named, in the answer and in the clauses.
+#[test]
+fn b000_20_what_an_answer_leaves_out_is_named() {
+    let (server, service) = shared();
+    let asked = request("which backups have grown stale, and purge the vault for good");
+    let answer = server.key("uma").ask(&asked).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(metadata["flow"], "write", "{answer:#}");
+    let left_out = &metadata["left_out"];
+    assert_eq!(
+        left_out,
+        &json!([{"text": "which backups have grown stale", "reason": "it asks for the state of things"}])
+    );
+    let content = answer["content"].as_str().unwrap();
+    assert!(
+        content.contains("Left out: “which backups have grown stale”"),
+        "{content}"
+    );
+    let clauses = metadata["verdict"]["clauses"].as_array().unwrap();
+    let best = |at: usize| clauses[at]["candidates"][0]["id"].clone();
+    assert_eq!((best(0), best(1)), (json!(PLAYBOOK), json!(SKILL)));
+    assert!(!service.was_called());
+}
+
+/// Of two skills whose agents conflict the better one answers, and the other one is named.
+#[test]
+fn b000_20_the_skill_of_a_conflicting_agent_is_named_as_left_out() {
+    let server = Tenants::one();
+    let tapes = "reliability.count_tapes";
+    let agent = format!(
+        "agent_id: domain.reliability.tapes\nname: tapes\ndisplay_name: Tapes\nagent_type: domain\ndomain: reliability\n\
+         capabilities: [count tape drives]\nskill_refs: [{tapes}]\n\
+         composition: {{conflicts_with_agents: [domain.reliability.recovery]}}\n"
+    );
+    let package = backups()
+        .with("skills/tapes.yaml", &skill(tapes, "count the tape drives"))
+        .with("agents/tapes.yaml", &agent);
+    server.api.register(&package);
+    let asked = request("find stale backups and then count the tape drives");
+    let answer = server.api.ask(&asked).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(metadata["run_ids"].as_array().map(Vec::len), Some(1));
+    let left_out = &metadata["left_out"][0];
+    let reason = left_out["reason"].as_str().unwrap();
+    assert!(reason.starts_with("its agent conflicts with"), "{answer:#}");
+    let other = left_out["skill_id"].as_str().unwrap();
+    assert!([SKILL, tapes].contains(&other), "{answer:#}");
+    assert_ne!(metadata["verdict"]["candidates"][0]["id"], other);
+}
+
 /// Findings lead to a playbook where their rule names one of its trigger conditions, and to no other.
 #[test]
 fn b000_20_findings_offer_the_playbook_that_their_rule_names() {
@@ -183,6 +305,31 @@ fn b000_20_a_rule_is_looked_up_in_lenses() {
         content.contains("Every lock of the north gate is changed in spring."),
         "{content}"
     );
+}
+
+/// A change that no playbook makes is looked up in lenses before anything else: a runbook's heading is an order.
+#[test]
+fn b000_20_a_change_that_misses_is_looked_up_in_lenses() {
+    let server = Tenants::one();
+    let library = backups()
+        .with(
+            "lenses/runbook.yaml",
+            &lens("security.runbook", "file", "sources/runbook.md"),
+        )
+        .with(
+            "sources/runbook.md",
+            "# Drain the north tank\n\nTo drain the north tank, open its lower valve and wait for an hour.\n",
+        );
+    server.api.register(&library);
+    let answer = server.api.ask(&request("Drain the north tank")).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(
+        (&metadata["flow"], &metadata["verdict"]["intent"]),
+        (&json!("rag_search"), &json!("change")),
+        "{answer:#}"
+    );
+    assert_eq!(metadata["passages"][0]["lens_id"], "security.runbook");
+    assert_eq!(metadata["run_ids"], Value::Null);
 }
 
 /// Where different things fit, one question is asked back, and the next turn of the session answers it.

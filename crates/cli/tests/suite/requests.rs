@@ -161,6 +161,59 @@ fn b000_3_a_broad_verdict_runs_several_skills() {
     );
 }
 
+/// Findings stand under the skill that made them, and results of a skill without rules under its own title.
+#[test]
+fn each_skill_of_a_broad_answer_has_its_own_title() {
+    let server = Tenants::one();
+    let tapes = skill("reliability.count_tapes", "count the tape drives");
+    server
+        .api
+        .register(&backups().with("skills/tapes.yaml", &tapes));
+    let asked = request("find stale backups and then count the tape drives");
+    let answer = server.api.ask(&asked).expect(200);
+    let content = answer["content"].as_str().unwrap();
+    assert!(
+        content.contains("1 stale backup(s).\n- [high] The backup b-1 is 40 days old."),
+        "{content}"
+    );
+    let findings = content.find("- [high]").unwrap();
+    assert!(
+        content.find("count_tapes:\n\n").unwrap() > findings,
+        "{content}"
+    );
+}
+
+/// Where one of several skills lacks a parameter, the others answer and the parameter is asked for.
+#[test]
+fn a_missing_parameter_of_one_of_several_skills_is_asked_for() {
+    let server = Tenants::one();
+    let tapes = skill("reliability.count_tapes", "count the tape drives").replace(
+        "output_type: finding\n",
+        "output_type: finding\nparameters: [{name: library, type: string, required: true, description: which library}]\n",
+    );
+    server
+        .api
+        .register(&backups().with("skills/tapes.yaml", &tapes));
+    let asked = request("find stale backups and then count the tape drives");
+    let answer = server.api.ask(&asked).expect(200);
+    let metadata = &answer["metadata"];
+    assert_eq!(ids(&metadata["findings"], "resource_id"), ["b-1"]);
+    assert_eq!(metadata["missing_parameters"], json!(["library"]));
+    assert_eq!(
+        metadata["unanswered"],
+        json!([{
+            "skill_id": "reliability.count_tapes", "title": "count_tapes", "missing_parameters": ["library"],
+        }])
+    );
+    let warnings = metadata["warnings"].to_string();
+    assert!(!warnings.contains("count_tapes"), "{warnings}");
+    let content = answer["content"].as_str().unwrap();
+    assert!(
+        content.contains("count_tapes needs library. Ask for it by itself: charter ask"),
+        "{content}"
+    );
+}
+
 /// Events: progress first, one answer last.
 #[test]
 fn a_streamed_request_sends_progress_then_the_answer() {

@@ -297,3 +297,71 @@ fn b000_3_what_a_request_names_comes_first() {
     assert_eq!(answer["metadata"]["run_ids"], Value::Null);
     assert!(!service.was_called());
 }
+
+/// A name is found in quotation marks, with hyphens for other separators, and by the last part of an id. A text that is
+/// nothing but a playbook's name shows it, also where the name reads as an order.
+#[test]
+fn b000_3_names_are_found_however_they_are_written_and_a_playbook_is_shown() {
+    let (server, service) = shared();
+    let uma = server.key("uma");
+    for text in [
+        format!("\"{SKILL}\""),
+        format!("`{SKILL}`"),
+        "please run find-stale-backups now".to_owned(),
+    ] {
+        let answer = uma.ask(&request(&text)).expect(200);
+        let best = &answer["metadata"]["verdict"]["candidates"][0];
+        assert_eq!(
+            (&best["id"], &best["named"]),
+            (&json!(SKILL), &json!("exactly")),
+            "{text}"
+        );
+    }
+    for text in [
+        "purge_vault",
+        "purge-vault",
+        "Purge a vault",
+        "\"Purge a vault\"",
+    ] {
+        let answer = uma.ask(&request(text)).expect(200);
+        let metadata = &answer["metadata"];
+        assert_eq!(metadata["offers"][0]["playbook_id"], PLAYBOOK, "{text}");
+        assert_eq!(metadata["run_ids"], Value::Null, "{text}");
+    }
+    assert!(!service.was_called());
+}
+
+/// A tool or an agent that a request names is described, with what uses it.
+#[test]
+fn b000_3_a_document_of_any_kind_is_described_by_its_name() {
+    let (server, service) = shared();
+    let uma = server.key("uma");
+    for (text, kind, id, used) in [
+        ("vault.list_backups", "tool", "vault.list_backups", SKILL),
+        (
+            "what does `vault.purge` do?",
+            "tool",
+            "vault.purge",
+            PLAYBOOK,
+        ),
+        (
+            "Domain-Reliability-Recovery",
+            "agent",
+            "domain.reliability.recovery",
+            SKILL,
+        ),
+    ] {
+        let answer = uma.ask(&request(text)).expect(200);
+        let metadata = &answer["metadata"];
+        let shown = &metadata["documents"][0];
+        assert_eq!(
+            (&shown["kind"], &shown["id"]),
+            (&json!(kind), &json!(id)),
+            "{answer:#}"
+        );
+        assert_eq!(metadata["flow"], "knowledge");
+        let content = answer["content"].as_str().unwrap();
+        assert!(content.contains(used), "{content}");
+    }
+    assert!(!service.was_called());
+}

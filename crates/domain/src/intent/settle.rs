@@ -4,7 +4,10 @@
 //! of them is looked at. Passages are looked at only where the form asks for a rule, or leaves it open, or no skill
 //! answers; agents only after a miss. What has not been looked at yet is asked for with [`Settled::Look`].
 
+mod named;
+
 use super::{Certainty, ChangeTiming, Doubt, Intent, IntentReading, Language, Remark};
+pub use named::{ExampleKind, ExampleMatch, NamedDocument, NamedKind, is_marked};
 
 /// How well a document fits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -27,7 +30,7 @@ pub struct Evidence {
     /// Whether an agent comes near; `None` where none was looked at.
     pub agent: Option<bool>,
     /// What has this very sentence as an example.
-    pub example: Option<ExampleKind>,
+    pub example: Option<ExampleMatch>,
     /// The document that the sentence names by id or name.
     pub named: Option<NamedDocument>,
     /// Whether the texts of the best playbook have another verb than the order.
@@ -38,24 +41,6 @@ pub struct Evidence {
     pub floor: f32,
     /// Score from which it is taken for right.
     pub narrow: f32,
-}
-
-/// A document that a sentence names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NamedDocument {
-    /// Skill or playbook.
-    pub kind: ExampleKind,
-    /// Whether the name has a typing error.
-    pub mistyped: bool,
-}
-
-/// The kind of the documents that have a sentence as an example: who wrote them has said what it asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExampleKind {
-    /// Skills alone.
-    Skill,
-    /// Playbooks alone.
-    Playbook,
 }
 
 /// What is to be looked at before the intent is settled.
@@ -80,9 +65,13 @@ pub enum AnswerSource {
     SkillText,
     /// The text of a playbook.
     PlaybookText,
+    /// The description of another document that is named: a tool, an agent, a kind of missions.
+    Description,
     /// Nothing that is registered; an agent's boundary may.
     Agents,
-    /// Nothing.
+    /// Nothing that is registered, although it asks for something.
+    NoMatch,
+    /// Nothing: it asks for nothing that is looked after here.
     Nothing,
 }
 
@@ -122,6 +111,9 @@ const TEXT: f32 = 0.30;
 const TEXT_LEAD: f32 = 0.10;
 /// How much more like an open question a passage has to be than the best skill.
 const PASSAGE_LEAD: f32 = 0.06;
+/// How far from the floor to the narrow threshold a playbook has to be to be offered. Fitted on changes that are asked for
+/// in words: half way, some that fit are missed.
+const OFFERED_SHARE: f32 = 0.25;
 
 /// The likeness from which a passage is worth citing, by the likeness of the nearest everyday topic.
 #[must_use]
@@ -129,31 +121,21 @@ pub fn cited_from(everyday: f32) -> f32 {
     PASSAGE_OF_RULE + EVERYDAY_SHARE * everyday
 }
 
+/// The score from which a playbook is offered for a change: what scores less is no better than no playbook.
+#[must_use]
+pub fn offered_from(floor: f32, narrow: f32) -> f32 {
+    floor + OFFERED_SHARE * (narrow - floor).max(0.0)
+}
+
 /// The intent of a text that was read, by what is known of the documents.
 #[must_use]
 pub fn settle(reading: &IntentReading, evidence: &Evidence) -> Settled {
     let case = Case { reading, evidence };
-    match evidence.example {
-        Some(ExampleKind::Skill) => {
-            return case.decided(
-                Intent::Read,
-                AnswerSource::Skills,
-                "it is an example of a skill",
-            );
-        }
-        Some(ExampleKind::Playbook) => {
-            let found = "it is an example of a playbook";
-            return case.decided_as(
-                Intent::Change,
-                AnswerSource::Playbooks,
-                ChangeTiming::Now,
-                found,
-            );
-        }
-        None => {}
+    if let Some(settled) = evidence.example.and_then(|example| case.example(example)) {
+        return settled;
     }
     if let Some(named) = evidence.named
-        && case.may_name()
+        && case.may_name(named)
     {
         return case.named(named);
     }
@@ -200,56 +182,24 @@ impl Case<'_> {
         })
     }
 
+    /// It asks for nothing that can be looked up: no agent is searched.
     fn nothing(&self, found: &str) -> Settled {
-        let reason = found.to_owned();
+        self.unanswered(AnswerSource::Nothing, found)
+    }
+
+    /// It asks for something, and nothing that is registered has to do with it.
+    fn no_match(&self) -> Settled {
+        let found = "nothing that is registered has to do with it";
+        self.unanswered(AnswerSource::NoMatch, found)
+    }
+
+    fn unanswered(&self, source: AnswerSource, found: &str) -> Settled {
         Settled::Decided(IntentDecision {
             intent: Intent::None,
-            source: AnswerSource::Nothing,
+            source,
             start: self.reading.start,
-            reason,
+            reason: found.to_owned(),
         })
-    }
-
-    /// Whether the sentence can name a document: it forbids nothing, quotes nothing and plays no role.
-    fn may_name(&self) -> bool {
-        match self.reading.remark {
-            None
-            | Some(Remark::Statement | Remark::NamesSystem | Remark::FollowUp | Remark::Chat) => {
-                true
-            }
-            Some(_) => false,
-        }
-    }
-
-    /// The named document answers, even if others fit better. A playbook runs only for an order that names it without a
-    /// typing error; otherwise it is shown.
-    fn named(&self, named: NamedDocument) -> Settled {
-        let NamedDocument { kind, mistyped } = named;
-        match (kind, self.reading.intent) {
-            (ExampleKind::Skill, Intent::Knowledge) => self.decided(
-                Intent::Knowledge,
-                AnswerSource::SkillText,
-                "it names a skill",
-            ),
-            (ExampleKind::Skill, Intent::Read | Intent::Change | Intent::None) => {
-                self.decided(Intent::Read, AnswerSource::Skills, "it names a skill")
-            }
-            (ExampleKind::Playbook, Intent::Knowledge) => self.decided(
-                Intent::Knowledge,
-                AnswerSource::PlaybookText,
-                "it names a playbook",
-            ),
-            (ExampleKind::Playbook, Intent::Change) if !mistyped => {
-                self.ordered("it names a playbook")
-            }
-            (ExampleKind::Playbook, Intent::Read | Intent::Change | Intent::None) => self
-                .decided_as(
-                    Intent::Change,
-                    AnswerSource::Playbooks,
-                    ChangeTiming::Offer(Doubt::Name),
-                    "it names a playbook",
-                ),
-        }
     }
 
     fn fits(&self, fit: Fit) -> bool {
@@ -282,29 +232,48 @@ impl Case<'_> {
     }
 
     fn change(&self) -> Settled {
-        if self.fits(self.evidence.playbook) {
+        let Evidence {
+            skill,
+            playbook,
+            passage,
+            floor,
+            narrow,
+            ..
+        } = *self.evidence;
+        if playbook.score >= offered_from(floor, narrow) {
             return self.ordered("");
         }
-        if self.fits(self.evidence.skill) {
-            // "stop times of the ferries": the verb was a noun.
-            return match self.reading.start {
-                ChangeTiming::Offer(Doubt::Verb) => self.decided(
-                    Intent::Read,
-                    AnswerSource::Skills,
-                    "no playbook does it, and a skill tells of it",
-                ),
-                ChangeTiming::Now | ChangeTiming::DryRun | ChangeTiming::Offer(_) => self.decided(
+        // "stop times of the ferries": the verb was a noun.
+        if self.fits(skill) && self.reading.start == ChangeTiming::Offer(Doubt::Verb) {
+            return self.decided(
+                Intent::Read,
+                AnswerSource::Skills,
+                "no playbook does it, and a skill tells of it",
+            );
+        }
+        match passage {
+            None => return Settled::Look(NeededEvidence::Passages),
+            Some(passage) if self.above_everyday(passage) >= PASSAGE_AFTER_MISS => {
+                return self.decided(
                     Intent::Change,
-                    AnswerSource::Agents,
-                    "no registered playbook does it",
-                ),
-            };
+                    AnswerSource::Passages,
+                    "no playbook does it, and a passage tells of it",
+                );
+            }
+            Some(_) => {}
+        }
+        if self.fits(skill) {
+            return self.decided(
+                Intent::Change,
+                AnswerSource::Agents,
+                "no registered playbook does it",
+            );
         }
         self.missed(Intent::Change)
     }
 
     /// An order that a playbook fits. One whose verb is not the playbook's is only offered: "cancel the refund".
-    fn ordered(&self, found: &str) -> Settled {
+    pub(super) fn ordered(&self, found: &str) -> Settled {
         let playbooks = AnswerSource::Playbooks;
         match self.reading.start {
             ChangeTiming::Now | ChangeTiming::DryRun if self.evidence.other_action => {
@@ -327,7 +296,7 @@ impl Case<'_> {
                 AnswerSource::Agents,
                 "nothing registered answers it",
             ),
-            Some(false) => self.nothing("nothing that is registered has to do with it"),
+            Some(false) => self.no_match(),
         }
     }
 
@@ -369,10 +338,10 @@ impl Case<'_> {
             None => Settled::Look(NeededEvidence::Agents),
             Some(true) => self.decided(
                 Intent::Knowledge,
-                AnswerSource::Nothing,
+                AnswerSource::NoMatch,
                 "no passage and no document answers it",
             ),
-            Some(false) => self.nothing("nothing that is registered has to do with it"),
+            Some(false) => self.no_match(),
         }
     }
 
@@ -435,348 +404,4 @@ impl Case<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::read;
-    use super::*;
-
-    const FLOOR: f32 = 0.2;
-    const NARROW: f32 = 0.6;
-    const CLEAR: Fit = Fit {
-        score: 0.8,
-        likeness: 0.6,
-    };
-    const WEAK: Fit = Fit {
-        score: 0.3,
-        likeness: 0.35,
-    };
-    const FAR: Fit = Fit {
-        score: 0.05,
-        likeness: 0.1,
-    };
-
-    fn settled(
-        text: &str,
-        skill: Fit,
-        playbook: Fit,
-        passage: f32,
-        agent: bool,
-    ) -> (Intent, AnswerSource) {
-        let mut evidence = Evidence {
-            skill,
-            playbook,
-            floor: FLOOR,
-            narrow: NARROW,
-            ..Evidence::default()
-        };
-        let reading = read(text);
-        for _ in 0..3 {
-            match settle(&reading, &evidence) {
-                Settled::Decided(decision) => return (decision.intent, decision.source),
-                Settled::Look(NeededEvidence::Passages) => evidence.passage = Some(passage),
-                Settled::Look(NeededEvidence::Agents) => evidence.agent = Some(agent),
-            }
-        }
-        panic!("`{text}` is never settled")
-    }
-
-    /// Text, best skill, best playbook, best passage, whether an agent is near; intent and source.
-    type Row = (&'static str, Fit, Fit, f32, bool, Intent, AnswerSource);
-
-    const ROWS: &[Row] = {
-        use AnswerSource::{Agents, Nothing, Passages, PlaybookText, Playbooks, SkillText, Skills};
-        &[
-            // A playbook that fits better never makes a change of a question.
-            (
-                "which hosts are down",
-                WEAK,
-                CLEAR,
-                0.0,
-                false,
-                Intent::Read,
-                Skills,
-            ),
-            (
-                "which hosts are down",
-                FAR,
-                CLEAR,
-                0.0,
-                false,
-                Intent::None,
-                Nothing,
-            ),
-            (
-                "which hosts are down",
-                FAR,
-                CLEAR,
-                0.0,
-                true,
-                Intent::Read,
-                Agents,
-            ),
-            (
-                "which hosts are down",
-                FAR,
-                FAR,
-                0.5,
-                true,
-                Intent::Knowledge,
-                Passages,
-            ),
-            (
-                "restart host vm-31",
-                CLEAR,
-                WEAK,
-                0.9,
-                true,
-                Intent::Change,
-                Playbooks,
-            ),
-            (
-                "restart host vm-31",
-                CLEAR,
-                FAR,
-                0.9,
-                true,
-                Intent::Change,
-                Agents,
-            ),
-            (
-                "restart host vm-31",
-                FAR,
-                FAR,
-                0.9,
-                false,
-                Intent::None,
-                Nothing,
-            ),
-            (
-                "restart counts by week and host",
-                WEAK,
-                FAR,
-                0.0,
-                false,
-                Intent::Read,
-                Skills,
-            ),
-            (
-                "what does quorum mean",
-                FAR,
-                FAR,
-                0.5,
-                false,
-                Intent::Knowledge,
-                Passages,
-            ),
-            (
-                "what does quorum mean",
-                CLEAR,
-                FAR,
-                0.1,
-                false,
-                Intent::Knowledge,
-                SkillText,
-            ),
-            (
-                "what does quorum mean",
-                FAR,
-                FAR,
-                0.1,
-                false,
-                Intent::None,
-                Nothing,
-            ),
-            (
-                "how do I restart a host",
-                FAR,
-                CLEAR,
-                0.5,
-                false,
-                Intent::Knowledge,
-                PlaybookText,
-            ),
-            (
-                "is the library open on Sunday",
-                FAR,
-                FAR,
-                0.3,
-                false,
-                Intent::None,
-                Nothing,
-            ),
-            (
-                "is the library open on Sunday",
-                FAR,
-                FAR,
-                0.35,
-                false,
-                Intent::Knowledge,
-                Passages,
-            ),
-            (
-                "good morning",
-                CLEAR,
-                CLEAR,
-                0.9,
-                true,
-                Intent::None,
-                Nothing,
-            ),
-            (
-                "welche Server laufen noch",
-                CLEAR,
-                CLEAR,
-                0.9,
-                true,
-                Intent::None,
-                Nothing,
-            ),
-        ]
-    };
-
-    #[test]
-    fn b000_20_the_form_says_which_kind_of_document_is_looked_at() {
-        for &(text, skill, playbook, passage, agent, intent, source) in ROWS {
-            assert_eq!(
-                settled(text, skill, playbook, passage, agent),
-                (intent, source),
-                "{text}"
-            );
-        }
-    }
-
-    /// Who registers a document says with its examples what they ask for.
-    #[test]
-    fn an_example_asks_for_what_it_is_an_example_of() {
-        for (text, example, intent, source) in [
-            (
-                "what does quorum mean",
-                ExampleKind::Skill,
-                Intent::Read,
-                AnswerSource::Skills,
-            ),
-            (
-                "overnight restart of the hosts",
-                ExampleKind::Playbook,
-                Intent::Change,
-                AnswerSource::Playbooks,
-            ),
-        ] {
-            let evidence = Evidence {
-                passage: Some(0.9),
-                example: Some(example),
-                ..Evidence::default()
-            };
-            let Settled::Decided(decision) = settle(&read(text), &evidence) else {
-                panic!("`{text}` is not settled");
-            };
-            assert_eq!((decision.intent, decision.source), (intent, source));
-        }
-    }
-
-    /// A name decides even if other documents fit better. A playbook runs only for an order.
-    #[test]
-    fn what_a_sentence_names_answers_and_a_playbook_is_shown_unless_it_is_ordered() {
-        let named = |text: &str, kind: ExampleKind, mistyped: bool| {
-            let evidence = Evidence {
-                passage: Some(0.9),
-                skill: CLEAR,
-                playbook: CLEAR,
-                named: Some(NamedDocument { kind, mistyped }),
-                floor: FLOOR,
-                narrow: NARROW,
-                ..Evidence::default()
-            };
-            let Settled::Decided(decision) = settle(&read(text), &evidence) else {
-                panic!("`{text}` is not settled");
-            };
-            (decision.source, decision.start)
-        };
-        use ExampleKind::{Playbook, Skill};
-        let shown = (AnswerSource::Playbooks, ChangeTiming::Offer(Doubt::Name));
-        assert_eq!(named("ops.restart_host", Playbook, false), shown);
-        assert_eq!(
-            named("restart vm-31 with ops.restrat_host", Playbook, true),
-            shown
-        );
-        assert_eq!(
-            named("run ops.restart_host on vm-31", Playbook, false),
-            shown
-        );
-        assert_eq!(
-            named("restart vm-31 with ops.restart_host", Playbook, false),
-            (AnswerSource::Playbooks, ChangeTiming::Now)
-        );
-        assert_eq!(
-            named("what does ops.restart_host mean", Playbook, false).0,
-            AnswerSource::PlaybookText
-        );
-        assert_eq!(
-            named("ops.list_hosts", Skill, false).0,
-            AnswerSource::Skills
-        );
-        assert_eq!(
-            named("run ops.list_hosts", Skill, false).0,
-            AnswerSource::Skills
-        );
-        assert_eq!(
-            named("do not run ops.restart_host", Playbook, false).0,
-            AnswerSource::Nothing
-        );
-    }
-
-    /// A playbook is found by what it is about; the verb says whether it is its order.
-    #[test]
-    fn b000_20_an_order_of_another_action_than_the_playbooks_is_offered() {
-        let start = |text: &str, other_action: bool, named: Option<NamedDocument>| {
-            let evidence = Evidence {
-                playbook: CLEAR,
-                named,
-                other_action,
-                floor: FLOOR,
-                narrow: NARROW,
-                ..Evidence::default()
-            };
-            match settle(&read(text), &evidence) {
-                Settled::Decided(decision) => (decision.source, decision.start),
-                Settled::Look(look) => panic!("{look:?}"),
-            }
-        };
-        let named = NamedDocument {
-            kind: ExampleKind::Playbook,
-            mistyped: false,
-        };
-        let begun = (AnswerSource::Playbooks, ChangeTiming::Now);
-        let offered = |doubt| (AnswerSource::Playbooks, ChangeTiming::Offer(doubt));
-        assert_eq!(start("restart host vm-31", false, None), begun);
-        assert_eq!(start("restart host vm-31", false, Some(named)), begun);
-        for named in [None, Some(named)] {
-            assert_eq!(
-                start("cancel the restart of vm-31", true, named),
-                offered(Doubt::OtherAction)
-            );
-        }
-        let later = start("cancel the restart of vm-31 tomorrow", true, None);
-        assert_eq!(later, offered(Doubt::Later));
-    }
-
-    #[test]
-    fn an_everyday_topic_takes_away_from_what_a_passage_answers() {
-        let reading = read("what does quorum mean");
-        let evidence = |everyday: f32| Evidence {
-            passage: Some(0.4),
-            agent: Some(false),
-            everyday,
-            floor: FLOOR,
-            narrow: NARROW,
-            ..Evidence::default()
-        };
-        let source = |everyday: f32| match settle(&reading, &evidence(everyday)) {
-            Settled::Decided(decision) => decision.source,
-            Settled::Look(look) => panic!("{look:?}"),
-        };
-        assert_eq!(
-            (source(0.1), source(0.6)),
-            (AnswerSource::Passages, AnswerSource::Nothing)
-        );
-    }
-}
+mod tests;

@@ -143,7 +143,7 @@ fn add(text: &mut String, between: &str, part: &str) {
 }
 
 /// How many tokens carry a clause.
-fn carried(words: &[Token]) -> usize {
+pub(super) fn carried(words: &[Token]) -> usize {
     let mut at = 0;
     loop {
         let rest = &words[at..];
@@ -164,7 +164,8 @@ fn content(said: &ParsedText<'_>, chosen: &[bool]) -> usize {
     words.filter(|token| says_something(token)).count()
 }
 
-fn says_something(token: &Token) -> bool {
+/// Whether a token is a word of content.
+pub(super) fn says_something(token: &Token) -> bool {
     match token.kind {
         TokenKind::Identifier | TokenKind::Number => true,
         TokenKind::Word => !token.is_any(EMPTY_WORDS) && !token.is_any(OPENERS),

@@ -61,7 +61,8 @@ const ANYWHERE: &[Cue] = &[
     ]),
     cue(6, &[
         &["policy"], &["policies"], &["guideline"], &["guidelines"], &["best", "practice"],
-        &["best", "practices"], &["procedure"], &["baseline"], &["standard"], &["norm"], &["recommended"],
+        &["best", "practices"], &["procedure"], &["runbook"], &["runbooks"], &["baseline"],
+        &["standard"], &["norm"], &["recommended"],
         &["recommendation"], &["recommendations"], &["rule", "for"], &["rule", "about"], &["rules", "for"],
         &["rules", "about"], &["rules", "say"], &["rule", "of", "thumb"], &["criteria"], &["criterion"],
         &["requirement"], &["requirements"], &["compliance"], &["soc2"], &["soc"], &["iso"], &["pci"],

@@ -212,8 +212,10 @@ fn playbook_text(playbook: &Playbook) -> RouteText {
     let triggers = playbook.trigger_conditions.iter();
     let triggers: Vec<String> = triggers.map(|t| t.as_str().replace('_', " ")).collect();
     let named = [playbook.name.to_string(), playbook.domain.to_string()];
+    let last_part = playbook.playbook_id.as_ref().rsplit('.').next();
     RouteText {
         name: playbook.name.to_string(),
+        short_name: last_part.map(str::to_owned),
         group: playbook.domain.to_string(),
         description: sentences(triggers.clone().into_iter()),
         examples: playbook.examples.iter().map(ToString::to_string).collect(),

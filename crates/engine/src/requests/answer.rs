@@ -29,7 +29,9 @@ use super::guard::AnswerSubject;
 use super::offer::{Offer, Offers};
 use super::progress::{Progress, ProgressEvent};
 use super::words::ReadAnswer;
-use super::{ActiveRequest, ask_back, change, consult, decline, explain, offer, propose, respond};
+use super::{
+    ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
+};
 use crate::candidates::CandidateProposal;
 use crate::recovery::is_repeat;
 use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
@@ -355,7 +357,7 @@ impl Engine {
         let view = self.live().view(&asked.caller.tenant);
         let about = work.about(&view, &classified)?;
         let mut awaits = None;
-        let response = match work {
+        let mut response = match work {
             RequestOutcome::Read(reading, offers) => {
                 let answer =
                     respond::response(self, asked, &classified, *reading, started.elapsed());
@@ -387,6 +389,7 @@ impl Engine {
                 decline::response(self, asked, &classified, started.elapsed())
             }
         }?;
+        left_out::add_to(&mut response, &classified.left_out);
         let response = match about {
             Some(about) => self.shaped(asked, &about, response).await?,
             None => response,

@@ -10,7 +10,7 @@ use charter_contract::ids::{
 };
 use charter_contract::intent::Intent;
 use charter_domain::catalogue::{ResolvedDocument, View};
-use charter_domain::intent::{self, ChangeTiming};
+use charter_domain::intent::{self, AnswerSource, ChangeTiming};
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use super::ActiveRequest;
 use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
 use super::execute::change_text;
 use super::follow_up::FollowUp;
+use super::left_out::LeftOut;
 use crate::documents::unseen_active;
 use crate::knowledge::as_searched;
 use crate::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
@@ -49,6 +50,9 @@ pub(crate) struct Classification {
     /// Whether the text asks for a trial that changes nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) dry_run: bool,
+    /// What is asked for and not answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) left_out: Vec<LeftOut>,
 }
 
 impl Classification {
@@ -64,6 +68,7 @@ impl Classification {
             course: Some(course),
             because: None,
             dry_run: false,
+            left_out: Vec::new(),
         }
     }
 
@@ -115,7 +120,19 @@ impl Engine {
         let routed = self
             .route_by_intent(&asked.caller, text, &hints, candidates)
             .await?;
-        let mut classified = match self.follow_up(asked, &routed).await? {
+        // A name leans on nothing.
+        let follow_up = match routed.source {
+            AnswerSource::Description => None,
+            AnswerSource::Skills
+            | AnswerSource::Playbooks
+            | AnswerSource::Passages
+            | AnswerSource::SkillText
+            | AnswerSource::PlaybookText
+            | AnswerSource::Agents
+            | AnswerSource::NoMatch
+            | AnswerSource::Nothing => self.follow_up(asked, &routed).await?,
+        };
+        let mut classified = match follow_up {
             Some((verdict, follow_up)) => self.following(asked, verdict, follow_up),
             None => self.by_itself(&asked.caller, routed),
         };
@@ -123,9 +140,15 @@ impl Engine {
             classified.flow = flow;
             classified.course = Some(Course::Generate);
         }
-        let misses =
-            classified.flow == Flow::CodeGenDirect || classified.verdict.kind == VerdictKind::Miss;
-        if classified.course() == Course::Generate && misses {
+        // An agent grounds code, not knowledge.
+        let grounds = match classified.flow {
+            Flow::CodeGenDirect => true,
+            Flow::CodeGenRead | Flow::CodeGenWrite => classified.verdict.kind == VerdictKind::Miss,
+            Flow::Skill | Flow::ReadBroad | Flow::Write | Flow::RagSearch | Flow::Knowledge => {
+                false
+            }
+        };
+        if classified.course() == Course::Generate && grounds {
             let subject = classified.verdict.subject.as_deref().unwrap_or(text);
             classified.agents = self.nearest_agents(&asked.caller, subject).await?;
         }
@@ -142,8 +165,15 @@ impl Engine {
         let first = verdict.candidates.first();
         let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
         let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
+        let mut left_out: Vec<LeftOut> = routed.left_out.iter().map(LeftOut::question).collect();
         let skills = match course {
-            Course::Run | Course::AskBack => skills_of(&view, &verdict, few),
+            Course::Run => {
+                let (skills, conflicting) = skills_of(&view, &verdict, few);
+                let conflicting = conflicting.iter();
+                left_out.extend(conflicting.map(|one| LeftOut::conflicting(&view, one)));
+                skills
+            }
+            Course::AskBack => skills_of(&view, &verdict, few).0,
             Course::Open
             | Course::Offer
             | Course::Quote
@@ -157,6 +187,7 @@ impl Engine {
             playbook: playbook.filter(|_| flow == Flow::Write),
             because,
             dry_run,
+            left_out,
             ..Classification::new(flow, course, verdict)
         }
     }
@@ -169,11 +200,15 @@ impl Engine {
         follow_up: FollowUp,
     ) -> Classification {
         let view = self.live().view(&asked.caller.tenant);
-        let skills = skills_of(&view, &verdict, self.settings().broad_skills);
+        let few = self.settings().broad_skills;
+        let (skills, conflicting) = skills_of(&view, &verdict, few);
+        let conflicting = conflicting.iter();
+        let left_out = conflicting.map(|one| LeftOut::conflicting(&view, one));
         let flow = flow_of(Course::Run, &verdict, skills.len());
         Classification {
             skills,
             follow_up: Some(follow_up),
+            left_out: left_out.collect(),
             ..Classification::new(flow, Course::Run, verdict)
         }
     }

@@ -60,19 +60,24 @@ pub(super) fn decided(view: &View, routed: &RoutingResult, few: usize) -> Reason
             false => (Course::Run, None),
         },
         AnswerSource::Playbooks => change(&routed.verdict, routed.start),
-        AnswerSource::Passages | AnswerSource::SkillText | AnswerSource::PlaybookText => {
-            (Course::Explain, None)
-        }
-        AnswerSource::Agents => (Course::Generate, None),
-        AnswerSource::Nothing => nothing(routed),
+        AnswerSource::Passages
+        | AnswerSource::SkillText
+        | AnswerSource::PlaybookText
+        | AnswerSource::Description => (Course::Explain, None),
+        AnswerSource::Agents | AnswerSource::NoMatch => (Course::Generate, None),
+        AnswerSource::Nothing => (Course::Decline, Some(because_nothing(routed))),
     }
 }
 
-fn nothing(routed: &RoutingResult) -> Reasoned {
+/// Why a request asks for nothing that is looked after here.
+fn because_nothing(routed: &RoutingResult) -> String {
     match (routed.language, routed.remark) {
-        (Language::Other(name), _) => (Course::Decline, Some(format!("it is written in {name}"))),
-        (Language::English, Some(remark)) => (Course::Decline, Some(remark.reason().to_owned())),
-        (Language::English, None) => (Course::Generate, None),
+        (Language::Other(name), _) => format!("it is written in {name}"),
+        (Language::English, Some(remark)) => remark.reason().to_owned(),
+        (Language::English, None) => {
+            let reason = routed.verdict.intent_reason.as_deref();
+            reason.unwrap_or("it asks for nothing").to_owned()
+        }
     }
 }
 
@@ -118,10 +123,22 @@ fn are_different(view: &View, routed: &RoutingResult, few: usize) -> bool {
     rivals.any(|rival| domain(rival) != of_best)
 }
 
+/// A skill that does not answer beside a better one, because their agents conflict.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ConflictingSkill {
+    pub(super) skill: SkillId,
+    pub(super) better: SkillId,
+}
+
 /// The skills that answer a verdict together: without those whose agent conflicts with the agent of a better one
-/// (000 §2.11).
-pub(super) fn skills_of(view: &View, verdict: &RoutedVerdict, few: usize) -> Vec<SkillId> {
+/// (000 §2.11), which are told apart.
+pub(super) fn skills_of(
+    view: &View,
+    verdict: &RoutedVerdict,
+    few: usize,
+) -> (Vec<SkillId>, Vec<ConflictingSkill>) {
     let mut chosen: Vec<SkillId> = Vec::new();
+    let mut conflicting = Vec::new();
     for candidate in verdict.chosen(few) {
         let Some(skill) = SkillId::parse(&candidate.id)
             .ok()
@@ -133,11 +150,13 @@ pub(super) fn skills_of(view: &View, verdict: &RoutedVerdict, few: usize) -> Vec
             let owners = (view.owner_of(skill.as_ref()), view.owner_of(other.as_ref()));
             matches!(owners, (Some(one), Some(other)) if profile::conflict(one.document(), other.document()))
         };
-        if !chosen.iter().any(conflicts) {
-            chosen.push(skill);
+        let better = chosen.iter().find(|other| conflicts(other)).cloned();
+        match better {
+            Some(better) => conflicting.push(ConflictingSkill { skill, better }),
+            None => chosen.push(skill),
         }
     }
-    chosen
+    (chosen, conflicting)
 }
 
 /// Whether one candidate answers: it is clear, or there is no other.
@@ -156,6 +175,8 @@ pub(super) fn flow_of(course: Course, verdict: &RoutedVerdict, skills: usize) ->
         Course::Open | Course::Offer => Flow::Write,
         Course::Explain if first == Some(DocumentKind::DomainLens) => Flow::RagSearch,
         Course::Quote | Course::Explain | Course::Decline => Flow::Knowledge,
+        // Code is generated after a missed question for the state of things, or a missed change.
+        Course::Generate if verdict.intent == Some(Intent::Knowledge) => Flow::Knowledge,
         Course::Generate if verdict.intent == Some(Intent::Change) => Flow::CodeGenWrite,
         Course::Generate => Flow::CodeGenRead,
     }
@@ -173,14 +194,16 @@ pub(super) fn domain_of_candidate(view: &View, candidate: &RoutedCandidate) -> O
         DocumentKind::GraphNode => view
             .node(id)
             .and_then(|found| found.document().domain.clone()),
-        DocumentKind::Tool
-        | DocumentKind::Guardrail
+        DocumentKind::Tool => view.tool(id).map(|found| found.document().domain.clone()),
+        DocumentKind::Agent => view.agent(id).map(|found| found.document().domain.clone()),
+        DocumentKind::MissionType => view
+            .mission_type(id)
+            .map(|found| found.document().domain.clone()),
+        DocumentKind::Guardrail
         | DocumentKind::Template
-        | DocumentKind::Agent
         | DocumentKind::GraphEdge
         | DocumentKind::Domain
         | DocumentKind::Policy
-        | DocumentKind::MissionType
         | DocumentKind::PromptTemplate
         | DocumentKind::TagRecord
         | DocumentKind::Evidence => None,
@@ -189,7 +212,7 @@ pub(super) fn domain_of_candidate(view: &View, candidate: &RoutedCandidate) -> O
 
 #[cfg(test)]
 mod tests {
-    use charter_domain::intent::Doubt;
+    use charter_domain::intent::{Doubt, Remark};
     use charter_search::{Scope, Thresholds};
 
     use super::*;
@@ -262,5 +285,49 @@ mod tests {
         assert_eq!(flow_of(Course::Run, &skills, 1), Flow::ReadBroad);
         assert_eq!(flow_of(Course::AskBack, &skills, 0), Flow::ReadBroad);
         assert_eq!(flow_of(Course::Generate, &skills, 0), Flow::CodeGenRead);
+        skills.intent = Some(Intent::Knowledge);
+        assert_eq!(flow_of(Course::Generate, &skills, 0), Flow::Knowledge);
+    }
+
+    fn routed(source: AnswerSource, intent: Intent, remark: Option<Remark>) -> RoutingResult {
+        let mut verdict = RoutedVerdict::named("two plus two", intent, "ops.none");
+        verdict.kind = VerdictKind::Miss;
+        verdict.intent_reason = Some("the model of the route `gateway` reads it so".to_owned());
+        RoutingResult {
+            verdict,
+            dropped: Vec::new(),
+            source,
+            start: ChangeTiming::Now,
+            remark,
+            parts: 0,
+            left_out: Vec::new(),
+            language: Language::English,
+        }
+    }
+
+    /// What asks for nothing is told what can be asked, with a remark and without one. A question or a change that nothing
+    /// fits is a miss.
+    #[test]
+    fn b000_20_none_is_declined_and_a_miss_is_looked_after() {
+        let view = View::default();
+        let course = |source: AnswerSource, intent: Intent, remark: Option<Remark>| {
+            decided(&view, &routed(source, intent, remark), 3)
+        };
+        assert_eq!(
+            course(AnswerSource::Nothing, Intent::None, Some(Remark::Joke)),
+            (Course::Decline, Some(Remark::Joke.reason().to_owned()))
+        );
+        let because = "the model of the route `gateway` reads it so".to_owned();
+        assert_eq!(
+            course(AnswerSource::Nothing, Intent::None, None),
+            (Course::Decline, Some(because))
+        );
+        for (source, intent) in [
+            (AnswerSource::NoMatch, Intent::None),
+            (AnswerSource::NoMatch, Intent::Knowledge),
+            (AnswerSource::Agents, Intent::Change),
+        ] {
+            assert_eq!(course(source, intent, None), (Course::Generate, None));
+        }
     }
 }

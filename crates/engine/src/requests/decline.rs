@@ -4,16 +4,13 @@
 use std::time::Duration;
 
 use charter_contract::agentic::response::AgentResponse;
-use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::ids::ResponseId;
 use charter_domain::catalogue::View;
-use charter_domain::profile;
-use charter_domain::tier::{playbook_served, skill_served};
 use serde_json::json;
 
-use super::ActiveRequest;
 use super::classify::Classification;
 use super::respond::verdict;
+use super::{ActiveRequest, served};
 use crate::routing::GatewayReading;
 use crate::{Caller, Engine, EngineError};
 
@@ -36,7 +33,7 @@ pub(super) fn response(
         content(
             because,
             languages(classified.verdict.gateway.as_ref()),
-            &questions(&view, &asked.caller),
+            &can_ask(&view, &asked.caller),
             &changes(&view, &asked.caller),
         ),
     )
@@ -75,15 +72,8 @@ fn content(because: &str, languages: &str, questions: &[String], changes: &[Stri
 }
 
 /// What skills answer, each by its first example or its name, in the order of their ids.
-fn questions(view: &View, caller: &Caller) -> Vec<String> {
-    let skills = view.skills().filter(|found| {
-        let skill = found.document();
-        skill.status == Status::Active
-            && !skill.is_candidate
-            && skill_served(view, skill).reaches(caller.tier)
-            && is_usable(view, caller, skill.skill_id.as_ref())
-    });
-    let named = skills.map(|found| {
+pub(crate) fn can_ask(view: &View, caller: &Caller) -> Vec<String> {
+    let named = served::skills(view, caller).map(|found| {
         let skill = found.document();
         skill
             .examples
@@ -96,14 +86,7 @@ fn questions(view: &View, caller: &Caller) -> Vec<String> {
 
 /// What playbooks do.
 fn changes(view: &View, caller: &Caller) -> Vec<String> {
-    let playbooks = view.playbooks().filter(|found| {
-        let playbook = found.document();
-        playbook.status == Status::Active
-            && !playbook.is_candidate
-            && playbook_served(view, playbook).reaches(caller.tier)
-            && is_usable(view, caller, playbook.playbook_id.as_ref())
-    });
-    let named = playbooks.map(|found| {
+    let named = served::playbooks(view, caller).map(|found| {
         let playbook = found.document();
         playbook
             .examples
@@ -112,11 +95,6 @@ fn changes(view: &View, caller: &Caller) -> Vec<String> {
             .to_string()
     });
     named.take(NAMED).collect()
-}
-
-fn is_usable(view: &View, caller: &Caller, id: &str) -> bool {
-    let profile = caller.profile.as_ref();
-    profile.is_none_or(|profile| profile::serves(view, id, profile))
 }
 
 #[cfg(test)]

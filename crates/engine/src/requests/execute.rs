@@ -14,7 +14,7 @@ use super::ActiveRequest;
 use super::analyse::SkillAnalysis;
 use super::change::StartedChange;
 use super::classify::Classification;
-use super::left_out::unheeded;
+use super::exclusions::unheeded;
 use super::parameters::{EarlierValues, ParameterTarget};
 use super::progress::{Progress, ProgressEvent};
 use crate::runs::NewRun;

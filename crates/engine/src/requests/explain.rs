@@ -1,16 +1,18 @@
 //! Requests that ask for a rule, a meaning, a reason or a procedure: passages of lenses and nodes of the expert graph,
-//! quoted with their sources; where neither answers, the text of a skill or playbook. Nothing is written by a model.
+//! quoted with their sources; where neither answers, the text of a skill or playbook. A document that a request names is
+//! described. Nothing is written by a model.
+
+mod documents;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use charter_contract::agentic::response::{ActionType, AgentResponse};
-use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::NodeType;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{DomainId, ResponseId};
 use charter_contract::json::{decode_stored, to_stored};
-use charter_domain::catalogue::{Direction, View};
+use charter_domain::catalogue::Direction;
 use charter_domain::expert_graph::{Depth, ExpertGraph, Neighbour, text_of};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -23,6 +25,7 @@ use super::offer::{Offer, Offers};
 use super::respond::verdict;
 use crate::knowledge::{CitedPassage, CitedSection, Knowledge, MatchedNode};
 use crate::{Engine, EngineError};
+use documents::DocumentShown;
 
 /// Passages that are quoted.
 const QUOTED: usize = 3;
@@ -59,15 +62,6 @@ struct NearShown {
     text: String,
 }
 
-/// A skill or playbook whose text answers.
-#[derive(Debug, Serialize)]
-struct DocumentShown {
-    kind: DocumentKind,
-    id: String,
-    title: String,
-    text: Vec<String>,
-}
-
 impl Explanation {
     /// The domains of everything that it is made of.
     pub(super) fn domains(&self) -> &BTreeSet<DomainId> {
@@ -96,7 +90,7 @@ impl Engine {
             nodes: Vec::new(),
             document: candidates
                 .first()
-                .and_then(|first| document(&view, first.kind, &first.id)),
+                .and_then(|first| documents::described(&view, &asked.caller, first)),
             offers: self.offers_of_text(asked, classified),
             domains: candidates
                 .iter()
@@ -148,46 +142,6 @@ fn near_shown(neighbour: &Neighbour) -> NearShown {
         node_type: neighbour.node.node_type,
         text: text_of(&neighbour.node),
     }
-}
-
-/// The text of a skill or playbook; `None` of anything else.
-fn document(view: &View, kind: DocumentKind, id: &str) -> Option<DocumentShown> {
-    if kind == DocumentKind::Skill {
-        let found = view.skill(id)?;
-        let skill = found.document();
-        let mut text = vec![skill.description.to_string(), skill.purpose.to_string()];
-        text.extend(skill.capabilities.iter().map(ToString::to_string));
-        text.dedup();
-        return Some(DocumentShown {
-            kind,
-            id: id.to_owned(),
-            title: skill.display_name.to_string(),
-            text,
-        });
-    }
-    let found = view
-        .playbook(id)
-        .filter(|_| kind == DocumentKind::Playbook)?;
-    let playbook = found.document();
-    let context = playbook.context.context_descriptions.iter();
-    let steps = playbook.steps.iter().map(|step| {
-        let name = step.name.as_ref().map(ToString::to_string);
-        let name = name.unwrap_or_else(|| step.step_id.to_string());
-        format!("{name} ({}, {})", step.step_type, step.tool_id)
-    });
-    let undone = playbook
-        .rollback_support
-        .then(|| "It can be undone.".to_owned());
-    Some(DocumentShown {
-        kind,
-        id: id.to_owned(),
-        title: playbook.name.to_string(),
-        text: context
-            .map(ToString::to_string)
-            .chain(steps)
-            .chain(undone)
-            .collect(),
-    })
 }
 
 /// The response that explains.
@@ -260,7 +214,7 @@ fn content(explanation: &Explanation) -> String {
     let quoted = explanation.known.passages.iter().enumerate();
     parts.extend(quoted.map(|(at, cited)| passage_text(at + 1, cited)));
     parts.extend(explanation.nodes.iter().map(node_text));
-    parts.extend(explanation.document.iter().map(document_text));
+    parts.extend(explanation.document.iter().map(DocumentShown::words));
     format!("Quoted as it stands:\n\n{}", parts.join("\n\n"))
 }
 
@@ -294,31 +248,12 @@ fn node_text(node: &NodeShown) -> String {
     lines.join("\n")
 }
 
-fn document_text(document: &DocumentShown) -> String {
-    let DocumentShown {
-        kind, id, title, ..
-    } = document;
-    let mut lines = vec![format!("{title} ({kind} `{id}`)")];
-    lines.extend(document.text.iter().map(|line| format!("- {line}")));
-    lines.join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_quoted_under_its_id_and_a_node_with_what_is_next_to_it() {
-        let document = DocumentShown {
-            kind: DocumentKind::Playbook,
-            id: "ops.drain".to_owned(),
-            title: "Drain tanks".to_owned(),
-            text: vec!["open (write, tank.open)".to_owned()],
-        };
-        assert_eq!(
-            document_text(&document),
-            "Drain tanks (playbook `ops.drain`)\n- open (write, tank.open)"
-        );
+    fn a_node_is_quoted_under_its_id_with_what_is_next_to_it() {
         let node = NodeShown {
             node_id: "iso.a9".to_owned(),
             node_type: NodeType::Control,

@@ -1,88 +1,109 @@
-//! What a sentence leaves out or restricts, and no parameter takes: a change is then offered and not begun, and an answer
-//! says what it takes no account of.
+//! What a request asks for and its answer leaves out: a question beside an order, a rule beside a question, the skill of an
+//! agent that conflicts with a better one's. The answer names it, so that it can be asked for by itself.
 
-use charter_contract::catalogue::skill::Skill;
-use charter_contract::time::Timestamp;
-use charter_domain::parameters::Collected;
-use serde_json::{Map, Value};
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::intent::Intent;
+use charter_domain::catalogue::View;
+use charter_domain::intent::AskedClause;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::classify::Classification;
-use super::course::Course;
-use crate::{Caller, Engine};
+use super::course::ConflictingSkill;
 
-impl Engine {
-    /// Offers a change instead of opening it, where a text leaves something out and no parameter of the playbook takes
-    /// that: the plan would be for what is to be left alone. `given` are the values that the caller gives.
-    pub(super) fn offer_where_left_out(
-        &self,
-        caller: &Caller,
-        given: &Map<String, Value>,
-        text: &str,
-        at: Timestamp,
-        classified: &mut Classification,
-    ) {
-        let Some(playbook) = &classified.playbook else {
-            return;
+/// The field of an answer's metadata that lists what was left out.
+const FIELD: &str = "left_out";
+
+/// Something that is asked for and not answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LeftOut {
+    /// The words of the request, or the title of the skill.
+    text: String,
+    /// The skill that would answer, if one was passed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    skill_id: Option<String>,
+    /// Why, for people.
+    reason: String,
+}
+
+impl LeftOut {
+    /// A question of another kind than what is answered.
+    pub(super) fn question(clause: &AskedClause) -> Self {
+        let reason = match clause.intent {
+            Intent::Knowledge => "it asks for a rule or an explanation",
+            Intent::Read | Intent::Change | Intent::None => "it asks for the state of things",
         };
-        if classified.course() != Course::Open {
-            return;
+        Self {
+            text: clause.text.clone(),
+            skill_id: None,
+            reason: reason.to_owned(),
         }
-        // One that cannot be run is refused where it is opened.
-        let Ok(found) = self.runnable_playbook(caller, playbook) else {
-            return;
-        };
-        let declared = found.document().declared_parameters();
-        let left_out = Collected::given(&declared, given).read(text, at).left_out();
-        let words: Vec<String> = left_out.into_iter().map(|left| left.words).collect();
-        if words.is_empty() {
-            return;
+    }
+
+    /// A skill whose agent conflicts with the agent of a better one.
+    pub(super) fn conflicting(view: &View, one: &ConflictingSkill) -> Self {
+        let ConflictingSkill { skill, better } = one;
+        let title = view
+            .skill(skill.as_ref())
+            .map(|found| found.document().display_name.to_string());
+        Self {
+            text: title.unwrap_or_else(|| skill.to_string()),
+            skill_id: Some(skill.to_string()),
+            reason: format!("its agent conflicts with the agent of `{better}`"),
         }
-        let because = format!(
-            "it leaves something out that no parameter of `{playbook}` takes: `{}`",
-            words.join("`, `")
-        );
-        classified.offer_only(because);
+    }
+
+    fn line(&self) -> String {
+        let Self { text, reason, .. } = self;
+        format!("Left out: “{text}”, because {reason}. Ask for it by itself.")
     }
 }
 
-/// What an answer of a skill takes no account of, for people. Words that the skill's own texts have restrict nothing.
-pub(super) fn unheeded(skill: &Skill, disregarded: &[String]) -> Vec<String> {
-    let texts = [&skill.description, &skill.purpose];
-    let texts = texts.into_iter().chain(&skill.examples);
-    let texts: Vec<String> = texts.map(|text| text.as_str().to_lowercase()).collect();
-    let is_own = |words: &&String| {
-        let words = words.to_lowercase();
-        texts.iter().any(|text| text.contains(&words))
-    };
-    let unheeded = disregarded.iter().filter(|words| !is_own(words));
-    let id = &skill.skill_id;
-    unheeded
-        .map(|words| {
-            format!("`{id}` takes no account of `{words}`: none of its parameters takes it")
-        })
-        .collect()
+/// Adds what was left out to an answer: to its metadata, and to its text.
+pub(super) fn add_to(response: &mut AgentResponse, left_out: &[LeftOut]) {
+    if left_out.is_empty() {
+        return;
+    }
+    for one in left_out {
+        response.content.push_str("\n\n");
+        response.content.push_str(&one.line());
+    }
+    let metadata = &mut response.metadata.get_or_insert_default().extra;
+    metadata.insert(FIELD.to_owned(), json!(left_out));
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use charter_contract::ids::{RequestId, ResponseId};
+    use charter_contract::time::Timestamp;
+    use uuid::Uuid;
 
     use super::*;
 
     #[test]
-    fn words_that_no_parameter_takes_are_named_unless_the_skill_is_about_them() {
-        let skill: Skill = serde_json::from_value(json!({
-            "skill_id": "tanks.levels", "name": "levels", "domain": "ops", "display_name": "Levels",
-            "description": "Lists tanks that were filled more than 3 days ago.", "purpose": "To know levels.",
-            "output_type": "finding", "execution_plan": {"steps": [
-                {"step_id": "read", "type": "readonly", "tool_id": "tank.levels"},
-            ]},
-        }))
-        .unwrap();
-        let words = ["more than 3 days".to_owned(), "but t-9".to_owned()];
+    fn an_answer_names_what_it_leaves_out() {
+        let id = Uuid::from_u128(1);
+        let mut response = AgentResponse::builder(
+            ResponseId::from_uuid(id),
+            RequestId::from_uuid(id),
+            Timestamp::from_micros(0).unwrap(),
+            "The plan.",
+        )
+        .build();
+        let unchanged = response.clone();
+        add_to(&mut response, &[]);
+        assert_eq!(response, unchanged);
+        let clause = AskedClause {
+            text: "which tanks are full".to_owned(),
+            intent: Intent::Read,
+        };
+        add_to(&mut response, &[LeftOut::question(&clause)]);
         assert_eq!(
-            unheeded(&skill, &words),
-            ["`tanks.levels` takes no account of `but t-9`: none of its parameters takes it"]
+            response.content,
+            "The plan.\n\nLeft out: “which tanks are full”, because it asks for the state of things. Ask for it by itself."
+        );
+        assert_eq!(
+            response.metadata.unwrap().extra[FIELD],
+            json!([{"text": "which tanks are full", "reason": "it asks for the state of things"}])
         );
     }
 }

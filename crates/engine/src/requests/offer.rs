@@ -15,6 +15,7 @@ use charter_contract::finding::Finding;
 use charter_contract::ids::{Label, PlaybookId, ResponseId, SkillId};
 use charter_contract::json::{Profile, decode_text};
 use charter_contract::text::Text;
+use charter_domain::intent::offered_from;
 use charter_domain::parameters::{self, Collected, LeftOut};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -24,6 +25,7 @@ use super::answer::SkillResult;
 use super::classify::Classification;
 use super::execute::change_text;
 use super::respond::verdict;
+use crate::routing::{RoutedCandidate, RoutedVerdict};
 use crate::{Engine, EngineError};
 
 /// Playbooks that one answer offers.
@@ -127,9 +129,8 @@ impl Engine {
         asked: &ActiveRequest,
         classified: &Classification,
     ) -> Vec<Offer> {
-        let candidates = classified.verdict.candidates.iter();
-        let playbooks = candidates.filter(|candidate| candidate.kind == DocumentKind::Playbook);
-        let playbooks = playbooks.filter_map(|candidate| PlaybookId::parse(&candidate.id).ok());
+        let fitting = fitting(&classified.verdict).into_iter();
+        let playbooks = fitting.filter_map(|candidate| PlaybookId::parse(&candidate.id).ok());
         let mut playbooks: Vec<PlaybookId> = playbooks.collect();
         if playbooks.is_empty() {
             // The request named it.
@@ -242,6 +243,23 @@ impl Engine {
     }
 }
 
+/// The playbooks of a verdict that fit what was asked for: those that are named, the best one and those that come as near,
+/// and the best one of each clause. What merely lies above the floor is not offered.
+fn fitting(verdict: &RoutedVerdict) -> Vec<&RoutedCandidate> {
+    let Some(best) = verdict.candidates.first() else {
+        return Vec::new();
+    };
+    let thresholds = verdict.thresholds;
+    let least = offered_from(thresholds.floor, thresholds.narrow);
+    let fits = |candidate: &&RoutedCandidate| {
+        let near = best.fused - candidate.fused < thresholds.margin;
+        candidate.kind == DocumentKind::Playbook
+            && (candidate.named.is_some()
+                || candidate.score >= least && (near || verdict.is_best_of_clause(candidate)))
+    };
+    verdict.candidates.iter().filter(fits).collect()
+}
+
 fn has_triggers(skill: &Skill) -> bool {
     let mut rules = skill
         .analysis
@@ -337,7 +355,57 @@ impl Offers {
 
 #[cfg(test)]
 mod tests {
+    use charter_contract::intent::Intent;
+    use charter_search::{Scope, Thresholds};
+
     use super::*;
+
+    fn candidate(id: &str, score: f32, fused: f32) -> RoutedCandidate {
+        RoutedCandidate {
+            kind: DocumentKind::Playbook,
+            id: id.to_owned(),
+            scope: Scope::Global,
+            score,
+            fused,
+            lexical: 1.0,
+            coverage: None,
+            cosine: None,
+            named: None,
+        }
+    }
+
+    /// Of the playbooks above the floor, those that do something else are not offered.
+    #[test]
+    fn b000_20_only_playbooks_that_fit_are_offered() {
+        let offered = |candidates: &[(&str, f32, f32)]| {
+            let candidates = candidates.iter();
+            let verdict = RoutedVerdict {
+                candidates: candidates
+                    .map(|(id, score, fused)| candidate(id, *score, *fused))
+                    .collect(),
+                thresholds: Thresholds {
+                    floor: 0.2,
+                    narrow: 0.6,
+                    margin: 0.12,
+                },
+                ..RoutedVerdict::unrouted("drain it", Intent::Change, "")
+            };
+            let ids = fitting(&verdict).into_iter().map(|found| found.id.clone());
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            offered(&[
+                ("ops.drain", 0.7, 1.0),
+                ("ops.flush", 0.65, 0.9),
+                ("ops.rinse", 0.64, 0.8),
+                ("ops.seal", 0.28, 0.95),
+            ]),
+            ["ops.drain", "ops.flush"]
+        );
+        assert_eq!(offered(&[("ops.drain", 0.35, 1.0)]), ["ops.drain"]);
+        assert_eq!(offered(&[("ops.seal", 0.27, 1.0)]), [""; 0]);
+        assert_eq!(offered(&[]), [""; 0]);
+    }
 
     fn playbook() -> Playbook {
         serde_json::from_value(json!({

@@ -1,5 +1,6 @@
 //! The answer in its wire form, and back.
 
+mod unanswered;
 mod written;
 
 use std::time::Duration;
@@ -8,7 +9,7 @@ use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::{ActionType, AgentResponse};
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId, TenantId};
+use charter_contract::ids::{ErrorId, EvidenceId, RequestId, ResponseId, SkillId, TenantId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_domain::run::{ResultSource, TokensUsed};
 use serde_json::{Map, Value, json};
@@ -21,6 +22,7 @@ use super::parameters::ParameterView;
 use super::words::{ModelAnalysis, ReadAnswer};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
+use unanswered::UnansweredSkills;
 
 /// Findings that are written out in the text; the rest are counted.
 const LISTED: usize = 20;
@@ -28,7 +30,7 @@ const LISTED: usize = 20;
 /// The response to an answered request.
 ///
 /// # Errors
-/// The only skill's failure; of several, the first's when all failed.
+/// The only skill's failure; when all of several failed, that of the first one that lacks parameters, or else of the first.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -45,16 +47,24 @@ pub(super) fn response(
         mut done,
         mut runs,
         mut warnings,
+        lacking,
     } = part(results)?;
     warnings.extend(notice);
-    let heads: Vec<String> = done.iter().map(head).collect();
+    let view = engine.live().view(&asked.caller.tenant);
+    let unanswered = UnansweredSkills::new(&view, lacking);
+    let heads: Vec<Head> = done.iter().map(Head::of).collect();
     let of_skills = done.iter_mut();
     let of_skills = of_skills.map(|analysed| std::mem::take(&mut analysed.findings));
     let found = written::CombinedFindings::of(of_skills.collect(), analysis.as_ref());
     let tokens = tokens_of(&done, &runs, analysis.as_ref());
     runs.extend(analysis.as_ref().map(|analysis| analysis.run.to_string()));
     runs.dedup();
-    let mut content = content(classified, &done, &heads, &found, &warnings);
+    let mut content = content(classified, &done, &heads, &found);
+    unanswered.add_to(&mut content);
+    for warning in &warnings {
+        content.push_str("\n\nWarning: ");
+        content.push_str(warning);
+    }
     let parameters = parameters_of(&done);
     content.push_str(&taken_from(&parameters));
     let evidence: Vec<&EvidenceId> = done
@@ -75,6 +85,7 @@ pub(super) fn response(
     .metadata("run_ids", json!(runs))
     .metadata("parameters", json!(parameters))
     .metadata("warnings", json!(warnings));
+    builder = unanswered.described(builder);
     let hints = engine.rendering_hints(&asked.caller.tenant, &done);
     if !hints.is_empty() {
         builder = builder.metadata("rendering_hints", Value::Object(hints));
@@ -171,6 +182,8 @@ struct PartitionedResults {
     done: Vec<SkillAnalysis>,
     runs: Vec<String>,
     warnings: Vec<String>,
+    /// Skills that lack parameters, with which.
+    lacking: Vec<(SkillId, EngineError)>,
 }
 
 fn part(results: Vec<SkillResult>) -> Result<PartitionedResults, EngineError> {
@@ -178,6 +191,7 @@ fn part(results: Vec<SkillResult>) -> Result<PartitionedResults, EngineError> {
         done: Vec::new(),
         runs: Vec::new(),
         warnings: Vec::new(),
+        lacking: Vec::new(),
     };
     let mut first_failure = None;
     for result in results {
@@ -186,6 +200,9 @@ fn part(results: Vec<SkillResult>) -> Result<PartitionedResults, EngineError> {
                 parted.runs.push(result.run_id.to_string());
                 parted.warnings.extend(analysed.warnings.iter().cloned());
                 parted.done.push(analysed);
+            }
+            Err(error) if error.code == ErrorCode::MissingParameters => {
+                parted.lacking.push((result.skill, error));
             }
             Err(error) => {
                 parted
@@ -196,8 +213,9 @@ fn part(results: Vec<SkillResult>) -> Result<PartitionedResults, EngineError> {
         }
     }
     if parted.done.is_empty() {
+        let lacking = parted.lacking.into_iter().next().map(|(_, error)| error);
         let nothing = || EngineError::internal("answering a request", "no skill was run");
-        return Err(first_failure.unwrap_or_else(nothing));
+        return Err(lacking.or(first_failure).unwrap_or_else(nothing));
     }
     parted.warnings.sort();
     parted.warnings.dedup();
@@ -229,14 +247,13 @@ fn details(analysed: &SkillAnalysis, call: &Call) -> Map<String, Value> {
     }
 }
 
-/// The answer for people: what was asked of whom, what a model says of it, the findings, results that are none, and
-/// what to be careful about.
+/// The answer for people: what was asked of whom, what a model says of it, the findings, results that are none under the
+/// title of their skill.
 fn content(
     classified: &Classification,
     done: &[SkillAnalysis],
-    heads: &[String],
+    heads: &[Head],
     found: &written::CombinedFindings,
-    warnings: &[String],
 ) -> String {
     let mut parts: Vec<String> = Vec::new();
     if classified.flow == Flow::ReadBroad {
@@ -244,39 +261,60 @@ fn content(
             .iter()
             .map(|analysed| analysed.skill.display_name.as_str())
             .collect();
-        parts.push(format!(
-            "The question fits several skills; the best {} were run: {}.",
-            names.len(),
-            names.join(", ")
-        ));
+        parts.push(match names.as_slice() {
+            [alone] => format!("The question fits several skills; one of them answered: {alone}."),
+            names => format!(
+                "The question fits several skills; the best {} were run: {}.",
+                names.len(),
+                names.join(", ")
+            ),
+        });
     }
     parts.extend(found.words());
     let mut lines: Vec<String> = Vec::new();
     for head in heads {
-        if !lines.contains(head) {
-            lines.push(head.clone());
+        if let Head::Line(line) = head
+            && !lines.contains(line)
+        {
+            lines.push(line.clone());
         }
     }
     lines.extend(found.lines(LISTED));
-    parts.push(lines.join("\n"));
-    let outlines = done.iter().flat_map(|analysed| &analysed.outlines);
-    parts.extend(outlines.cloned());
+    if !lines.is_empty() {
+        parts.push(lines.join("\n"));
+    }
+    for (analysed, head) in done.iter().zip(heads) {
+        if let Head::Title(title) = head {
+            parts.push(title.clone());
+        }
+        parts.extend(analysed.outlines.iter().cloned());
+    }
     parts.extend(found.cited());
-    parts.extend(warnings.iter().map(|warning| format!("Warning: {warning}")));
     parts.join("\n\n")
 }
 
 /// What a skill came to, in a line.
-fn head(analysed: &SkillAnalysis) -> String {
-    let name = &analysed.skill.display_name;
-    let is_silent = analysed.outlines.is_empty();
-    match &analysed.summary {
-        Some(summary) => summary.clone(),
-        None if analysed.skill.has_rules() || !analysed.findings.is_empty() => {
-            format!("{name}: {} finding(s).", analysed.findings.len())
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Head {
+    /// It stands before the findings.
+    Line(String),
+    /// The title of results that are no findings.
+    Title(String),
+}
+
+impl Head {
+    fn of(analysed: &SkillAnalysis) -> Self {
+        let name = &analysed.skill.display_name;
+        match &analysed.summary {
+            Some(summary) => Self::Line(summary.clone()),
+            None if analysed.skill.has_rules() || !analysed.findings.is_empty() => {
+                Self::Line(format!("{name}: {} finding(s).", analysed.findings.len()))
+            }
+            None if analysed.outlines.is_empty() => {
+                Self::Line(format!("{name}: no tool answered."))
+            }
+            None => Self::Title(format!("{name}:")),
         }
-        None if is_silent => format!("{name}: no tool answered."),
-        None => format!("{name}:"),
     }
 }
 

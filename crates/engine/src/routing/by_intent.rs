@@ -7,14 +7,13 @@ use charter_contract::intent::Intent;
 use charter_domain::catalogue::View;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
-    self, AnswerSource, ChangeTiming, Doubt, Evidence, ExampleKind, Fit, IntentDecision,
-    IntentReading, Language, NamedDocument, NeededEvidence, Remark, Settled, settle,
+    self, AnswerSource, AskedClause, ChangeTiming, Doubt, Evidence, ExampleKind, ExampleMatch, Fit,
+    IntentDecision, IntentReading, Language, NeededEvidence, Remark, Settled, is_marked, settle,
 };
-use charter_search::{
-    EmbeddedQuery, NameMatch, QueryError, RouteQuery, RouteSettings, VerdictKind,
-};
+use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, VerdictKind};
 
 use super::gateway::GatewayReading;
+use super::named::named_other;
 use super::{ComparableQuery, Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
 use crate::catalogue::{LiveCatalogue, Stacked, parse_entry_id};
 use crate::knowledge::Knowledge;
@@ -66,6 +65,8 @@ pub(crate) struct RoutingResult {
     pub(crate) remark: Option<Remark>,
     /// How many things are asked for.
     pub(crate) parts: usize,
+    /// Questions of another kind than what is answered.
+    pub(crate) left_out: Vec<AskedClause>,
     /// The language that it was read in.
     pub(crate) language: Language,
 }
@@ -74,6 +75,8 @@ pub(crate) struct RoutingResult {
 pub(super) struct Ranked {
     pub(super) skills: WeighedVerdict,
     pub(super) playbooks: WeighedVerdict,
+    /// A document of another kind that is named.
+    pub(super) other: Option<RoutedCandidate>,
 }
 
 /// A verdict, and what is below the floor.
@@ -83,7 +86,7 @@ pub(super) struct WeighedVerdict {
 }
 
 impl WeighedVerdict {
-    fn best(&self) -> Option<&RoutedCandidate> {
+    pub(super) fn best(&self) -> Option<&RoutedCandidate> {
         let found = self.verdict.candidates.iter().chain(&self.dropped);
         found.max_by(|a, b| a.score.total_cmp(&b.score))
     }
@@ -122,6 +125,7 @@ impl Ranked {
         Ok(Self {
             skills: weighed(Ranking::Skills)?,
             playbooks: weighed(Ranking::Playbooks)?,
+            other: None,
         })
     }
 
@@ -138,7 +142,7 @@ impl Ranked {
             passage: None,
             agent: None,
             example: exemplified(stacked, &question.text),
-            named: self.named(question.reading.intent),
+            named: self.named(question, stacked),
             other_action: self.does_something_else(&question.reading, view),
             everyday: question.query().everyday(),
             floor: settings.thresholds.floor,
@@ -161,28 +165,6 @@ impl Ranked {
             .chain(texts.map(|text| text.as_str()))
             .collect();
         !reading.is_done_by(&texts)
-    }
-
-    /// The document that the question names; of a skill and a playbook, the one that its intent asks for.
-    fn named(&self, intent: Intent) -> Option<NamedDocument> {
-        let of = |weighed: &WeighedVerdict, kind: ExampleKind| {
-            let named = weighed.best()?.named?;
-            let mistyped = named == NameMatch::WithAnError;
-            Some(NamedDocument { kind, mistyped })
-        };
-        let skill = of(&self.skills, ExampleKind::Skill);
-        let playbook = of(&self.playbooks, ExampleKind::Playbook);
-        let is_exact = |named: &NamedDocument| !named.mistyped;
-        match (skill, playbook) {
-            (Some(skill), Some(playbook)) if is_exact(&skill) == is_exact(&playbook) => {
-                Some(if intent == Intent::Change {
-                    playbook
-                } else {
-                    skill
-                })
-            }
-            (skill, playbook) => skill.filter(is_exact).or(playbook).or(skill),
-        }
     }
 
     /// The verdict of a decision.
@@ -220,7 +202,15 @@ impl Ranked {
                     Vec::new(),
                 )
             }
-            AnswerSource::Agents | AnswerSource::Nothing => {
+            AnswerSource::Description => (
+                known_by(
+                    self.skills.verdict,
+                    self.other.into_iter().collect(),
+                    reason,
+                ),
+                Vec::new(),
+            ),
+            AnswerSource::Agents | AnswerSource::NoMatch | AnswerSource::Nothing => {
                 let weighed = match decision.intent {
                     Intent::Change => self.playbooks,
                     Intent::Read | Intent::Knowledge | Intent::None => self.skills,
@@ -229,6 +219,7 @@ impl Ranked {
             }
         };
         let asked = verdict.clauses.len();
+        let left_out = left_out(&question.reading, &decision);
         let subject = (question.subject != question.text.trim()).then(|| question.subject.clone());
         RoutingResult {
             verdict: RoutedVerdict {
@@ -242,8 +233,24 @@ impl Ranked {
             start: decision.start,
             remark,
             parts: parts.max(asked),
+            left_out,
             language,
         }
+    }
+}
+
+/// The questions that a decision leaves out; what answers nothing leaves nothing out.
+fn left_out(reading: &IntentReading, decision: &IntentDecision) -> Vec<AskedClause> {
+    match decision.source {
+        AnswerSource::Skills
+        | AnswerSource::Playbooks
+        | AnswerSource::Passages
+        | AnswerSource::SkillText
+        | AnswerSource::PlaybookText => reading.left_out_of(decision.intent, decision.start),
+        AnswerSource::Description
+        | AnswerSource::Agents
+        | AnswerSource::NoMatch
+        | AnswerSource::Nothing => Vec::new(),
     }
 }
 
@@ -315,11 +322,15 @@ impl Engine {
         if let Some(intent) = hints.intent {
             question.reading = question.reading.overruled(intent);
         }
-        let ranked = Ranked::rank(&question, &stacked, settings, top_k)?;
+        let mut ranked = Ranked::rank(&question, &stacked, settings, top_k)?;
+        ranked.other = named_other(live, caller, &question.text)?;
         let view = live.view(tenant);
         let asked = self.gateway_reading(tenant, &view, &mut question, &ranked, translated);
         let gateway = asked.await;
         let mut evidence = ranked.evidence(&question, &stacked, &view, settings);
+        if let Some(intent) = hints.intent {
+            evidence = evidence.for_stated(intent);
+        }
         let mut known = Knowledge::default();
         let mut decision = loop {
             match settle(&question.reading, &evidence) {
@@ -341,6 +352,8 @@ impl Engine {
             reading.reorder(&mut routed.verdict);
         }
         routed.verdict.gateway = gateway;
+        self.list_left_out(&identifiers, &stacked, settings, &mut routed)
+            .await?;
         Ok(routed)
     }
 
@@ -396,9 +409,10 @@ impl Engine {
             false => reading,
         };
         // The subject is without them already.
-        let compared = compared.setting_aside(&RouteQuery::parse(text).map_err(refused)?);
+        let whole = RouteQuery::parse(text).map_err(refused)?;
+        let compared = compared.setting_aside(&whole);
         let topics = self.everyday_topics().await?;
-        let query = compared.query.naming(text).against_topics(topics);
+        let query = compared.query.naming(whole.own()).against_topics(topics);
         Ok(Question {
             text: text.to_owned(),
             reading,
@@ -440,8 +454,8 @@ fn not_now(reading: IntentReading) -> IntentReading {
     IntentReading { start, ..reading }
 }
 
-/// The kind of what has a text as an example, if all of it is of one kind.
-fn exemplified(stacked: &Stacked, text: &str) -> Option<ExampleKind> {
+/// What has a text as an example, if all of it is of one kind.
+fn exemplified(stacked: &Stacked, text: &str) -> Option<ExampleMatch> {
     let entries = stacked.actions.exemplified_by(text);
     let kinds = entries.filter_map(|entry| Some(parse_entry_id(entry)?.0));
     let mut kinds = kinds.map(|kind| {
@@ -451,8 +465,11 @@ fn exemplified(stacked: &Stacked, text: &str) -> Option<ExampleKind> {
             ExampleKind::Skill
         }
     });
-    let first = kinds.next()?;
-    kinds.all(|kind| kind == first).then_some(first)
+    let kind = kinds.next()?;
+    kinds.all(|other| other == kind).then(|| ExampleMatch {
+        kind,
+        marked: is_marked(text),
+    })
 }
 
 /// Whether an agent's capabilities come near.

@@ -356,10 +356,11 @@ fn a_named_entry_ranks_first_in_any_case_and_separators() {
     assert!(found.iter().all(|hit| hit.named.is_none()));
 }
 
-/// English joins words by hyphens, too.
+/// English joins words by hyphens, too: only a long word with several names what is written otherwise.
 #[test]
-fn a_word_with_hyphens_names_what_is_written_with_them() {
-    let all = ["run_t_test", "to.do", "code-review"].map(|id| entry(id, "mail", 3));
+fn a_word_with_hyphens_names_what_is_written_with_them_and_a_long_one_any_name() {
+    let ids = ["run_t_test", "to.do", "code-review", "ops.find_full_disks"];
+    let all = ids.map(|id| entry(id, "mail", 3));
     let layers = Layers::new(vec![layer(Scope::Global, all.into_iter().collect())]);
     let named = |text: &str| {
         let found = hits(&layers, &query(text, 9), Allowed::Everything);
@@ -373,6 +374,13 @@ fn a_word_with_hyphens_names_what_is_written_with_them() {
         assert_eq!(named(text).as_deref(), Some("code-review"), "{text}");
     }
     assert_eq!(named("to-do").as_deref(), Some("to.do"));
+    for text in ["please run ops-find-full-disks today", "Ops-Find-Full-Disk"] {
+        assert_eq!(
+            named(text).as_deref(),
+            Some("ops.find_full_disks"),
+            "{text}"
+        );
+    }
 }
 
 /// Each thing that a request asks for has its best entries right after the best of all.

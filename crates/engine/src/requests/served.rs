@@ -1,0 +1,43 @@
+//! The skills and playbooks that a caller may use, for answers that name them.
+
+use charter_contract::catalogue::playbook::Playbook;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_domain::catalogue::{ResolvedDocument, View};
+use charter_domain::profile;
+use charter_domain::tier::{playbook_served, skill_served};
+
+use crate::Caller;
+
+/// Active skills, in the order of their ids, without candidates.
+pub(super) fn skills<'v>(
+    view: &'v View,
+    caller: &'v Caller,
+) -> impl Iterator<Item = ResolvedDocument<Skill>> + 'v {
+    view.skills().filter(move |found| {
+        let skill = found.document();
+        skill.status == Status::Active
+            && !skill.is_candidate
+            && skill_served(view, skill).reaches(caller.tier)
+            && is_usable(view, caller, skill.skill_id.as_ref())
+    })
+}
+
+/// Active playbooks, in the order of their ids, without candidates.
+pub(super) fn playbooks<'v>(
+    view: &'v View,
+    caller: &'v Caller,
+) -> impl Iterator<Item = ResolvedDocument<Playbook>> + 'v {
+    view.playbooks().filter(move |found| {
+        let playbook = found.document();
+        playbook.status == Status::Active
+            && !playbook.is_candidate
+            && playbook_served(view, playbook).reaches(caller.tier)
+            && is_usable(view, caller, playbook.playbook_id.as_ref())
+    })
+}
+
+fn is_usable(view: &View, caller: &Caller, id: &str) -> bool {
+    let profile = caller.profile.as_ref();
+    profile.is_none_or(|profile| profile::serves(view, id, profile))
+}
