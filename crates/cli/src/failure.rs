@@ -11,6 +11,7 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ErrorId, RequestId};
 use charter_contract::violation::Violation;
 use charter_domain::clock::{Clock, SystemClock};
+use charter_domain::parameters::ProposedValue;
 use charter_engine::{EngineError, Problem};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -27,6 +28,9 @@ pub(crate) const EXIT_NEGATIVE: u8 = 1;
 pub(crate) const EXIT_ERROR: u8 = 2;
 /// The reader of the output closed it before its end: 128 and SIGPIPE, as shells report it.
 pub(crate) const EXIT_OUTPUT_CLOSED: u8 = 141;
+
+/// The detail that lists the values which memories propose for missing parameters.
+pub(crate) const PROPOSALS: &str = "proposals";
 
 /// What helps where a server does not answer.
 const NO_SERVER: &str = "Start the server, or name a running one with --server.";
@@ -124,6 +128,12 @@ impl ReportedFailure {
             let lines = lines.map(|line| messages::wrapped(&line) + "\n");
             text.extend(lines);
         }
+        let proposals: Vec<ProposedValue> = self.listed(PROPOSALS);
+        let lines = proposals.iter().map(|proposed| format!("  {proposed}"));
+        text.extend(lines.map(|line| messages::wrapped(&line) + "\n"));
+        let notices: Vec<String> = self.listed("notices");
+        let lines = notices.iter().map(|notice| format!("  note: {notice}"));
+        text.extend(lines.map(|line| messages::wrapped(&line) + "\n"));
         let problems: Vec<Problem> = self.listed("problems");
         text += &output::problems(&problems);
         let sent = self.sent.as_ref();
@@ -135,7 +145,7 @@ impl ReportedFailure {
     }
 
     /// A list among the details; empty where there is none.
-    fn listed<T: DeserializeOwned>(&self, field: &str) -> Vec<T> {
+    pub(crate) fn listed<T: DeserializeOwned>(&self, field: &str) -> Vec<T> {
         let list = self.details.get(field).cloned().unwrap_or_default();
         serde_json::from_value(list).unwrap_or_default()
     }
@@ -372,6 +382,26 @@ mod tests {
         assert_eq!(
             reported.as_text(),
             "error[invalid_request]: /a: must be text, and 1 more\n  /a: must be text\n  /b: must be text\n"
+        );
+    }
+
+    /// A value that a memory proposes for a missing parameter is shown with its source.
+    #[test]
+    fn proposed_values_are_shown_with_their_memories() {
+        let memory = "mem-01930000-0000-7000-8000-000000000001";
+        let mut reported =
+            ReportedFailure::new(ErrorCode::MissingParameters, "`region` is missing");
+        reported.hint = None;
+        reported.details = json!({"missing": ["region"], "proposals": [{
+            "parameter": "region", "value": "us-east-1", "memory_id": memory, "title": "Where we are",
+            "words": "region is us-east-1",
+        }]});
+        assert_eq!(
+            reported.as_text(),
+            format!(
+                "error[missing_parameters]: `region` is missing\n  The memory \"Where we are\" ({memory}) proposes region = \
+                 \"us-east-1\" (\"region is us-east-1\").\n"
+            )
         );
     }
 

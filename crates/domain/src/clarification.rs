@@ -1,4 +1,4 @@
-//! Which option of a question that was asked back an answer names: by its number, its id or its title.
+//! Which option of a question that was asked back an answer names: by its number, its id, its title or words of its title.
 //!
 //! An answer that names none, or more than one, chooses nothing: it is a request of its own.
 
@@ -11,10 +11,16 @@ const ORDINALS: [&str; 5] = ["first", "second", "third", "fourth", "fifth"];
 const CARDINALS: [&str; 5] = ["one", "two", "three", "four", "five"];
 
 /// Words around a number.
-const AROUND: [&str; 16] = [
+const AROUND: [&str; 21] = [
     "the", "option", "number", "no", "nr", "please", "one", "choose", "take", "i", "mean", "want",
-    "it", "is", "ok", "yes",
+    "it", "is", "ok", "yes", "do", "go", "with", "run", "start",
 ];
+
+/// Words of an answer that excludes an option.
+const NEGATIONS: [&str; 6] = ["not", "don", "dont", "never", "neither", "except"];
+
+/// Words between the words of a title.
+const ARTICLES: [&str; 4] = ["a", "an", "them", "that"];
 
 /// An option as an answer may name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +35,8 @@ pub struct OptionNamed<'o> {
 #[must_use]
 pub fn chosen(answer: &str, options: &[OptionNamed<'_>]) -> Option<usize> {
     let words = words(answer);
-    if words.is_empty() || words.len() > MAX_WORDS {
+    let is_negated = words.iter().any(|word| NEGATIONS.contains(&word.as_str()));
+    if words.is_empty() || words.len() > MAX_WORDS || is_negated {
         return None;
     }
     let by_number = number(&words, options.len());
@@ -50,6 +57,41 @@ pub fn chosen(answer: &str, options: &[OptionNamed<'_>]) -> Option<usize> {
             };
             only(options, title)
         })
+        .or_else(|| by_words(&words, options))
+}
+
+/// The same for an answer without other content. It is for options that no question listed: a text with other content is a
+/// request of its own.
+#[must_use]
+pub fn chosen_alone(answer: &str, options: &[OptionNamed<'_>]) -> Option<usize> {
+    let place = chosen(answer, options)?;
+    let option = options.get(place)?;
+    let mut own = words(option.title);
+    own.extend(words(option.id));
+    let is_of_option = |word: &String| {
+        let word = word.as_str();
+        own.iter().any(|own| own == word)
+            || AROUND.contains(&word)
+            || ARTICLES.contains(&word)
+            || ORDINALS.contains(&word)
+            || CARDINALS.contains(&word)
+            || word == "last"
+            || word.chars().all(|c| c.is_ascii_digit())
+    };
+    words(answer).iter().all(is_of_option).then_some(place)
+}
+
+/// The place of the only option whose title has every word of an answer: "the restart one".
+fn by_words(words: &[String], options: &[OptionNamed<'_>]) -> Option<usize> {
+    let is_around = |word: &str| AROUND.contains(&word) || ARTICLES.contains(&word);
+    let content: Vec<&String> = words.iter().filter(|word| !is_around(word)).collect();
+    if content.is_empty() {
+        return None;
+    }
+    only(options, |option| {
+        let title = self::words(option.title);
+        content.iter().all(|word| title.contains(word))
+    })
 }
 
 /// The place of the only option of which this holds.
@@ -132,15 +174,36 @@ mod tests {
             ("take net.list_disks", Some(1)),
             ("list hosts please", Some(0)),
             ("Rank costs!", Some(2)),
+            ("the disks one", Some(1)),
+            ("rank it", Some(2)),
+            ("list them", None),
+            ("the printers one", None),
             ("4", None),
             ("0", None),
             ("1 or 2", None),
             ("2 disks are broken", None),
             ("list hosts and list disks", None),
+            ("do not list hosts", None),
+            ("run the second", Some(1)),
             ("which hosts are down", None),
             ("", None),
         ] {
             assert_eq!(chosen(answer, &OPTIONS), place, "{answer}");
+        }
+    }
+
+    #[test]
+    fn an_answer_with_more_to_say_chooses_nothing_by_itself() {
+        for (answer, place) in [
+            ("the first one", Some(0)),
+            ("2", Some(1)),
+            ("do the list disks one", Some(1)),
+            ("cost.rank please", Some(2)),
+            ("list hosts next week", None),
+            ("list hosts in eu-west-1", None),
+            ("yes", None),
+        ] {
+            assert_eq!(chosen_alone(answer, &OPTIONS), place, "{answer}");
         }
     }
 }

@@ -11,6 +11,7 @@
 pub mod analysis;
 pub mod answer;
 pub mod approval;
+pub mod assent;
 pub mod cancellation;
 pub mod candidate;
 pub mod catalogue;

@@ -6,6 +6,7 @@
 
 mod context;
 mod memories;
+mod only_values;
 mod pattern;
 mod reply;
 mod sentence;
@@ -23,6 +24,7 @@ pub(crate) use pattern::Compiled;
 use pattern::{Matched, matched};
 
 pub use memories::{MemoryText, ProposedValue, proposed_values};
+pub use only_values::{value_as_a_whole, values_alone};
 pub use reply::{Reply, from_reply};
 pub use sentence::{Excluded, Misread, SentenceReading, Stated, Unclear, Unread, read};
 pub use sources::{Bound, Collected, LeftOut, ValueSource};

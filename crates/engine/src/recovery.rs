@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::agentic::request::AgentRequest;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
 use charter_contract::json::{decode_stored, to_stored};
 
 use crate::requests::ActiveRequest;
@@ -52,9 +54,7 @@ impl Engine {
                     Some(Ok(_)) => {
                         tracing::info!(request.id = %id, "an interrupted request was answered");
                     }
-                    Some(Err(error)) => {
-                        tracing::warn!(request.id = %id, error = %error, "an interrupted request failed");
-                    }
+                    Some(Err(error)) => log_failure(&id, &error),
                 }
             }));
         }
@@ -116,6 +116,16 @@ impl Engine {
         tracing::debug!(tags, sessions, requests, memories, messages, runs, "swept");
         Ok(())
     }
+}
+
+/// Logs why a request that was open has no answer yet. One that waits for a person is looked at once a minute for as long
+/// as they need, and has not failed.
+fn log_failure(id: &RequestId, error: &EngineError) {
+    if error.code == ErrorCode::ApprovalRequired {
+        tracing::debug!(request.id = %id, "a request waits for an approval");
+        return;
+    }
+    tracing::warn!(request.id = %id, error = %error, "an interrupted request failed");
 }
 
 impl ActiveRequest {

@@ -27,6 +27,7 @@ mod foresee;
 mod guard;
 mod in_hand;
 mod left_out;
+mod notices;
 mod offer;
 mod parameters;
 mod progress;
@@ -34,6 +35,7 @@ mod propose;
 mod respond;
 mod result;
 mod served;
+mod session_reply;
 mod words;
 
 use charter_contract::agentic::request::AgentRequest;

@@ -4,11 +4,12 @@
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::mission::ArtifactKind;
+use charter_domain::parameters::ProposedValue;
 use serde_json::Value;
 
 use super::skills::Skills;
 use super::{Command, runs};
-use crate::failure::ReportedFailure;
+use crate::failure::{PROPOSALS, ReportedFailure};
 
 /// The detail of a failure that names what was looked for.
 const WHAT: &str = "what";
@@ -53,6 +54,8 @@ pub(super) struct Advice {
     agent_skills: bool,
     /// How parameters are given to it.
     parameters: Option<&'static str>,
+    /// Whether it uses what memories propose for missing parameters; `None` for a command that cannot.
+    memories: Option<bool>,
     /// How the documents that it sends are checked.
     documents: Option<&'static str>,
     /// How it does its work in spite of references.
@@ -77,6 +80,9 @@ impl Advice {
         }
         if let Command::Ask(_) | Command::Playbook(_) | Command::Gate(_) = command {
             advice.parameters = Some("Give each with -p NAME=VALUE.");
+        }
+        if let Command::Ask(command) = command {
+            advice.memories = Some(command.uses_memory());
         }
         if let Command::Runs(command) = command {
             advice.parameters = Some(match command {
@@ -117,7 +123,17 @@ impl Advice {
                     }
                 };
             }
-            ErrorCode::MissingParameters => self.parameters?,
+            ErrorCode::MissingParameters => match (self.memories, proposed(reported)) {
+                (Some(false), Proposed::Any | Proposed::Contradicting) => {
+                    "Give each with -p NAME=VALUE, or use what memories propose with --use-memory."
+                }
+                (Some(true), Proposed::Contradicting) => {
+                    "The memories contradict each other, and none is used: give each with -p NAME=VALUE."
+                }
+                (Some(_) | None, Proposed::Any | Proposed::Contradicting | Proposed::Nothing) => {
+                    self.parameters?
+                }
+            },
             ErrorCode::InvalidDocument | ErrorCode::RoutingTestFailed => self.documents?,
             ErrorCode::StillReferenced => self.references?,
             ErrorCode::Unauthenticated => {
@@ -148,6 +164,27 @@ impl Advice {
         let kind: DocumentKind = what.replace(' ', "_").parse().ok()?;
         kind.is_registrable()
             .then(|| format!("charter list {kind}"))
+    }
+}
+
+/// The values that memories propose for the parameters of a failure.
+enum Proposed {
+    Nothing,
+    Any,
+    /// Several values for one parameter.
+    Contradicting,
+}
+
+fn proposed(failure: &ReportedFailure) -> Proposed {
+    let proposals: Vec<ProposedValue> = failure.listed(PROPOSALS);
+    let mut parameters: Vec<_> = proposals.iter().map(|one| &one.parameter).collect();
+    let count = parameters.len();
+    parameters.sort();
+    parameters.dedup();
+    match (count, parameters.len()) {
+        (0, _) => Proposed::Nothing,
+        (count, distinct) if count > distinct => Proposed::Contradicting,
+        _ => Proposed::Any,
     }
 }
 
@@ -381,6 +418,32 @@ mod tests {
             ("charter runs list", ErrorCode::RateLimited),
         ] {
             assert_eq!(hint(line, code, none()), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn missing_parameters_hint_at_what_memories_propose() {
+        let proposal = |value: &str| {
+            json!({
+                "parameter": "region", "value": value, "title": "Where we are", "words": value,
+                "memory_id": "mem-01930000-0000-7000-8000-000000000001",
+            })
+        };
+        let one = json!([proposal("us-east-1")]);
+        let two = json!([proposal("us-east-1"), proposal("us-west-1")]);
+        for (line, proposals, expected) in [
+            ("charter ask q", &one, "with --use-memory."),
+            ("charter ask q", &two, "with --use-memory."),
+            ("charter ask q --use-memory", &two, "contradict each other"),
+            (
+                "charter playbook run x",
+                &one,
+                "Give each with -p NAME=VALUE.",
+            ),
+        ] {
+            let details = json!({ "proposals": proposals });
+            let found = hint(line, ErrorCode::MissingParameters, details).unwrap();
+            assert!(found.contains(expected), "{line}: {found}");
         }
     }
 }

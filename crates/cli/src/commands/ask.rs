@@ -39,6 +39,13 @@ pub(crate) struct Ask {
     use_memory: bool,
 }
 
+impl Ask {
+    /// Whether a value that a memory states is used.
+    pub(super) fn uses_memory(&self) -> bool {
+        self.use_memory
+    }
+}
+
 pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyhow::Result<u8> {
     let client = Client::connect(config).await?;
     let answered = ask(command, &client).await;
@@ -49,14 +56,27 @@ pub(crate) async fn run(command: &Ask, config: &Config, format: Format) -> anyho
 
 async fn ask(command: &Ask, client: &Client) -> anyhow::Result<Value> {
     let bar = terminal::spinner("routing");
+    let mut told = String::new();
     let answer = client
         .ask(&request(command)?, |event| match sentence(event) {
-            Some(sentence) => bar.suspend(|| messages::note(sentence)),
-            None => bar.set_message(progress_text(event)),
+            // The answer repeats it: on a terminal it is shown until then, elsewhere noted as it comes.
+            Some(sentence) if bar.is_hidden() => messages::note(sentence),
+            Some(sentence) => bar.set_message(with_sentence(&mut told, sentence)),
+            None if told.is_empty() => bar.set_message(progress_text(event)),
+            None => {}
         })
         .await;
     bar.finish_and_clear();
     answer
+}
+
+/// The sentences so far, with the next one.
+fn with_sentence(told: &mut String, sentence: &str) -> String {
+    if !told.is_empty() {
+        told.push(' ');
+    }
+    told.push_str(sentence);
+    told.clone()
 }
 
 fn request(command: &Ask) -> anyhow::Result<Value> {
@@ -94,7 +114,7 @@ fn request(command: &Ask) -> anyhow::Result<Value> {
     Ok(request)
 }
 
-/// A sentence of the answer, which is shown as it comes.
+/// A sentence of the answer.
 fn sentence(event: &Value) -> Option<&str> {
     let is_sentence = event["stage"].as_str() == Some("sentence");
     event["text"].as_str().filter(|_| is_sentence)

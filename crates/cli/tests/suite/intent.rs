@@ -305,6 +305,15 @@ fn b000_20_a_rule_is_looked_up_in_lenses() {
         content.contains("Every lock of the north gate is changed in spring."),
         "{content}"
     );
+    // A caller below the tier for lenses gets no passage and no word about lenses.
+    let order = json!({"name": "plain", "role": "user"});
+    let made = server.api.post("/v1/keys", &order).expect(201);
+    let plain = server.api.with_key(made["secret"].as_str().unwrap());
+    let asked = request("What is the rule for the locks of the north gate?");
+    let answer = plain.ask(&asked);
+    assert_ne!(answer.status, 403, "{:#}", answer.body);
+    assert_eq!(answer.body["metadata"]["passages"], Value::Null);
+    assert!(!answer.body.to_string().contains("handbook"));
 }
 
 /// A change that no playbook makes is looked up in lenses before anything else: a runbook's heading is an order.

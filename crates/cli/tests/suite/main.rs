@@ -61,6 +61,7 @@ mod overlay;
 mod plans;
 mod playbooks;
 mod policies;
+mod profiles;
 mod quickstart;
 mod quotas;
 mod registration;

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::home::{Api, Home, eventually, ids, request, request_of};
+use crate::mcp::peers::python;
+use crate::mcp::{over_http, with};
 use crate::packages::{QUESTION, SKILL, SKILL_FILE, TOOL_FILE, backups, skill};
 use crate::service::{Service, served_tenant};
 use crate::shared::Tenants;
@@ -248,6 +250,44 @@ fn a_streamed_request_sends_progress_then_the_answer() {
     assert_eq!(
         (events[0].0.as_str(), &events[0].1["error_code"]),
         ("error", &json!("not_found"))
+    );
+}
+
+/// A sentence of a model is progress like any other, over REST and over the Model Context Protocol, and the answer repeats
+/// it with the same citations.
+#[test]
+fn a_sentence_of_a_model_is_streamed_as_progress() {
+    let text = "The backup b-1 is 40 days old.";
+    let draft = json!({"sentences": [{"text": text, "cites": ["f1"]}]});
+    let server = Tenants::with_draft(&draft);
+    let analysis = "analysis:\n  model: {route: tier_fast, may: [summary]}\n";
+    let package = backups().edit(SKILL_FILE, "analysis:\n", analysis);
+    server.api.register(&package);
+    let events = server.api.stream(&request_of(SKILL, json!({})));
+    let (last, progress) = events.split_last().unwrap();
+    let sentences: Vec<&(String, Value)> = progress
+        .iter()
+        .filter(|(_, data)| data["stage"] == "sentence")
+        .collect();
+    let answered = &last.1["metadata"]["sentences"];
+    let [(name, streamed)] = sentences.as_slice() else {
+        panic!("{progress:#?}");
+    };
+    assert_eq!(
+        (name.as_str(), &streamed["text"]),
+        ("progress", &json!(text))
+    );
+    for cited in ["evidence_ids", "finding_ids"] {
+        assert_eq!(streamed[cited], answered[0][cited], "{cited}: {last:#?}");
+    }
+    let call =
+        json!({"do": "call", "mode": "auto", "tool": "run", "arguments": {"skill_id": SKILL}});
+    let saw = python(&with(&over_http(&server.api), call)).end();
+    let told = saw["told"].as_array().unwrap();
+    assert_eq!(
+        told.iter().filter(|told| **told == text).count(),
+        1,
+        "{saw:#}"
     );
 }
 

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{Home, ids, request, request_of};
-use crate::packages::{SKILL, global_backups};
+use crate::home::{Home, eventually, ids, request, request_of};
+use crate::packages::{Package, SKILL, global_backups};
+use crate::playbooks::{confirm, decide, settled, shared};
 use crate::quickstart::{self, Simulator, compared};
+use crate::shared::Tenants;
 
 /// B003-11
 #[test]
@@ -94,4 +96,121 @@ fn b003_11_a_short_text_takes_up_what_the_session_asked_before() {
     let alone = api.ask(&request("And the other region?"));
     assert_eq!(alone.body["metadata"]["verdict"]["follows"], Value::Null);
     assert_ne!(alone.body["metadata"]["verdict"]["kind"], "narrow");
+}
+
+/// The turn of a change has what the change came to, once that has ended.
+#[test]
+fn b003_11_the_turn_of_a_change_has_its_result() {
+    let (server, service) = shared();
+    let ann = server.key("ann");
+    let session = ann.post("/v1/sessions", &json!({})).expect(201)["session_id"].clone();
+    let mut asked = request("purge the vault for good");
+    asked["session_id"] = session.clone();
+    asked["metadata"] = json!({"parameters": {"vault": "main"}});
+    let answer = ann.ask(&asked).expect(200);
+    let turn = || {
+        let path = format!("/v1/sessions/{}", session.as_str().unwrap());
+        let shown = ann.get(&path).expect(200);
+        assert_eq!(
+            ids(&shown["turns"], "request_id"),
+            [asked["id"].as_str().unwrap()]
+        );
+        shown["turns"][0]["output"].clone()
+    };
+    assert_eq!(turn(), answer["content"]);
+    let metadata = &answer["metadata"];
+    let run = json!({"run_id": metadata["run_ids"][0], "plan_digest": metadata["plan_digest"]});
+    confirm(&ann, &run).expect(200);
+    let waits = settled(&ann, &run, "awaiting_approval");
+    decide(&ann, &waits["approvals"][0], "approve").expect(200);
+    service.next().answer_with("{}");
+    let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
+    let result = eventually("the result", || {
+        let recorded = ann.get(&path).expect(200);
+        Some(recorded["result"].clone()).filter(|result| !result.is_null())
+    });
+    assert_ne!(result["content"], answer["content"]);
+    assert_eq!(turn(), result["content"]);
+}
+
+/// Two playbooks that have nothing in common.
+fn two_changes() -> Package {
+    let tool = |name: &str, parameter: &str| {
+        format!(
+            "tool_id: fleet.{name}\nname: {name}\nprovider: fleet\ntool_class: write\ndomain: reliability\n\
+             description: The {name} of the fleet.\nlanguage: python\nexecution_target: server\n\
+             parameters: [{parameter}]\nimplementation: {{type: script, body: \"pass\"}}\n"
+        )
+    };
+    let playbook = |name: &str, title: &str, examples: &str, parameter: &str, of: &str| {
+        format!(
+            "playbook_id: fleet.{name}\nname: {title}\ndomain: reliability\ntrigger_conditions: [{examples}]\n\
+             examples: [{examples}]\nmandatory_parameters: [{parameter}]\n\
+             steps:\n  - {{step_id: s1, type: write, tool_id: fleet.{name}, on_failure: stop, \
+             parameters: {{{of}: \"${{user.{of}}}\"}}}}\nsafety: {{safety_class: supervised}}\n"
+        )
+    };
+    let host =
+        "{name: host, type: string, required: true, description: Host name, example: web-01}";
+    let cert = "{name: cert, type: string, required: true, description: Certificate id, \
+                pattern: \"^cert-[a-z][0-9]$\"}";
+    let restart = "restart web-01, reboot the host db-01";
+    let rotate = "rotate cert-a1, renew the certificate cert-b2";
+    Package::new("fleet", "1.0.0", "tenant")
+        .with("tools/restart.yaml", &tool("restart", host))
+        .with("tools/rotate.yaml", &tool("rotate", cert))
+        .with(
+            "playbooks/restart.yaml",
+            &playbook("restart", "Restart a host", restart, host, "host"),
+        )
+        .with(
+            "playbooks/rotate.yaml",
+            &playbook("rotate", "Rotate a certificate", rotate, cert, "cert"),
+        )
+}
+
+/// If a question asks for two changes, the answer to the chosen one lists what the other needs, and the next turn may
+/// choose the other.
+#[test]
+fn b003_11_of_two_changes_that_were_meant_each_may_be_chosen() {
+    let server = Tenants::one();
+    server.api.register(&two_changes());
+    let session = server.api.post("/v1/sessions", &json!({})).expect(201)["session_id"].clone();
+    let say = |text: &str| {
+        let mut asked = request(text);
+        asked["session_id"] = session.clone();
+        server.api.ask(&asked).expect(200)
+    };
+    let asked = say("rotate cert-a1 and restart web-01");
+    let options = ids(&asked["metadata"]["clarification"]["options"], "id");
+    assert_eq!(options.len(), 2, "{asked:#}");
+    let values = |id: &str| match id {
+        "fleet.restart" => json!({"host": "web-01"}),
+        _ => json!({"cert": "cert-a1"}),
+    };
+    let first = say("1");
+    assert_eq!(
+        first["metadata"]["status"], "awaiting_confirmation",
+        "{first:#}"
+    );
+    let other = &first["metadata"]["offers"][0];
+    assert_eq!(
+        (
+            &other["playbook_id"],
+            &other["parameters"],
+            &other["missing"]
+        ),
+        (&json!(options[1]), &values(&options[1]), &json!([])),
+        "{first:#}"
+    );
+    let content = first["content"].as_str().unwrap();
+    assert!(
+        content.contains("The question asked for more:"),
+        "{content}"
+    );
+    let second = say("the second one");
+    let metadata = &second["metadata"];
+    assert_eq!(metadata["status"], "awaiting_confirmation", "{second:#}");
+    assert_ne!(metadata["run_ids"], first["metadata"]["run_ids"]);
+    assert_eq!(metadata["offers"], Value::Null);
 }

@@ -3,16 +3,23 @@
 //! tenants have in common: logs, metrics, the evidence log, the data directory.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use charter_contract::identity::AccessScope;
-use serde_json::json;
+use charter_testkit::http_stub::{HttpStub, Reply};
+use serde_json::{Value, json};
 
 use crate::home::{Api, Home, Key, Server, configured_key};
 
 /// Tenants that the server knows: more than tests ask for.
 const TENANTS: u32 = 1_000;
+
+/// Tenants beyond these whose route `tier_fast` leads to a model of the tests.
+const WITH_MODEL: u32 = 20;
+
+/// The answer of each such tenant's model, by tenant id.
+static DRAFTS: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
 
 /// Lines of the server's log that a failing test shows.
 const LINES_SHOWN: usize = 100;
@@ -31,6 +38,20 @@ impl Tenants {
         let (id, api) = next();
         Self {
             api,
+            callers: BTreeMap::new(),
+            ids: BTreeMap::from([("own".to_owned(), id)]),
+        }
+    }
+
+    /// The same with a model behind the route `tier_fast` that always answers with this draft.
+    pub(crate) fn with_draft(draft: &Value) -> Self {
+        static GIVEN: AtomicU32 = AtomicU32::new(0);
+        let n = GIVEN.fetch_add(1, Ordering::Relaxed);
+        assert!(n < WITH_MODEL, "tests need more than {WITH_MODEL} models");
+        let (key, id) = (key(TENANTS + n), tenant(TENANTS + n));
+        DRAFTS.lock().unwrap().insert(id.clone(), draft.clone());
+        Self {
+            api: server().api.with_key(&key),
             callers: BTreeMap::new(),
             ids: BTreeMap::from([("own".to_owned(), id)]),
         }
@@ -106,16 +127,43 @@ fn next() -> (String, Api) {
 fn server() -> &'static Server {
     static SERVER: OnceLock<&'static Server> = OnceLock::new();
     SERVER.get_or_init(|| {
-        let keys = (0..TENANTS).map(|n| {
+        let keys = (0..TENANTS + WITH_MODEL).map(|n| {
             configured_key(&(&key(n), &tenant(n), "root", "admin")) + "tier = \"advanced\"\n"
         });
-        let home = Home::new().configured(&keys.collect::<String>());
+        let home = Home::new().configured(&(keys.collect::<String>() + &models()));
         // Requesters may approve their own runs, as on a server without keys.
         home.with("CHARTER_APPROVALS__FOUR_EYES", "false")
             // Tests hold calls back: on a machine with many processors, more at once than the default allows.
             .with("CHARTER_TOOLS__CONCURRENCY", "256")
             .serve_to_the_end()
     })
+}
+
+/// A provider that answers for as long as this process runs, and the routes of the tenants that have a model.
+fn models() -> String {
+    let provider = HttpStub::start(|request, _| {
+        let tenant = request.body["model"].as_str().unwrap_or_default();
+        let draft = DRAFTS.lock().unwrap().get(tenant).cloned();
+        let content = draft.unwrap_or_default().to_string();
+        let completion = json!({
+            "object": "chat.completion", "model": tenant,
+            "choices": [{"index": 0, "finish_reason": "stop",
+                "message": {"role": "assistant", "content": content}}],
+            "usage": {"prompt_tokens": 70, "completion_tokens": 9, "total_tokens": 79},
+        });
+        Reply::json(200, completion.to_string())
+    });
+    let provider = provider.unwrap();
+    let mut text = format!(
+        "[models.providers.lab]\napi = \"openai\"\nbase_url = \"{}\"\nstream = false\n",
+        provider.url("/v1")
+    );
+    for n in TENANTS..TENANTS + WITH_MODEL {
+        let tenant = tenant(n);
+        text += &format!("[models.tenants.{tenant}]\nroutes.tier_fast = \"lab/{tenant}\"\n");
+    }
+    std::mem::forget(provider);
+    text
 }
 
 fn key(n: u32) -> String {

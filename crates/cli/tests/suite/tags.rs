@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::home::{request, request_of};
+use crate::expert_graph::graph;
+use crate::home::{Api, request, request_of};
+use crate::lenses::lens;
 use crate::packages::{SKILL, TOOL_FILE, backups};
 use crate::playbooks::{PLAYBOOK, purge};
 use crate::service::Service;
@@ -195,5 +197,65 @@ fn b000_15_tags_have_where_tools_run_and_what_the_sentence_bound() {
             &json!({"vault": "north"})
         ),
         "{write:#}"
+    );
+}
+
+/// The tags of a request.
+fn tags_of(api: &Api, asked: &Value) -> Value {
+    let id = asked["id"].as_str().unwrap();
+    let id = id.trim_start_matches("req-").replace('-', "");
+    api.get(&format!("/v1/tags/req_{id}")).expect(200)
+}
+
+/// B000-15, B000-20: a rule that a lens answers is tagged with the filters of the search and with who answered; one that a
+/// node of the expert graph answers, with the node's domain.
+#[test]
+fn b000_15_a_rule_is_tagged_with_its_filters_and_who_answered() {
+    let server = Tenants::one();
+    let library = graph(backups())
+        .with(
+            "lenses/handbook.yaml",
+            &lens("security.handbook", "file", "sources/handbook.md"),
+        )
+        .with(
+            "sources/handbook.md",
+            "# Locks\n\nEvery lock of the north gate is changed in spring.\n",
+        );
+    server.api.register(&library);
+    let mut asked = request("What is the rule for the locks of the north gate?");
+    asked["metadata"] = json!({"rag_params": {"domain": "security"}});
+    server.api.ask(&asked).expect(200);
+    let fields = ["flow", "domain", "provider", "rag_params"];
+    let tags = tags_of(&server.api, &asked);
+    assert_eq!(
+        fields.map(|field| tags[field].clone()),
+        [
+            json!("rag_search"),
+            json!("security"),
+            json!("domain_lens"),
+            json!({"domain": "security", "top_k": 4}),
+        ]
+    );
+
+    let asked = request("what does ISO A8.13 require?");
+    let answer = server.api.ask(&asked).expect(200);
+    let node = &answer["metadata"]["nodes"][0];
+    assert_eq!(
+        (&node["node_id"], &node["named"]),
+        (&json!("iso.a8.13"), &json!(true)),
+        "{answer:#}"
+    );
+    let near = node["near"].as_array().unwrap().iter();
+    let near: Vec<&Value> = near.map(|near| &near["node_id"]).collect();
+    assert_eq!(near, ["fresh_copies"]);
+    let tags = tags_of(&server.api, &asked);
+    assert_eq!(
+        fields.map(|field| tags[field].clone()),
+        [
+            json!("knowledge"),
+            json!("reliability"),
+            json!("expert_graph"),
+            Value::Null,
+        ]
     );
 }

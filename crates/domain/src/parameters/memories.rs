@@ -1,6 +1,8 @@
 //! Memories that state a missing parameter: "Our region is us-east-1". They are proposed with their source; a person, or
 //! the caller's wish to use memories, makes a value of them.
 
+use std::fmt;
+
 use charter_contract::ids::{Label, MemoryId};
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
@@ -36,6 +38,23 @@ pub struct ProposedValue {
     pub title: String,
     /// The words that state the value.
     pub words: String,
+}
+
+impl fmt::Display for ProposedValue {
+    /// For people: `The memory "Where we are" (mem-…) proposes region = "us-east-2" ("Our region is us-east-2").`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            parameter,
+            value,
+            memory_id,
+            title,
+            words,
+        } = self;
+        write!(
+            f,
+            "The memory \"{title}\" ({memory_id}) proposes {parameter} = {value} (\"{words}\")."
+        )
+    }
 }
 
 /// The values that memories state for missing parameters, in the order of the memories. A memory proposes a value for a
@@ -117,6 +136,14 @@ mod tests {
                 ("region", json!("us-east-2"), "Where we are"),
                 ("profile", json!("night_ro"), "Our profile is night_ro"),
             ]
+        );
+        let first = proposed[0].to_string();
+        assert!(
+            first.starts_with(&format!(
+                "The memory \"Where we are\" ({}) proposes region = \"us-east-2\" (\"",
+                ids[0]
+            )),
+            "{first}"
         );
         assert_eq!(proposed_values(&[], &memories), []);
     }

@@ -50,6 +50,8 @@ enum RequestOutcome {
     Read(Box<ReadAnswer>, Offers),
     /// A run that changes something, as far as it has come.
     Change(Box<StartedChange>),
+    /// The same of a run that an earlier request of the session opened, whose result it is.
+    Resumed(Box<StartedChange>),
     /// A candidate, which was not run.
     Propose(Box<CandidateProposal>),
     /// Passages of the reference library.
@@ -72,9 +74,12 @@ impl RequestOutcome {
         classified: &Classification,
     ) -> Result<Option<AnswerSubject>, EngineError> {
         Ok(match self {
-            Self::Read(..) | Self::Change(_) | Self::Offer(_) | Self::AskBack | Self::Decline => {
-                None
-            }
+            Self::Read(..)
+            | Self::Change(_)
+            | Self::Resumed(_)
+            | Self::Offer(_)
+            | Self::AskBack
+            | Self::Decline => None,
             Self::Propose(proposal) => {
                 let mut about = subject_of_candidate(view, classified)?;
                 about.domains.extend(proposal.domain().cloned());
@@ -370,6 +375,9 @@ impl Engine {
                 awaits = Some(begun.run.summary.run_id.clone());
                 change::response(self, asked, &classified, &begun, started.elapsed())
             }
+            RequestOutcome::Resumed(run) => {
+                change::response(self, asked, &classified, &run, started.elapsed())
+            }
             RequestOutcome::Propose(proposal) => {
                 propose::response(self, asked, &classified, &proposal, started.elapsed())
             }
@@ -388,12 +396,14 @@ impl Engine {
             RequestOutcome::Decline => {
                 decline::response(self, asked, &classified, started.elapsed())
             }
-        }?;
+        };
+        let mut response = response.map_err(|error| classified.note_in_error(error))?;
         left_out::add_to(&mut response, &classified.left_out);
-        let response = match about {
+        let mut response = match about {
             Some(about) => self.shaped(asked, &about, response).await?,
             None => response,
         };
+        classified.note_in_answer(&mut response);
         Ok(ComputedAnswer { response, awaits })
     }
 
@@ -489,36 +499,52 @@ impl Engine {
             reason: classified.verdict.reason.clone(),
         });
         supported(&classified)?;
-        let work = match classified.course() {
+        let work = self.carry_out(asked, &classified, progress).await;
+        let work = work.map_err(|error| classified.note_in_error(error))?;
+        Ok((classified, work))
+    }
+
+    /// Does what a request was classified for.
+    async fn carry_out(
+        self: &Arc<Self>,
+        asked: &ActiveRequest,
+        classified: &Classification,
+        progress: &Progress,
+    ) -> Result<RequestOutcome, EngineError> {
+        Ok(match classified.course() {
             Course::Quote => RequestOutcome::Consult(self.consult(asked).await?),
             Course::Explain => {
-                RequestOutcome::Explain(Box::new(self.explain(asked, &classified).await?))
+                RequestOutcome::Explain(Box::new(self.explain(asked, classified).await?))
             }
-            Course::Offer => RequestOutcome::Offer(self.offers_of_text(asked, &classified)),
+            Course::Offer => RequestOutcome::Offer(self.offers_of_text(asked, classified)),
             Course::AskBack => RequestOutcome::AskBack,
             Course::Decline => RequestOutcome::Decline,
             Course::Generate => {
                 let view = self.live().view(&asked.caller.tenant);
                 // Before anything is made: a candidate stays.
-                let about = subject_of_candidate(&view, &classified)?;
+                let about = subject_of_candidate(&view, classified)?;
                 self.must_answer(asked, &about).await?;
-                RequestOutcome::Propose(Box::new(self.propose(asked, &classified).await?))
+                RequestOutcome::Propose(Box::new(self.propose(asked, classified).await?))
             }
             Course::Open => {
                 let playbook = classified.playbook.as_ref().ok_or_else(|| {
                     EngineError::internal("opening a change", "no playbook was chosen")
                 })?;
-                let begun = self.run_playbook(asked, &classified, playbook, progress);
+                let begun = self.run_playbook(asked, classified, playbook, progress);
                 RequestOutcome::Change(Box::new(begun.await?))
             }
+            Course::Resume => {
+                let run = self.reply_to_open_run(asked, classified).await?;
+                let foreseen = Vec::new();
+                RequestOutcome::Resumed(Box::new(StartedChange { run, foreseen }))
+            }
             Course::Run => {
-                let results = self.run_skills(asked, &classified, progress).await;
+                let results = self.run_skills(asked, classified, progress).await;
                 let offers = self.offers_of_findings(asked, &results).await?;
                 let reading = self.put_into_words(asked, results, progress).await?;
                 RequestOutcome::Read(Box::new(reading), offers)
             }
-        };
-        Ok((classified, work))
+        })
     }
 
     /// Runs the skills of a request, all at the same time.

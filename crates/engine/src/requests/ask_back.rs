@@ -9,24 +9,20 @@ use std::time::Duration;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::bounds::CLARIFICATION_OPTIONS;
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::ids::{PlaybookId, RequestId, ResponseId, SkillId};
-use charter_contract::json::decode_stored;
+use charter_contract::ids::{PlaybookId, ResponseId, SkillId};
 use charter_domain::catalogue::View;
-use charter_domain::clarification::{OptionNamed, chosen};
+use charter_domain::clarification::{OptionNamed, chosen, chosen_alone};
 use charter_domain::parameters::Collected;
-use charter_search::VerdictKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
+use super::ActiveRequest;
 use super::classify::Classification;
 use super::course::Course;
 use super::follow_up::FollowUp;
 use super::respond::verdict;
-use super::{ActiveRequest, FollowUpReference};
+use super::session_reply::{LastAnswer, SessionReply, follows};
 use crate::{Engine, EngineError};
-
-/// Turns that are looked back over: the question is in the latest of another request.
-const LOOK_BACK: usize = 2;
 
 /// The field of an answer's metadata that holds a question.
 pub(crate) const CLARIFICATION: &str = "clarification";
@@ -79,12 +75,20 @@ impl Clarification {
 
     /// The option that an answer names.
     pub(crate) fn chosen(&self, answer: &str) -> Option<&ClarificationOption> {
+        self.options.get(chosen(answer, &self.named())?)
+    }
+
+    /// The same for an answer without other content.
+    fn chosen_alone(&self, answer: &str) -> Option<&ClarificationOption> {
+        self.options.get(chosen_alone(answer, &self.named())?)
+    }
+
+    fn named(&self) -> Vec<OptionNamed<'_>> {
         let named = self.options.iter().map(|option| OptionNamed {
             id: &option.id,
             title: &option.title,
         });
-        let named: Vec<OptionNamed<'_>> = named.collect();
-        self.options.get(chosen(answer, &named)?)
+        named.collect()
     }
 
     /// The question and its options, for people.
@@ -109,84 +113,95 @@ impl Clarification {
 }
 
 impl Engine {
-    /// What a request chooses, where the turn before it in its session was a question that was asked back, and it answers
-    /// that; `None` where it is a request of its own.
+    /// The classification of a request that chooses an option of the question before it in its session; `None` for a request
+    /// of its own. After one option was chosen, a later turn may choose another.
     pub(super) async fn chosen_option(
         &self,
         asked: &ActiveRequest,
+        last: &LastAnswer,
     ) -> Result<Option<Classification>, EngineError> {
-        let Some((request, question, earlier)) = self.asked_back(asked).await? else {
-            return Ok(None);
-        };
         let view = self.live().view(&asked.caller.tenant);
-        let clarification = Clarification::from_verdict(&view, &earlier);
-        let Some(option) = clarification.chosen(asked.request.input.as_str()) else {
+        let text = asked.request.input.as_str();
+        if last.classified.course() == Course::AskBack {
+            let clarification = Clarification::from_verdict(&view, &last.classified);
+            let option = clarification.chosen(text);
+            return option
+                .map(|option| self.take_option(asked, last, option))
+                .transpose();
+        }
+        let Some(question) = self.question_before(last).await? else {
             return Ok(None);
         };
+        let clarification = Clarification::from_verdict(&view, &question.classified);
+        let option = clarification.chosen_alone(text);
+        option
+            .filter(|option| !last.classified.has_chosen(&option.id))
+            .map(|option| {
+                let mut classified = self.take_option(asked, &question, option)?;
+                // The option that was chosen first has its run and needs no offer.
+                classified.reply = None;
+                Ok(classified)
+            })
+            .transpose()
+    }
+
+    /// The classification of a request that chooses an option of a question.
+    fn take_option(
+        &self,
+        asked: &ActiveRequest,
+        question: &LastAnswer,
+        option: &ClarificationOption,
+    ) -> Result<Classification, EngineError> {
+        let before = &question.asked.request;
         let mut parameters = BTreeMap::new();
         let mut classified = match option.kind == DocumentKind::Playbook {
             true => {
                 let id = PlaybookId::parse(&option.id)
                     .map_err(|error| EngineError::internal("reading an option", error))?;
-                self.named_playbook(asked, &id)?
+                let mut classified = self.named_playbook(asked, &id)?;
+                let beside = self.asked_for_beside(asked, question, &option.id);
+                if !beside.is_empty() {
+                    classified.reply = Some(SessionReply::Beside(beside));
+                }
+                classified
             }
             false => {
                 let id = SkillId::parse(&option.id)
                     .map_err(|error| EngineError::internal("reading an option", error))?;
+                let view = self.live().view(&asked.caller.tenant);
                 if let Some(found) = view.skill(id.as_ref()) {
                     let declared = &found.document().parameters;
                     let stated = Collected::given(declared, &Map::new());
                     let stated = stated
-                        .read(&question, asked.request.timestamp)
+                        .read(before.input.as_str(), asked.request.timestamp)
                         .values()
                         .clone();
-                    parameters.insert(id.clone(), stated);
+                    parameters.insert(id.to_string(), stated);
                 }
                 self.named_skill(asked, &id)?
             }
         };
         let because = format!(
-            "it answers the question of `{request}` with `{}`",
-            option.id
+            "it answers the question of `{}` with `{}`",
+            question.request, option.id
         );
-        classified.verdict.reason.clone_from(&because);
-        classified.verdict.intent_reason = Some(because.clone());
-        classified.verdict.follows = Some(FollowUpReference {
-            request_id: request,
-            alone: VerdictKind::Miss,
-            because,
-        });
-        classified.dry_run |= earlier.dry_run;
+        follows(&mut classified, question, because);
+        classified.dry_run |= question.classified.dry_run;
         classified.follow_up = Some(FollowUp {
-            question,
+            question: before.input.to_string(),
             parameters,
+            reply: None,
         });
-        Ok(Some(classified))
+        Ok(classified)
     }
+}
 
-    /// The latest turn of the session, if it was a question that was asked back: its request, the text of that, and how it
-    /// was classified.
-    async fn asked_back(
-        &self,
-        asked: &ActiveRequest,
-    ) -> Result<Option<(RequestId, String, Classification)>, EngineError> {
-        let tenant = &asked.caller.tenant;
-        let Some(session) = &asked.request.session_id else {
-            return Ok(None);
-        };
-        let turns = self.store().turns(tenant, session, LOOK_BACK).await?;
-        let mut others = turns.into_iter().rev();
-        let Some(last) = others.find(|turn| turn.request_id != *asked.id()) else {
-            return Ok(None);
-        };
-        let record = self.store().request(tenant, &last.request_id).await?;
-        let Some(verdict) = record.and_then(|record| record.verdict) else {
-            return Ok(None);
-        };
-        let classified: Classification = decode_stored(&verdict)
-            .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
-        let asks = classified.course() == Course::AskBack;
-        Ok(asks.then_some((last.request_id, last.input, classified)))
+impl Classification {
+    /// Whether this document was chosen.
+    fn has_chosen(&self, id: &str) -> bool {
+        let playbook = self.playbook.as_ref().map(AsRef::<str>::as_ref);
+        let mut skills = self.skills.iter().map(AsRef::<str>::as_ref);
+        playbook == Some(id) || skills.any(|skill| skill == id)
     }
 }
 

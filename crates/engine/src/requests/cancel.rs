@@ -109,6 +109,9 @@ impl Engine {
 
 /// The runs that a request leads to, whether they were created or not.
 pub(crate) fn runs_of(asked: &ActiveRequest, classified: &Classification) -> Vec<RunId> {
+    if let Some(run) = classified.earlier_run() {
+        return vec![run.clone()];
+    }
     if !matches!(classified.course(), Course::Run | Course::Open) {
         return Vec::new();
     }

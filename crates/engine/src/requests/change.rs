@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use super::ActiveRequest;
 use super::classify::Classification;
 use super::guard::warn;
-use super::parameters::{ParameterView, proposal_in_words};
+use super::offer::Offers;
+use super::parameters::ParameterView;
 use super::respond::verdict;
 use crate::runs::RunView;
 use crate::{Engine, EngineError};
@@ -59,6 +60,13 @@ pub(super) fn response(
     }
     let mut response = builder.build();
     warn(&mut response, &change.warnings());
+    let beside = classified.asked_beside();
+    if !beside.is_empty() {
+        response
+            .content
+            .push_str("\n\nThe question asked for more:");
+        Offers::new(beside.to_vec()).add_to(&mut response);
+    }
     Ok(response)
 }
 
@@ -156,7 +164,7 @@ fn content(run: &RunView) -> String {
                     .values()
                     .map(|why| format!("Not used: {why}.")),
             );
-            lines.extend(run.proposals.iter().map(proposal_in_words));
+            lines.extend(run.proposals.iter().map(ToString::to_string));
             let names: Vec<&str> = state.missing.iter().map(AsRef::as_ref).collect();
             lines.push(format!(
                 "It needs {}. Give them: charter runs give {id} {}",

@@ -20,6 +20,7 @@ use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
 use super::execute::change_text;
 use super::follow_up::FollowUp;
 use super::left_out::LeftOut;
+use super::session_reply::SessionReply;
 use crate::documents::unseen_active;
 use crate::knowledge::as_searched;
 use crate::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
@@ -53,6 +54,9 @@ pub(crate) struct Classification {
     /// What is asked for and not answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) left_out: Vec<LeftOut>,
+    /// The reply to the answer before it in its session, where the reply names more than a skill or playbook.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reply: Option<SessionReply>,
 }
 
 impl Classification {
@@ -69,6 +73,7 @@ impl Classification {
             because: None,
             dry_run: false,
             left_out: Vec::new(),
+            reply: None,
         }
     }
 
@@ -108,8 +113,11 @@ impl Engine {
         if let Some(named) = self.named(asked)? {
             return Ok(named);
         }
-        if let Some(chosen) = self.chosen_option(asked).await? {
-            return Ok(chosen);
+        let last = self.last_answer(asked).await?;
+        if let Some(last) = &last
+            && let Some(reply) = self.reply_to_last(asked, last).await?
+        {
+            return Ok(reply);
         }
         let hints = Hints {
             intent: asked.wishes.flow.and_then(intent_of),
@@ -120,6 +128,12 @@ impl Engine {
         let routed = self
             .route_by_intent(&asked.caller, text, &hints, candidates)
             .await?;
+        if let Some(last) = &last
+            && let Some(mut reply) = self.whole_value(asked, last, &routed).await?
+        {
+            reply.verdict.gateway = routed.verdict.gateway;
+            return Ok(reply);
+        }
         // A name leans on nothing.
         let follow_up = match routed.source {
             AnswerSource::Description => None,
@@ -175,6 +189,7 @@ impl Engine {
             }
             Course::AskBack => skills_of(&view, &verdict, few).0,
             Course::Open
+            | Course::Resume
             | Course::Offer
             | Course::Quote
             | Course::Explain
@@ -412,6 +427,7 @@ fn filter_of(asked: &ActiveRequest, course: Course) -> LensFilter {
         Course::Explain => as_searched(&asked.wishes.rag_params),
         Course::Run
         | Course::Open
+        | Course::Resume
         | Course::Offer
         | Course::Quote
         | Course::AskBack

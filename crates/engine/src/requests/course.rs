@@ -23,6 +23,8 @@ pub enum Course {
     Run,
     /// A playbook's run is opened.
     Open,
+    /// A run that an earlier request of the session opened gets parameters, is cancelled or is shown.
+    Resume,
     /// Playbooks are offered, and nothing is opened.
     Offer,
     /// The passages that come closest are quoted, as the request asks for by its flow.
@@ -172,7 +174,7 @@ pub(super) fn flow_of(course: Course, verdict: &RoutedVerdict, skills: usize) ->
         Course::Run => Flow::ReadBroad,
         Course::AskBack if first == Some(DocumentKind::Playbook) => Flow::Write,
         Course::AskBack => Flow::ReadBroad,
-        Course::Open | Course::Offer => Flow::Write,
+        Course::Open | Course::Resume | Course::Offer => Flow::Write,
         Course::Explain if first == Some(DocumentKind::DomainLens) => Flow::RagSearch,
         Course::Quote | Course::Explain | Course::Decline => Flow::Knowledge,
         // Code is generated after a missed question for the state of things, or a missed change.

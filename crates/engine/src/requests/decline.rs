@@ -26,16 +26,20 @@ pub(super) fn response(
 ) -> Result<AgentResponse, EngineError> {
     let because = classified.because.as_deref().unwrap_or_default();
     let view = engine.live().view(&asked.caller.tenant);
-    let builder = AgentResponse::builder(
-        ResponseId::from_uuid(engine.new_uuid()),
-        asked.id().clone(),
-        engine.now(),
-        content(
+    let content = match classified.is_closing() {
+        true => format!("Nothing was looked up or changed: {because}."),
+        false => content(
             because,
             languages(classified.verdict.gateway.as_ref()),
             &can_ask(&view, &asked.caller),
             &changes(&view, &asked.caller),
         ),
+    };
+    let builder = AgentResponse::builder(
+        ResponseId::from_uuid(engine.new_uuid()),
+        asked.id().clone(),
+        engine.now(),
+        content,
     )
     .execution_time_ms(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
     .metadata("flow", json!(classified.flow))

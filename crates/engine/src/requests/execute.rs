@@ -55,7 +55,7 @@ impl Engine {
         let known = self.store().run(tenant, run_id).await?;
         let (new, unheeded) = match known {
             None => {
-                let earlier = classified.earlier_values(skill);
+                let earlier = classified.earlier_values(skill.as_ref());
                 let made = self.new_run(asked, earlier, skill, run_id.clone());
                 let (new, unheeded) = made.await?;
                 let tags = self.tags_for(asked, classified.flow)?;
@@ -117,7 +117,8 @@ impl Engine {
                 declared: &declared,
                 text: &text,
             };
-            let gathered = self.gather(asked, target, None).await?;
+            let earlier = classified.earlier_values(playbook.as_ref());
+            let gathered = self.gather(asked, target, earlier).await?;
             let tokens = gathered.tokens;
             notices = gathered.notices;
             let bound = &gathered.bound;

@@ -10,9 +10,11 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, SkillId, TenantId};
 use charter_contract::intent::Intent;
 use charter_contract::json::decode_stored;
+use charter_domain::assent::assent;
 use charter_domain::follow_up::{self, StandaloneMeaning};
 use charter_domain::graph;
 use charter_domain::intent::{Language, Remark};
+use charter_domain::parameters::ValueSource;
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,8 +36,23 @@ const LOOK_BACK: usize = 10;
 pub(crate) struct FollowUp {
     /// The first question of the row, which stands alone.
     pub(super) question: String,
-    /// Values of the parameters that the text does not state, of each skill that will run.
-    pub(super) parameters: BTreeMap<SkillId, Map<String, Value>>,
+    /// Values of the parameters that the text does not state, by the id of each skill or playbook that will run.
+    pub(super) parameters: BTreeMap<String, Map<String, Value>>,
+    /// The values of a reply; absent where the text is read when parameters are collected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reply: Option<ReplyValues>,
+}
+
+/// The values of a reply, which was read when it was taken for one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ReplyValues {
+    /// The values, by parameter.
+    pub(super) values: Map<String, Value>,
+    /// Where each comes from.
+    pub(super) sources: BTreeMap<String, ValueSource>,
+    /// Whether it has words that name a value and do not give it, which are reported.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_unclear: bool,
 }
 
 /// Which turn of the session a verdict rests on, and why.
@@ -51,20 +68,21 @@ pub struct FollowUpReference {
 }
 
 impl Classification {
-    /// The values of a skill from the request that this one follows.
-    pub(super) fn earlier_values(&self, skill: &SkillId) -> Option<EarlierValues<'_>> {
+    /// The values of a skill or playbook from the request that this one follows.
+    pub(super) fn earlier_values(&self, document: &str) -> Option<EarlierValues<'_>> {
         let follows = self.verdict.follows.as_ref()?;
-        let values = self.follow_up.as_ref()?.parameters.get(skill)?;
+        let follow_up = self.follow_up.as_ref()?;
         Some(EarlierValues {
             request: &follows.request_id,
-            values,
+            values: follow_up.parameters.get(document)?,
+            reply: follow_up.reply.as_ref(),
         })
     }
 }
 
 /// What the text comes to alone. The only candidate may be barely above the floor: from half way to the narrow threshold
 /// on it counts as an answer, if it is a skill. What a passage answers may lean on a question all the same.
-fn alone(own: &RoutedVerdict) -> StandaloneMeaning {
+pub(super) fn alone(own: &RoutedVerdict) -> StandaloneMeaning {
     let halfway = (own.thresholds.floor + own.thresholds.narrow) / 2.0;
     match own.candidates.first() {
         None => StandaloneMeaning::Nothing,
@@ -75,9 +93,11 @@ fn alone(own: &RoutedVerdict) -> StandaloneMeaning {
     }
 }
 
-/// Whether a text may lean on an earlier one: small talk does not, and a change says in full what it wants.
-fn may_lean(routed: &RoutingResult) -> bool {
-    routed.language == Language::English
+/// Whether a text may lean on an earlier one. Small talk does not, nor does a yes or no that nothing waits for. A change
+/// has to be ordered in full.
+fn may_lean(text: &str, routed: &RoutingResult) -> bool {
+    assent(text).is_none()
+        && routed.language == Language::English
         && routed.verdict.intent != Some(Intent::Change)
         && matches!(routed.remark, None | Some(Remark::FollowUp))
 }
@@ -101,7 +121,7 @@ impl Engine {
         let reads = matches!(
             asked.wishes.flow,
             None | Some(Flow::Skill | Flow::ReadBroad)
-        ) && may_lean(routed);
+        ) && may_lean(text, routed);
         let Some(because) = follow_up::leans(text, alone(own)).filter(|_| reads) else {
             return Ok(None);
         };
@@ -130,6 +150,8 @@ impl Engine {
             last.request, verdict.reason
         );
         let parameters = self.taken_over(asked, &verdict, &earlier).await?;
+        // The model was asked about the text alone; its tokens count nevertheless.
+        verdict.gateway.clone_from(&own.gateway);
         verdict.intent = Some(Intent::Read);
         verdict.intent_reason = Some(format!("it follows a question: {because}"));
         verdict.follows = Some(FollowUpReference {
@@ -143,6 +165,7 @@ impl Engine {
             FollowUp {
                 question,
                 parameters,
+                reply: None,
             },
         )))
     }
@@ -184,7 +207,7 @@ impl Engine {
         asked: &ActiveRequest,
         verdict: &RoutedVerdict,
         earlier: &[EarlierRequest],
-    ) -> Result<BTreeMap<SkillId, Map<String, Value>>, EngineError> {
+    ) -> Result<BTreeMap<String, Map<String, Value>>, EngineError> {
         let tenant = &asked.caller.tenant;
         let text = asked.request.input.as_str();
         let back = match follow_up::asks_for_another(text) {
@@ -215,7 +238,7 @@ impl Engine {
             let taken = taken.map_err(|which| {
                 EngineError::new(ErrorCode::MissingParameters, which.to_string())
             })?;
-            parameters.insert(skill.skill_id.clone(), taken);
+            parameters.insert(skill.skill_id.to_string(), taken);
         }
         Ok(parameters)
     }

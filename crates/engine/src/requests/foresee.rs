@@ -48,7 +48,7 @@ impl Engine {
                 .map(ToString::to_string)
                 .collect(),
             Course::Offer | Course::AskBack | Course::Explain => candidates.collect(),
-            Course::Quote | Course::Decline | Course::Generate => Vec::new(),
+            Course::Resume | Course::Quote | Course::Decline | Course::Generate => Vec::new(),
         };
         Ok(RequestPreview {
             intent: verdict.intent.unwrap_or(Intent::None),

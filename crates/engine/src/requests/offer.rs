@@ -17,13 +17,14 @@ use charter_contract::json::{Profile, decode_text};
 use charter_contract::text::Text;
 use charter_domain::intent::offered_from;
 use charter_domain::parameters::{self, Collected, LeftOut};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
 use super::answer::SkillResult;
 use super::classify::Classification;
 use super::execute::change_text;
+use super::notices::WARNINGS;
 use super::respond::verdict;
 use crate::routing::{RoutedCandidate, RoutedVerdict};
 use crate::{Engine, EngineError};
@@ -31,8 +32,11 @@ use crate::{Engine, EngineError};
 /// Playbooks that one answer offers.
 const OFFERED: usize = 3;
 
+/// The field of an answer's metadata that lists them.
+pub(super) const OFFERS: &str = "offers";
+
 /// A playbook that is offered.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Offer {
     playbook_id: PlaybookId,
     title: String,
@@ -41,7 +45,7 @@ pub(super) struct Offer {
     /// Parameters that have to be given.
     missing: Vec<Label>,
     /// The skills whose findings it is offered for; none where the sentence spoke of it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     for_findings_of: Vec<SkillId>,
 }
 
@@ -54,7 +58,7 @@ pub(super) struct Offers {
 
 impl Offer {
     /// An offer with those of the values that fit.
-    fn with_fitting(playbook: &Playbook, values: Map<String, Value>) -> Self {
+    pub(super) fn with_fitting(playbook: &Playbook, values: Map<String, Value>) -> Self {
         let declared = playbook.declared_parameters();
         let fits = |name: &String, value: &Value| {
             let one = Map::from_iter([(name.clone(), value.clone())]);
@@ -82,6 +86,32 @@ impl Offer {
                 self.missing.push(name);
             }
         }
+    }
+
+    pub(super) fn playbook(&self) -> &PlaybookId {
+        &self.playbook_id
+    }
+
+    pub(super) fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub(super) fn parameters(&self) -> &Map<String, Value> {
+        &self.parameters
+    }
+
+    pub(super) fn into_parameters(self) -> Map<String, Value> {
+        self.parameters
+    }
+
+    pub(super) fn missing(&self) -> &[Label] {
+        &self.missing
+    }
+
+    /// The parameters that have to be given, for people.
+    pub(super) fn missing_names(&self) -> String {
+        let names: Vec<&str> = self.missing.iter().map(AsRef::as_ref).collect();
+        names.join(", ")
     }
 
     /// How it is begun, for people.
@@ -129,6 +159,9 @@ impl Engine {
         asked: &ActiveRequest,
         classified: &Classification,
     ) -> Vec<Offer> {
+        if let Some(again) = classified.offered_again() {
+            return again.to_vec();
+        }
         let fitting = fitting(&classified.verdict).into_iter();
         let playbooks = fitting.filter_map(|candidate| PlaybookId::parse(&candidate.id).ok());
         let mut playbooks: Vec<PlaybookId> = playbooks.collect();
@@ -342,13 +375,13 @@ impl Offers {
         }
         let metadata = &mut response.metadata.get_or_insert_default().extra;
         if !self.warnings.is_empty() {
-            let known = metadata.entry("warnings").or_insert_with(|| json!([]));
+            let known = metadata.entry(WARNINGS).or_insert_with(|| json!([]));
             if let Value::Array(known) = known {
                 known.extend(self.warnings.iter().map(|warning| json!(warning)));
             }
         }
         if !self.offers.is_empty() {
-            metadata.insert("offers".to_owned(), json!(self.offers));
+            metadata.insert(OFFERS.to_owned(), json!(self.offers));
         }
     }
 }

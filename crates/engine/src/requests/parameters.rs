@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
+use super::follow_up::ReplyValues;
 use crate::{Caller, Engine, EngineError, MemoryQuery};
 
 /// Memories that are looked at for missing parameters.
@@ -42,6 +43,8 @@ pub(super) struct ParameterTarget<'a> {
 pub(super) struct EarlierValues<'a> {
     pub(super) request: &'a RequestId,
     pub(super) values: &'a Map<String, Value>,
+    /// The values of the request itself, if it is a reply.
+    pub(super) reply: Option<&'a ReplyValues>,
 }
 
 /// Values for a target, and what may help to find the missing ones.
@@ -122,18 +125,6 @@ impl ParameterView {
     }
 }
 
-/// A proposed value for people: `a memory proposes region = "us-east-1" ("Our region is us-east-1")`.
-pub(super) fn proposal_in_words(proposed: &ProposedValue) -> String {
-    let ProposedValue {
-        parameter,
-        value,
-        title,
-        words,
-        ..
-    } = proposed;
-    format!("The memory \"{title}\" proposes {parameter} = {value} (\"{words}\").")
-}
-
 impl CollectedParameters {
     /// The values, if none is missing.
     ///
@@ -169,6 +160,36 @@ impl ActiveRequest {
     }
 }
 
+/// The values that the caller gave, those that the words state, and those of an earlier request of the session.
+fn stated_of<'d>(
+    asked: &ActiveRequest,
+    target: ParameterTarget<'d>,
+    earlier: Option<EarlierValues<'_>>,
+) -> Collected<'d> {
+    let given = Collected::given(target.declared, &asked.wishes.parameters);
+    let (text, at) = (target.text, asked.request.timestamp);
+    let Some(earlier) = earlier else {
+        return given.read(text, at);
+    };
+    let Some(reply) = earlier.reply else {
+        return given
+            .read(text, at)
+            .inherit(earlier.request, earlier.values);
+    };
+    let mut collected = given;
+    for parameter in target.declared {
+        let name = parameter.name.as_str();
+        if let (Some(value), Some(source)) = (reply.values.get(name), reply.sources.get(name)) {
+            collected.add(&parameter.name, value.clone(), source.clone());
+        }
+    }
+    let collected = collected.inherit(earlier.request, earlier.values);
+    match reply.is_unclear {
+        true => collected.read(asked.request.input.as_str(), at),
+        false => collected,
+    }
+}
+
 impl Engine {
     /// Collects the values of a target's parameters.
     ///
@@ -180,11 +201,7 @@ impl Engine {
         target: ParameterTarget<'_>,
         earlier: Option<EarlierValues<'_>>,
     ) -> Result<CollectedParameters, EngineError> {
-        let mut collected = Collected::given(target.declared, &asked.wishes.parameters)
-            .read(target.text, asked.request.timestamp);
-        if let Some(earlier) = earlier {
-            collected = collected.inherit(earlier.request, earlier.values);
-        }
+        let mut collected = stated_of(asked, target, earlier);
         if let Some(metadata) = &asked.request.metadata {
             collected = collected.add_context(metadata);
         }

@@ -3,7 +3,7 @@
 //!
 //! What it says is bounded: it chooses among the intents that the form allows, adds no candidate, makes no verdict
 //! narrow, and a change that rests on its word is only offered. It is recorded in the verdict, so that a replay asks
-//! nobody. When it fails, the rules decide alone.
+//! no model. When the model fails, the rules decide alone, and the answer has a notice.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use charter_contract::intent::Intent;
 use charter_domain::catalogue::View;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{self, Certainty, ChangeTiming, Doubt, IntentReading, Language};
-use charter_effects::{ModelAnswer, ModelRequest, ModelStage, NamedSchema};
+use charter_effects::{ModelAnswer, ModelFailure, ModelRequest, ModelStage, NamedSchema, Usage};
 use charter_search::VerdictKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ const TRANSLATE: &str = "Translate the request of the context into English, word
     names, numbers and identifiers as they are. Add nothing and leave nothing out, also where it gives orders.";
 
 /// What the model of the route `gateway` made of a request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayReading {
     /// `provider/model`; absent where it gave nothing that could be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,17 +74,55 @@ struct IntentDraft {
     order: Vec<String>,
 }
 
-impl GatewayReading {
-    fn failed(message: String) -> Self {
-        tracing::warn!(%message, "the rules read a request without the gateway's model");
+/// Why the model gave nothing that could be used.
+struct GatewayFailure {
+    message: String,
+    /// Tokens that it used until then.
+    tokens: u64,
+}
+
+impl GatewayFailure {
+    /// The failure of an answer that has the form and not the content.
+    fn of_answer(answer: &ModelAnswer, message: impl Into<String>) -> Self {
         Self {
-            model: None,
-            translation: None,
-            intent: None,
-            order: Vec::new(),
-            tokens: 0,
-            failure: Some(message),
+            message: message.into(),
+            tokens: total(answer.usage),
         }
+    }
+}
+
+impl From<ModelFailure> for GatewayFailure {
+    fn from(failure: ModelFailure) -> Self {
+        Self {
+            tokens: total(failure.usage),
+            message: failure.message,
+        }
+    }
+}
+
+fn total(usage: Usage) -> u64 {
+    usage.input_tokens.saturating_add(usage.output_tokens)
+}
+
+impl GatewayReading {
+    /// The reading after a failure: the translation made before, if there is one, and the tokens of all answers.
+    fn failed(failure: GatewayFailure, before: Option<Self>) -> Self {
+        let GatewayFailure { message, tokens } = failure;
+        tracing::warn!(%message, "the rules read a request without the gateway's model");
+        let before = before.unwrap_or_default();
+        Self {
+            tokens: before.tokens.saturating_add(tokens),
+            failure: Some(message),
+            ..before
+        }
+    }
+
+    /// That the model was asked and failed, for people.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let failure = self.failure.as_ref()?;
+        Some(format!(
+            "the model of the route `{ROUTE}` failed, and the rules read the request without it: {failure}"
+        ))
     }
 
     fn by(answer: &ModelAnswer) -> Self {
@@ -93,10 +131,7 @@ impl GatewayReading {
             translation: None,
             intent: None,
             order: Vec::new(),
-            tokens: answer
-                .usage
-                .input_tokens
-                .saturating_add(answer.usage.output_tokens),
+            tokens: total(answer.usage),
             failure: None,
         }
     }
@@ -139,12 +174,11 @@ impl Engine {
             .await
         {
             Ok(answer) => answer,
-            Err(message) => return Ok(Some(GatewayReading::failed(message))),
+            Err(failure) => return Ok(Some(GatewayReading::failed(failure, None))),
         };
         let Some(translation) = answer.draft["translation"].as_str() else {
-            return Ok(Some(GatewayReading::failed(
-                "it gave no translation".to_owned(),
-            )));
+            let failure = GatewayFailure::of_answer(&answer, "it gave no translation");
+            return Ok(Some(GatewayReading::failed(failure, None)));
         };
         let reading = of_translation(translation, language);
         *question = self
@@ -190,12 +224,13 @@ impl Engine {
             .await
         {
             Ok(answer) => answer,
-            Err(message) => return Some(before.unwrap_or_else(|| GatewayReading::failed(message))),
+            Err(failure) => return Some(GatewayReading::failed(failure, before)),
         };
         let said: IntentDraft = match serde_json::from_value(answer.draft.clone()) {
             Ok(said) => said,
             Err(error) => {
-                return Some(before.unwrap_or_else(|| GatewayReading::failed(error.to_string())));
+                let failure = GatewayFailure::of_answer(&answer, error.to_string());
+                return Some(GatewayReading::failed(failure, before));
             }
         };
         let earlier = before.as_ref().map_or(0, |before| before.tokens);
@@ -225,9 +260,10 @@ impl Engine {
         task: &str,
         context: Value,
         schema: Value,
-    ) -> Result<ModelAnswer, String> {
+    ) -> Result<ModelAnswer, GatewayFailure> {
+        let unasked = |message: String| GatewayFailure { message, tokens: 0 };
         let Value::Object(schema) = schema else {
-            return Err("the schema of the answer is no object".to_owned());
+            return Err(unasked("the schema of the answer is no object".to_owned()));
         };
         let request = ModelRequest {
             route,
@@ -237,7 +273,7 @@ impl Engine {
             context,
             earlier: Vec::new(),
             schema: NamedSchema {
-                name: Label::parse("reading").map_err(|error| error.to_string())?,
+                name: Label::parse("reading").map_err(|error| unasked(error.to_string()))?,
                 schema: schema.into(),
             },
             max_output_tokens: MAX_OUTPUT_TOKENS,
@@ -248,7 +284,7 @@ impl Engine {
         };
         let nobody_cancels = CancellationToken::new();
         let answer = self.models().complete(&request, &nobody_cancels).await;
-        answer.map_err(|failure| failure.message)
+        answer.map_err(GatewayFailure::from)
     }
 }
 

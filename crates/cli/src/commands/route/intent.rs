@@ -57,6 +57,7 @@ fn outcome(
             (Course::Open, false) => StartedEffect::Change,
             (
                 Course::Run
+                | Course::Resume
                 | Course::Offer
                 | Course::Quote
                 | Course::Explain
