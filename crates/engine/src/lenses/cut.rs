@@ -188,12 +188,14 @@ impl<'e> OpenSections<'e> {
                 headings: self.titles(),
                 page: self.page,
             };
-            match found.last_mut() {
-                // A page that begins with a heading.
-                Some(last) if last.start == section.start => *last = section,
-                Some(_) | None if found.len() < MAX_SECTIONS => found.push(section),
-                Some(_) | None => break,
+            // A page that begins with a heading has two marks in one place.
+            if found.last().is_some_and(|last| last.start == section.start) {
+                found.pop();
             }
+            if found.len() == MAX_SECTIONS {
+                break;
+            }
+            found.push(section);
         }
         found
     }

@@ -362,7 +362,7 @@ impl Engine {
         let view = self.live().view(&asked.caller.tenant);
         let about = work.about(&view, &classified)?;
         let mut awaits = None;
-        let mut response = match work {
+        let response = match work {
             RequestOutcome::Read(reading, offers) => {
                 let answer =
                     respond::response(self, asked, &classified, *reading, started.elapsed());

@@ -52,7 +52,8 @@ impl Classification {
                 let ids = playbooks.filter_map(|one| PlaybookId::parse(&one.id).ok());
                 ids.map(|id| playbook(&id)).collect()
             }
-            Course::Quote
+            Course::Resume
+            | Course::Quote
             | Course::Explain
             | Course::AskBack
             | Course::Decline

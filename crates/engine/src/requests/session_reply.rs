@@ -113,7 +113,7 @@ impl Engine {
             None => Ok(None),
             Some(Meaning::Chooses(offer)) => self.taken_up(asked, last, offer).map(Some),
             Some(Meaning::Assents(Assent::Yes)) => self.agreed(asked, last, offers).await,
-            Some(Meaning::Assents(Assent::Perhaps)) => self.noted(asked, last, offers).await,
+            Some(Meaning::Assents(Assent::Perhaps)) => self.acknowledge(asked, last, offers).await,
             Some(Meaning::Assents(Assent::No)) => self.declined(asked, last, &offers).await,
         }
     }
@@ -155,7 +155,7 @@ impl Engine {
     }
 
     /// A word that takes note opens nothing: the plan that waits, or the offers, are shown again.
-    async fn noted(
+    async fn acknowledge(
         &self,
         asked: &ActiveRequest,
         last: &LastAnswer,

@@ -97,6 +97,7 @@ pub(super) fn one_of(parameter: &Parameter, found: ParameterReading, scope: &Sco
     let ParameterReading {
         candidates,
         mut doubts,
+        ..
     } = found;
     let mut fitting = Vec::new();
     for candidate in candidates {
