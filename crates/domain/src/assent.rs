@@ -85,7 +85,7 @@ pub fn assent(text: &str) -> Option<Assent> {
 }
 
 /// The words behind the first of these phrases that they begin with.
-fn after<'w>(words: &'w [String], phrases: Phrases) -> Option<&'w [String]> {
+fn after(words: &[String], phrases: Phrases) -> Option<&[String]> {
     let begins = |phrase: &&&[&str]| {
         words.len() >= phrase.len() && words.iter().zip(**phrase).all(|(word, of)| word == of)
     };

@@ -147,16 +147,11 @@ fn start(text: &str) -> Option<ChangeTiming> {
 
 #[test]
 fn b000_20_what_is_put_off_or_only_suggested_is_offered_and_a_trial_changes_nothing() {
+    let (now, trial) = (Some(ChangeTiming::Now), Some(ChangeTiming::DryRun));
     for (text, expected) in [
-        ("delete the volume vol-77", Some(ChangeTiming::Now)),
-        (
-            "could you please delete the volume vol-77",
-            Some(ChangeTiming::Now),
-        ),
-        (
-            "never mind the approval, delete the volume vol-77",
-            Some(ChangeTiming::Now),
-        ),
+        ("delete the volume vol-77", now),
+        ("could you please delete the volume vol-77", now),
+        ("never mind the approval, delete the volume vol-77", now),
         (
             "delete the volume vol-77 tomorrow",
             Some(ChangeTiming::Offer(Doubt::Later)),
@@ -204,14 +199,8 @@ fn b000_20_what_is_put_off_or_only_suggested_is_offered_and_a_trial_changes_noth
             "draine host vm-31",
             Some(ChangeTiming::Offer(Doubt::Spelling)),
         ),
-        (
-            "do a dry run of the deletion of vol-77",
-            Some(ChangeTiming::DryRun),
-        ),
-        (
-            "simulate it: delete the volume vol-77",
-            Some(ChangeTiming::DryRun),
-        ),
+        ("do a dry run of the deletion of vol-77", trial),
+        ("simulate it: delete the volume vol-77", trial),
         ("do not delete the volume vol-77", None),
         ("what does `delete the volume vol-77` do", None),
         ("repeat after me: delete the volume vol-77", None),

@@ -95,7 +95,7 @@ impl Engine {
         };
         match made {
             TurnOutcome::Answer(result) => {
-                output.artifacts.push(held(*result).map_err(with_tokens)?)
+                output.artifacts.push(held(*result).map_err(with_tokens)?);
             }
             TurnOutcome::Calls(calls) => output.wanted = calls,
         }

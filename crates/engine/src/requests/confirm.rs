@@ -259,10 +259,10 @@ fn logged<T>(record: &RequestRecord, read: Result<T, EngineError>) -> Option<T> 
 fn note(suggested: Result<RouteExampleId, NotSuggested>) {
     match suggested {
         Ok(example) => {
-            tracing::debug!(example.id = %example, "a route example is suggested")
+            tracing::debug!(example.id = %example, "a route example is suggested");
         }
         Err(why) => {
-            tracing::debug!(why = %why, "no route example is suggested")
+            tracing::debug!(why = %why, "no route example is suggested");
         }
     }
 }

@@ -25,7 +25,7 @@ impl Classification {
         response.content.push_str("\n\nWarning: ");
         response.content.push_str(&notice);
         let metadata = &mut response.metadata.get_or_insert_default().extra;
-        push(metadata, WARNINGS, notice);
+        push(metadata, WARNINGS, &notice);
     }
 
     /// The same of an error: to its details.
@@ -37,13 +37,13 @@ impl Classification {
             Some(Value::Object(details)) => details,
             Some(_) | None => Map::new(),
         };
-        push(&mut details, NOTICES, notice);
+        push(&mut details, NOTICES, &notice);
         error.with_details(Value::Object(details))
     }
 }
 
 /// Adds a text to a list of fields, which is made where there is none.
-fn push(fields: &mut Map<String, Value>, name: &str, text: String) {
+fn push(fields: &mut Map<String, Value>, name: &str, text: &str) {
     let list = fields.entry(name).or_insert_with(|| json!([]));
     match list {
         Value::Array(list) => list.push(json!(text)),

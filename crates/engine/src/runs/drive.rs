@@ -351,22 +351,7 @@ impl RunDriver<'_> {
                     self.make_room().await?;
                 }
                 Next::Start(steps) => {
-                    let mut effects = Vec::with_capacity(steps.len());
-                    let mut begun = 0_usize;
-                    for step in steps {
-                        // What cannot start may end the run or skip the steps after it.
-                        let Some(effect) = self.begin_step(&step).await? else {
-                            break;
-                        };
-                        begun = begun.saturating_add(memory_of_fields(&effect.call().parameters));
-                        effects.push(effect);
-                        // Large arguments are written before more are begun with.
-                        if begun > LARGE_OUTPUT {
-                            break;
-                        }
-                    }
-                    self.write(NextPhase::Runs).await?;
-                    for effect in effects {
+                    for effect in self.begin_steps(&steps).await? {
                         in_hand.insert(effect.call().step.clone());
                         in_flight.push(self.start_effect(effect));
                     }
@@ -504,6 +489,26 @@ impl RunDriver<'_> {
                 self.apply_approval_decisions().await
             }
         }
+    }
+
+    /// Begins steps that start at the same time, and writes that they began.
+    async fn begin_steps(&mut self, steps: &[StepId]) -> Result<Vec<Box<Prepared>>, EngineError> {
+        let mut effects = Vec::with_capacity(steps.len());
+        let mut begun = 0_usize;
+        for step in steps {
+            // A step that cannot start may end the run or skip the steps after it.
+            let Some(effect) = self.begin_step(step).await? else {
+                break;
+            };
+            begun = begun.saturating_add(memory_of_fields(&effect.call().parameters));
+            effects.push(effect);
+            // Large arguments are written before further steps begin.
+            if begun > LARGE_OUTPUT {
+                break;
+            }
+        }
+        self.write(NextPhase::Runs).await?;
+        Ok(effects)
     }
 
     /// Decides that a step begins; one that may not is failed, skipped or waits for a person, and

@@ -181,6 +181,12 @@ pub struct ReplayDivergence {
     pub detail: String,
 }
 
+impl ReplayDivergence {
+    fn new(at: u64, detail: String) -> Self {
+        Self { at, detail }
+    }
+}
+
 impl Engine {
     /// A run of the caller's tenant with its journal.
     ///
@@ -318,10 +324,7 @@ impl Engine {
                 Ok(event) => event,
                 Err(error) => {
                     let detail = format!("it is no event: {error}");
-                    broken = Some(ReplayDivergence {
-                        at: stored.sequence,
-                        detail,
-                    });
+                    broken = Some(ReplayDivergence::new(stored.sequence, detail));
                     break;
                 }
             };
@@ -348,10 +351,7 @@ impl Engine {
             broken = Some(ReplayDivergence { at: 1, detail });
         }
         let folded = replay.as_ref().map(StrictReplay::run);
-        let diverges = diverges.map(|found| ReplayDivergence {
-            at: found.sequence,
-            detail: found.detail,
-        });
+        let diverges = diverges.map(|found| ReplayDivergence::new(found.sequence, found.detail));
         let diverges = match diverges.or(broken) {
             None => self.contradicted(&caller.tenant, run, &journal).await?,
             found => found,

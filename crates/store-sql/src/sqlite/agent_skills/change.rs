@@ -28,7 +28,7 @@ pub(super) fn change(
     for change in &write.changes {
         match change {
             SkillChange::Put(skill) => {
-                upsert_skill(connection, scope, skill, column::micros(write.at))?
+                upsert_skill(connection, scope, skill, column::micros(write.at))?;
             }
             SkillChange::Delete(skill) => delete(connection, scope, skill)?,
         }
