@@ -405,8 +405,8 @@ mod tests {
         assert_eq!(verdict.candidates.len(), 1);
         assert_eq!(
             verdict.reason,
-            "`a` (0.900) is the only candidate at or above the floor 0.25; but neither the model nor the catalogue \
-             knows `rembourse`, `commande`"
+            "`a` (0.900) clears the narrow threshold 0.75, and no other candidate reaches the floor 0.25; but neither the \
+             model nor the catalogue knows `rembourse`, `commande`"
         );
         let named = of(Some(NameMatch::Exactly), &["rembourse"]);
         assert_eq!(named.kind, VerdictKind::Narrow);

@@ -84,7 +84,7 @@ type Meanings = BTreeMap<String, String>;
 /// # Errors
 /// When something that was seen is not described, or something that is described was not seen.
 pub(crate) fn write(observed: &Observed) -> Result<String, Box<dyn Error>> {
-    let mut statuses = documented(STANDING, "Outcome")?;
+    let mut statuses = documented(STANDING, "RunOutcome")?;
     let described = STATUSES.map(|(status, meaning)| (status.to_owned(), meaning.to_owned()));
     statuses.extend(described);
     let states = documented(STANDING, "StepState")?;

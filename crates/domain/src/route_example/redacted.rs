@@ -118,7 +118,9 @@ impl SentenceRedaction<'_> {
             let (before, after) = (&words[..at], words.get(at + 1).copied());
             let is_left_out = follows_secret(before)
                 || !is_known(&known, word)
-                    && (is_value(word) || is_name(&known, before, word, after));
+                    && (before.last().is_some_and(|last| names_secret(last))
+                        || is_value(word)
+                        || is_name(&known, before, word, after));
             if is_left_out {
                 drop_lead(&mut kept);
                 continue;
@@ -231,12 +233,15 @@ fn inner_capital(word: &str) -> bool {
 
 /// Whether the preceding words announce a secret: "password: …", "the token is …".
 fn follows_secret(before: &[&str]) -> bool {
-    let names_secret = |word: &str| SECRETS.contains(&lower(word).as_str());
     match before {
         [.., secret, "is" | "was" | "=" | ":"] if names_secret(secret) => true,
         [.., secret] => secret.ends_with([':', '=']) && names_secret(secret),
         [] => false,
     }
+}
+
+fn names_secret(word: &str) -> bool {
+    SECRETS.contains(&lower(word).as_str())
 }
 
 /// Removes the article and preposition before a removed value.

@@ -4,6 +4,7 @@
 //! of the next share a commit. An effect starts only after its beginning is durable.
 
 mod awaiting;
+mod begin;
 mod turns;
 mod values;
 mod writing;
@@ -11,18 +12,13 @@ mod writing;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::catalogue::policy::RunKind;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
-use charter_contract::json::memory_of_fields;
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
-use charter_domain::gate::GateDecision;
-use charter_domain::run::{
-    Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, StepFailure, StepStart, TokensUsed,
-};
+use charter_domain::run::{Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, TokensUsed};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{NextPhase, RunRecord};
 use charter_store::lease::Lease;
@@ -39,7 +35,7 @@ use self::writing::RunOwnership;
 use super::drivers::{
     DriverHandle, DriverMessage, has_unread_notice, held_elsewhere, run_unless_revoked,
 };
-use super::effect::{Preparation, Prepared, StepEnd, Workspace, failure};
+use super::effect::{Prepared, StepEnd, Workspace, failure};
 use super::journal::{FoldedRun, PendingEvent};
 use super::room::{ResumableRun, RunMemory, RunMemoryShare};
 use super::{NewRun, PendingRun};
@@ -489,92 +485,6 @@ impl RunDriver<'_> {
                 self.apply_approval_decisions().await
             }
         }
-    }
-
-    /// Begins steps that start at the same time, and writes that they began.
-    async fn begin_steps(&mut self, steps: &[StepId]) -> Result<Vec<Box<Prepared>>, EngineError> {
-        let mut effects = Vec::with_capacity(steps.len());
-        let mut begun = 0_usize;
-        for step in steps {
-            // A step that cannot start may end the run or skip the steps after it.
-            let Some(effect) = self.begin_step(step).await? else {
-                break;
-            };
-            begun = begun.saturating_add(memory_of_fields(&effect.call().parameters));
-            effects.push(effect);
-            // Large arguments are written before further steps begin.
-            if begun > LARGE_OUTPUT {
-                break;
-            }
-        }
-        self.write(NextPhase::Runs).await?;
-        Ok(effects)
-    }
-
-    /// Decides that a step begins; one that may not is failed, skipped or waits for a person, and
-    /// has no effect.
-    async fn begin_step(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
-        let place = self.evaluation_slot(step).await;
-        let at = self.engine.now();
-        if let Some(failure) = self.folded.run.not_repeated(step) {
-            self.fail_before_effect(step, failure, at)?;
-            return Ok(None);
-        }
-        let preparation = place.ask(|| self.workspace.prepare(&self.folded.run, step, at));
-        let mut prepared = match preparation {
-            Ok(Preparation::Effect(prepared)) => prepared,
-            Ok(Preparation::NotInDryRun) => {
-                let step = step.clone();
-                self.apply_command(Command::SkipForDryRun { step })?;
-                return Ok(None);
-            }
-            Err(failure) => {
-                self.fail_before_effect(step, failure, at)?;
-                return Ok(None);
-            }
-        };
-        prepared.recall(self.engine, at);
-        if !self.reserve_rate_limit(&mut prepared, at) {
-            return Ok(None);
-        }
-        let decision = prepared.decision().clone();
-        self.decide_step_start(&prepared, decision, at)?;
-        let begun = self.folded.run.is_interrupted(step);
-        Ok(begun.then_some(prepared))
-    }
-
-    /// Fails a step of which no effect is under way.
-    fn fail_before_effect(
-        &mut self,
-        step: &StepId,
-        failure: StepFailure,
-        at: Timestamp,
-    ) -> Result<(), EngineError> {
-        self.apply_command(Command::Fail {
-            step: step.clone(),
-            failure,
-            at,
-            tokens: TokensUsed::default(),
-        })
-    }
-
-    /// Begins a call under a decision, or asks a person about it, or refuses it.
-    fn decide_step_start(
-        &mut self,
-        prepared: &Prepared,
-        decision: GateDecision,
-        at: Timestamp,
-    ) -> Result<(), EngineError> {
-        let beginning = StepStart {
-            call: prepared.call().clone(),
-            decision,
-            now: at,
-            approval: ApprovalId::from_uuid(self.engine.new_uuid()),
-            expires_at: self.engine.after(at, self.engine.settings().approval_ttl),
-        };
-        let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
-        // The journal dates the beginning as it was decided: strict replay compares approvals with it.
-        self.apply_events_at(events, at)
     }
 
     fn start_effect(&self, mut effect: Box<Prepared>) -> BoxFuture<'static, StepEnd> {

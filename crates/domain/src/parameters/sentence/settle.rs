@@ -127,14 +127,15 @@ pub(super) fn one_of(parameter: &Parameter, found: ParameterReading, scope: &Sco
         .filter(|one| Some(one.strength) == strongest)
         .collect();
     let values = distinct(best.iter().map(|candidate| candidate.value.clone()));
-    let Some((first, last)) = best.first().zip(best.last()) else {
+    let Some(first) = best.iter().min_by_key(|one| one.first) else {
         return Ok(None);
     };
+    let end = best.iter().map(|one| one.first + one.words).max();
     match values.as_slice() {
         [value] => Ok(Some((value.clone(), first.first, first.words))),
         _ => Err(Doubt {
             first: first.first,
-            words: last.first + last.words - first.first,
+            words: end.unwrap_or(first.first) - first.first,
             why: Misread::Several(values),
             strength: first.strength,
         }),

@@ -91,7 +91,7 @@ impl McpTool for Run {
                 StartOutcome::Goes(subject) => return subject.run_until_settled(call).await,
                 StartOutcome::Asks(subject, question) => match call.ask(&question).await? {
                     QuestionOutcome::Applied(AnswerOutcome::Values(content)) => {
-                        input.choose(&content)
+                        input.choose(&content);
                     }
                     QuestionOutcome::Applied(AnswerOutcome::Acted | AnswerOutcome::Declined)
                     | QuestionOutcome::Nobody => {
