@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::keys::KeyEventRef;
-use crate::route_examples::OfRouteExample;
+use crate::route_examples::RouteExampleEventRef;
 use crate::{AccessScope, Caller, Engine, EngineError, Role};
 
 /// Events of a page, and those that a stream reads at once.
@@ -133,13 +133,13 @@ pub enum AnnouncedEvent {
     CatalogueChanged(CatalogueEventRef),
     /// An owner accepted a route example.
     #[serde(rename = "route_example.accepted")]
-    RouteExampleAccepted(OfRouteExample),
+    RouteExampleAccepted(RouteExampleEventRef),
     /// An owner rejected a route example.
     #[serde(rename = "route_example.rejected")]
-    RouteExampleRejected(OfRouteExample),
+    RouteExampleRejected(RouteExampleEventRef),
     /// An owner withdrew a route example.
     #[serde(rename = "route_example.withdrawn")]
-    RouteExampleWithdrawn(OfRouteExample),
+    RouteExampleWithdrawn(RouteExampleEventRef),
     /// A key was made.
     #[serde(rename = "key.created")]
     KeyCreated(KeyEventRef),

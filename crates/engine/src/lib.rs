@@ -133,7 +133,9 @@ pub use requests::{
     RequestEvent, RequestPreview, RequestView,
 };
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
-pub use route_examples::{ExampleDecision, OfRouteExample, RouteExampleListing, RouteExampleShown};
+pub use route_examples::{
+    ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleShown,
+};
 pub use routing::{
     GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides, VerdictView,
 };

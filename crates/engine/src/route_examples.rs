@@ -82,7 +82,7 @@ pub struct RouteExampleListing {
 
 /// The payload of an event about a route example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OfRouteExample {
+pub struct RouteExampleEventRef {
     /// The example's id.
     pub example_id: RouteExampleId,
     /// The document's kind.
@@ -210,7 +210,7 @@ fn not_open(refused: NotOpen) -> EngineError {
 
 /// The event about a decision. It has ids only, because the sentence is for owners.
 fn event_of(example: &RouteExampleRecord, step: &ExampleMove) -> NewMessage {
-    let payload = OfRouteExample {
+    let payload = RouteExampleEventRef {
         example_id: example.example_id.clone(),
         kind: example.kind,
         document: example.document.clone(),

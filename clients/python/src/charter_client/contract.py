@@ -2303,52 +2303,6 @@ class NewKey(Wire):
     """Whom it stands for."""
 
 
-class OfApproval(Wire):
-    """What an event says of an approval."""
-
-    approval_id: str
-    """The approval."""
-    run_id: str
-    """The run that waits for it."""
-
-
-class OfCatalogue(Wire):
-    """What an event says of the catalogue."""
-
-    change: Literal["registered", "rolled_back", "unregistered"] | str
-    """What became of it."""
-    package: str
-    """The package."""
-    revision: int
-    """The catalogue's revision now."""
-    scope: Literal["global", "tenant"] | str
-    """`global` for what every tenant builds on, `tenant` for the caller's own layer."""
-    version: str
-    """Its version."""
-
-
-class OfRequest(Wire):
-    """What an event says of a request."""
-
-    request_id: str
-    """The request."""
-    response_id: str
-    """The response that says what that run came to."""
-    run_id: str
-    """The run that changed something for it."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """How the run ended."""
-
-
-class OfRun(Wire):
-    """What an event says of a run."""
-
-    run_id: str
-    """The run."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Where it stands now."""
-
-
 class OpenRisk(Wire):
     """A risk without a remediation."""
 
@@ -2469,23 +2423,15 @@ class PartChange(Wire):
     fields: list[FieldChange] | None = None
 
 
-class PassagePosition(Wire):
-    """Where a passage stands in the text that was taken out of the source."""
+class PassageSection(Wire):
+    """A section or a page that begins inside of a passage."""
 
-    end: int
-    """Behind the last byte."""
-    end_char: int
-    """Behind the last character."""
-    file: str | None = None
-    """The file, where the source is a folder of the package."""
     headings: list[str] | None = None
-    """The headings that it begins under, the highest first."""
+    """Its headings, the highest first."""
     page: int | None = None
     """The page that it begins on, where the source has pages."""
     start: int
-    """The first byte."""
-    start_char: int
-    """The first character."""
+    """Its first byte, in the text that was taken out of the source."""
 
 
 class PayloadAbsence(Wire):
@@ -2876,6 +2822,11 @@ class PlaybookOrder(Wire):
 
     dry_run: bool = False
     parameters: dict[str, Any] = {}
+    request_id: str | None = None
+    """
+    The request whose answer offered the playbook. If its sentence asks for this change, the sentence is suggested as
+    an example of the playbook.
+    """
 
 
 class PolicyTestContextRunMission(Wire):
@@ -3025,6 +2976,8 @@ class ProgressEvent(Wire):
     """What went wrong."""
     outcome: str | None = None
     """`succeeded` or `failed`."""
+    outputs: list[str] | None = None
+    """The results without evidence that it rests on, each as `run/step`."""
     reason: str | None = None
     """Why."""
     run_id: str | None = None
@@ -3281,6 +3234,21 @@ class Request(Wire):
     """Where it was routed; nothing before it is."""
 
 
+class RequestConfirmed(Wire):
+    """The outcome of a confirmation."""
+
+    document: str
+    """The skill or playbook that answered the request."""
+    example_id: str | None
+    """The suggested route example; absent if there is none."""
+    kind: Literal["skill", "playbook"] | str
+    """The document's kind."""
+    not_suggested: Literal["too_few_words", "too_long", "several_things", "near_duplicate", "document_full", "tenant_full", "follow_up", "not_offered", "not_recorded"] | str | None
+    """The reason why there is none."""
+    request_id: str
+    """The request."""
+
+
 class RequestTags(Wire):
     """The request that a call or an answer is for, as far as guardrails read it (seed 000 §2.10)."""
 
@@ -3292,6 +3260,13 @@ class RequestTags(Wire):
     """The persona that it is answered for."""
     tier: Literal["basic", "advanced"] | str
     """The tier that it is answered on."""
+
+
+class RequestWord(Wire):
+    """The confirmed document."""
+
+    document: str | None = None
+    """The skill or playbook with the right answer; required if several answered."""
 
 
 class ResearchArtifactResult(Wire):
@@ -3426,24 +3401,38 @@ class ReviewPacket(Wire):
     """Its tenant; stamped when stored."""
 
 
-class Rights(Wire):
-    """What the holder of a credential may do within its tenant."""
+class RouteExample(Wire):
+    """A route example."""
 
-    agent_skills: list[str]
-    """Which skills of the link graph it may reach."""
-    catalogue: Literal["viewer", "editor", "admin"] | str
-    """What it may do to the catalogue."""
-    profile: str | None = None
-    """
-    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
-    those that list none (000 §2.11); all when absent.
-    """
-    role: Literal["user", "operator", "admin"] | str
-    """`user`, `operator` or `admin`."""
-    scopes: list[str]
-    """Which parts of the interface it opens."""
-    tier: Literal["basic", "advanced"] | str
-    """The tier up to which it is served."""
+    decided_at: AwareDatetime | None
+    """The time of the latest decision."""
+    decided_by: str | None
+    """The owner who took the latest decision."""
+    document: str
+    """The skill or playbook that the sentence was routed to."""
+    example_id: str
+    """Its id."""
+    kind: Literal["skill", "playbook"] | str
+    """The document's kind."""
+    request_id: str | None
+    """The request with the sentence, if there was one."""
+    source: Literal["thumb", "promoted_candidate", "executed_offer", "chosen_option"] | str
+    """The event that confirmed it."""
+    status: Literal["suggested", "accepted", "rejected", "withdrawn"] | str
+    """Its status."""
+    suggested_at: AwareDatetime
+    """The time of the suggestion."""
+    text: str
+    """The redacted sentence."""
+
+
+class RouteExamplePage(Wire):
+    """One page of route examples."""
+
+    entries: list[RouteExample]
+    """Newest first."""
+    next: str | None
+    """The cursor of the next page; absent on the last one."""
 
 
 class RoutedCandidate(Wire):
@@ -5144,23 +5133,6 @@ class MissionTaskChange(Wire):
     fields: list[FieldChange] | None = None
 
 
-class OfKey(Wire):
-    """What an event says of a key: who did what to it. It names no secret, nor anything made from one."""
-
-    by: str
-    """Who did it."""
-    key_id: str
-    """The key."""
-    name: str
-    """What people call it."""
-    rights: Rights
-    """What the key lets its user do."""
-    rotated_from: str | None
-    """The key whose place it took."""
-    user: str
-    """Whom it stands for."""
-
-
 class PackageProblem(Wire):
     """One thing that is wrong, and where."""
 
@@ -5186,33 +5158,25 @@ class PackageProblem(Wire):
     """Characters to underline, at least 1."""
 
 
-class Passage(Wire):
-    """One passage, with where it is from."""
+class PassagePosition(Wire):
+    """Where a passage stands in the text that was taken out of the source."""
 
-    content_hash: str
-    """Hash of what was fetched."""
-    cosine: float | None
-    """Similarity of meaning; absent where only words were compared."""
-    domain: str
-    """The lens's domain."""
-    fused: float
-    """What it is ranked by, 0 to 1 within this answer."""
-    lens_id: str
-    """Its lens."""
-    lexical: float
-    """Words in common, weighted."""
-    position: PassagePosition
-    """Where it stands."""
-    scope: Literal["tenant", "global"] | str
-    """Where the lens is registered."""
-    score: float
-    """Chance that it has to do with the question, 0 to 1: comparable over questions."""
-    source: LensSource
-    """Where the lens was fetched from."""
-    text: str
-    """The text, exactly as it was taken out of the source and indexed."""
-    title: str
-    """The lens's title."""
+    end: int
+    """Behind the last byte."""
+    end_char: int
+    """Behind the last character."""
+    file: str | None = None
+    """The file, where the source is a folder of the package."""
+    headings: list[str] | None = None
+    """The headings that it begins under, the highest first."""
+    page: int | None = None
+    """The page that it begins on, where the source has pages."""
+    sections: list[PassageSection] | None = None
+    """The sections and pages that begin inside of it, in order."""
+    start: int
+    """The first byte."""
+    start_char: int
+    """The first character."""
 
 
 class PublishedIndex(Wire):
@@ -5588,21 +5552,6 @@ class Document(Wire):
     """What each layer has, the tenant's own first."""
 
 
-class LensAnswer(Wire):
-    """The passages that come closest to a question."""
-
-    extractive: bool
-    """Always true: passages are quoted, nothing is written."""
-    lenses: list[str]
-    """The lenses that were searched."""
-    model: str | None
-    """The embedding model; absent where only words were compared."""
-    passages: list[Passage]
-    """Best first."""
-    query: str
-    """What was asked."""
-
-
 class Mission(Wire):
     """A mission."""
 
@@ -5676,6 +5625,35 @@ class PackageReport(Wire):
     """Where its routing tests led; none where something else is wrong already."""
     version: str | None
     """Its version."""
+
+
+class Passage(Wire):
+    """One passage, with where it is from."""
+
+    content_hash: str
+    """Hash of what was fetched."""
+    cosine: float | None
+    """Similarity of meaning; absent where only words were compared."""
+    domain: str
+    """The lens's domain."""
+    fused: float
+    """What it is ranked by, 0 to 1 within this answer."""
+    lens_id: str
+    """Its lens."""
+    lexical: float
+    """Words in common, weighted."""
+    position: PassagePosition
+    """Where it stands."""
+    scope: Literal["tenant", "global"] | str
+    """Where the lens is registered."""
+    score: float
+    """Chance that it has to do with the question, 0 to 1: comparable over questions."""
+    source: LensSource
+    """Where the lens was fetched from."""
+    text: str
+    """The text, exactly as it was taken out of the source and indexed."""
+    title: str
+    """The lens's title."""
 
 
 class PlannedStep(Wire):
@@ -5879,6 +5857,21 @@ class JournalEvent(Wire):
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
     tokens: TokensUsed | None = None
     """Tokens that were used for it."""
+
+
+class LensAnswer(Wire):
+    """The passages that come closest to a question."""
+
+    extractive: bool
+    """Always true: passages are quoted, nothing is written."""
+    lenses: list[str]
+    """The lenses that were searched."""
+    model: str | None
+    """The embedding model; absent where only words were compared."""
+    passages: list[Passage]
+    """Best first."""
+    query: str
+    """What was asked."""
 
 
 class MissionDiff(Wire):

@@ -128,6 +128,7 @@ fn b000_21_a_soft_warning_about_a_change_is_in_its_plan_and_in_its_result() {
     confirm(&server.api, &run).expect(200);
     let waits = settled(&server.api, &run, "awaiting_approval");
     decide(&server.api, &waits["approvals"][0], "approve").expect(200);
+    service.next().answer();
     settled(&server.api, &run, "completed");
     let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
     let result = eventually("the result", || {

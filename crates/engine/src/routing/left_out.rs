@@ -25,7 +25,16 @@ impl Engine {
         if routed.left_out.is_empty() {
             return Ok(());
         }
+        // A clause that is left out was ranked for what the rest of the text asks for.
+        let left_out = &routed.left_out;
+        let is_left_out = |clause: &RoutedClause| {
+            left_out.iter().any(|left| {
+                let mut words = clause.text.split_whitespace();
+                words.all(|word| left.text.contains(word))
+            })
+        };
         let verdict = &mut routed.verdict;
+        verdict.clauses.retain(|clause| !is_left_out(clause));
         if verdict.clauses.is_empty() {
             let text = verdict.subject.as_ref().unwrap_or(&verdict.query);
             verdict.clauses.push(RoutedClause {

@@ -22,7 +22,7 @@ const STREAMS: [(&str, &str); 5] = [
 
 /// Adds the streams to their operations, and what they are made of to the components.
 pub(super) fn describe(document: &mut Value) {
-    let announced = document["components"]["schemas"]["announced"].take();
+    let announced = document["components"]["schemas"]["announced_event"].take();
     let announced = announced["oneOf"].as_array().cloned().unwrap_or_default();
     let events = announced.iter().map(event_schema).collect();
     let journal = |moves, of: &str| vec![event(&[moves, JOURNAL], Id::Sent, &component(of))];
@@ -44,7 +44,7 @@ pub(super) fn describe(document: &mut Value) {
         ("request_stream", recorded),
     ];
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
-        schemas.remove("announced");
+        schemas.remove("announced_event");
         let made = made.into_iter();
         schemas.extend(made.map(|(name, forms)| (name.to_owned(), one_of(forms))));
     }

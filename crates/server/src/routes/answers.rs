@@ -46,7 +46,7 @@ const ANSWERS: [(&str, Describe); 74] = [
     ("agent_skill_written", schema_of::<SkillWritten>),
     ("agent_skills_imported", schema_of::<SkillsImported>),
     ("agent_skills_written", schema_of::<BulkWritten>),
-    ("announced", schema_of::<AnnouncedEvent>),
+    ("announced_event", schema_of::<AnnouncedEvent>),
     ("approval", schema_of::<Approval>),
     ("approval_entry", schema_of::<ApprovalEntry>),
     ("approval_page", schema_of::<ApprovalPage>),
