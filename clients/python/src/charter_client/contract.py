@@ -2303,6 +2303,52 @@ class NewKey(Wire):
     """Whom it stands for."""
 
 
+class OfApproval(Wire):
+    """What an event says of an approval."""
+
+    approval_id: str
+    """The approval."""
+    run_id: str
+    """The run that waits for it."""
+
+
+class OfCatalogue(Wire):
+    """What an event says of the catalogue."""
+
+    change: Literal["registered", "rolled_back", "unregistered"] | str
+    """What became of it."""
+    package: str
+    """The package."""
+    revision: int
+    """The catalogue's revision now."""
+    scope: Literal["global", "tenant"] | str
+    """`global` for what every tenant builds on, `tenant` for the caller's own layer."""
+    version: str
+    """Its version."""
+
+
+class OfRequest(Wire):
+    """What an event says of a request."""
+
+    request_id: str
+    """The request."""
+    response_id: str
+    """The response that says what that run came to."""
+    run_id: str
+    """The run that changed something for it."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """How the run ended."""
+
+
+class OfRun(Wire):
+    """What an event says of a run."""
+
+    run_id: str
+    """The run."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Where it stands now."""
+
+
 class OpenRisk(Wire):
     """A risk without a remediation."""
 
@@ -3401,6 +3447,26 @@ class ReviewPacket(Wire):
     """Its tenant; stamped when stored."""
 
 
+class Rights(Wire):
+    """What the holder of a credential may do within its tenant."""
+
+    agent_skills: list[str]
+    """Which skills of the link graph it may reach."""
+    catalogue: Literal["viewer", "editor", "admin"] | str
+    """What it may do to the catalogue."""
+    profile: str | None = None
+    """
+    The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
+    those that list none (000 §2.11); all when absent.
+    """
+    role: Literal["user", "operator", "admin"] | str
+    """`user`, `operator` or `admin`."""
+    scopes: list[str]
+    """Which parts of the interface it opens."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier up to which it is served."""
+
+
 class RouteExample(Wire):
     """A route example."""
 
@@ -3424,6 +3490,19 @@ class RouteExample(Wire):
     """The time of the suggestion."""
     text: str
     """The redacted sentence."""
+
+
+class RouteExampleEventRef(Wire):
+    """The payload of an event about a route example."""
+
+    by: str
+    """The owner who decided."""
+    document: str
+    """The skill or playbook that the sentence was routed to."""
+    example_id: str
+    """The example's id."""
+    kind: Literal["skill", "playbook"] | str
+    """The document's kind."""
 
 
 class RouteExamplePage(Wire):
@@ -5131,6 +5210,23 @@ class MissionTaskChange(Wire):
     """Who does it."""
     change: Literal["added", "changed", "removed", "same"] | str
     fields: list[FieldChange] | None = None
+
+
+class OfKey(Wire):
+    """What an event says of a key: who did what to it. It names no secret, nor anything made from one."""
+
+    by: str
+    """Who did it."""
+    key_id: str
+    """The key."""
+    name: str
+    """What people call it."""
+    rights: Rights
+    """What the key lets its user do."""
+    rotated_from: str | None
+    """The key whose place it took."""
+    user: str
+    """Whom it stands for."""
 
 
 class PackageProblem(Wire):
