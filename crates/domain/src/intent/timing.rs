@@ -283,5 +283,21 @@ fn follows(before: Option<&Token>, rest: &[Token]) -> bool {
                 "as", "from", "look", "made", "older", "one", "since", "written",
             ])
     });
-    !describes && !rest.is_empty() && !rest[0].is_any(&["all", "that"])
+    !describes && !rest.is_empty() && !rest[0].is_any(&["all", "that"]) && !is_own_consent(rest)
+}
+
+/// "after I approve", "after my confirmation": every plan waits for that.
+fn is_own_consent(rest: &[Token]) -> bool {
+    const CONSENTING: [&str; 9] = [
+        "agree",
+        "agreed",
+        "approval",
+        "approve",
+        "approved",
+        "confirm",
+        "confirmation",
+        "confirmed",
+        "consent",
+    ];
+    rest[0].is_any(&["i", "my"]) && rest.iter().take(4).any(|token| token.is_any(&CONSENTING))
 }

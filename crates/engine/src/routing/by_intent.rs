@@ -99,6 +99,9 @@ impl WeighedVerdict {
     }
 }
 
+/// Playbooks whose texts are compared with an order of several things.
+const COMPARED: usize = 5;
+
 impl Ranked {
     /// Each kind by itself: nothing of one moves anything of the other.
     fn rank(
@@ -151,20 +154,21 @@ impl Ranked {
     }
 
     /// Whether the texts of the best playbook have another verb than the order: it takes back or leaves alone what the
-    /// playbook does.
+    /// playbook does. Where several things are ordered, each may be another playbook's.
     fn does_something_else(&self, reading: &IntentReading, view: &View) -> bool {
-        let best = self.playbooks.verdict.candidates.first();
-        let Some(found) = best.and_then(|best| view.playbook(&best.id)) else {
-            return false;
-        };
-        let playbook = found.document();
-        let own: [&str; 2] = [playbook.playbook_id.as_ref(), playbook.name.as_str()];
-        let texts = playbook.trigger_conditions.iter().chain(&playbook.examples);
-        let texts: Vec<&str> = own
-            .into_iter()
-            .chain(texts.map(|text| text.as_str()))
+        let compared = if reading.parts > 1 { COMPARED } else { 1 };
+        let candidates = self.playbooks.verdict.candidates.iter().take(compared);
+        let playbooks: Vec<_> = candidates
+            .filter_map(|candidate| view.playbook(&candidate.id))
             .collect();
-        !reading.is_done_by(&texts)
+        let mut texts: Vec<&str> = Vec::new();
+        for found in &playbooks {
+            let playbook = found.document();
+            texts.extend([playbook.playbook_id.as_ref(), playbook.name.as_str()]);
+            let stated = playbook.trigger_conditions.iter().chain(&playbook.examples);
+            texts.extend(stated.map(|text| text.as_str()));
+        }
+        !playbooks.is_empty() && !reading.is_done_by(&texts)
     }
 
     /// The verdict of a decision.
