@@ -176,7 +176,7 @@ pub(crate) fn as_ordinary_user<F: Future<Output = ()>>(work: impl FnOnce() -> F 
 
 /// Waits until a folder is empty.
 pub(crate) async fn is_emptied(folder: &std::path::Path) {
-    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    let deadline = std::time::Instant::now() + Duration::from_secs(120);
     while std::fs::read_dir(folder).unwrap().next().is_some() {
         let folder = folder.display();
         assert!(
