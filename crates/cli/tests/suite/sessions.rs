@@ -182,7 +182,9 @@ fn b003_11_of_two_changes_that_were_meant_each_may_be_chosen() {
         server.api.ask(&asked).expect(200)
     };
     let asked = say("rotate cert-a1 and restart web-01");
-    let options = ids(&asked["metadata"]["clarification"]["options"], "id");
+    let clarification = &asked["metadata"]["clarification"];
+    assert!(clarification.is_object(), "{asked:#}");
+    let options = ids(&clarification["options"], "id");
     assert_eq!(options.len(), 2, "{asked:#}");
     let values = |id: &str| match id {
         "fleet.restart" => json!({"host": "web-01"}),

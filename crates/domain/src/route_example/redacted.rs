@@ -59,7 +59,10 @@ impl SentenceRedaction<'_> {
     /// # Errors
     /// The reason why the sentence is no example: it asks for several things, is too long, or has too few words left.
     pub fn redact(&self) -> Result<String, NotSuggested> {
-        let reading = intent::read(self.text);
+        // The subject of a sentence takes a path apart.
+        let text = self.text.split_whitespace().filter(|word| !is_path(word));
+        let text = text.collect::<Vec<_>>().join(" ");
+        let reading = intent::read(&text);
         if reading.parts > 1 {
             return Err(NotSuggested::SeveralThings);
         }
@@ -134,6 +137,10 @@ impl SentenceRedaction<'_> {
         }
         kept
     }
+}
+
+fn is_path(word: &str) -> bool {
+    word.starts_with(['/', '~']) || word.contains('\\') || word.matches('/').count() > 1
 }
 
 fn within_length(text: &str) -> Result<(), NotSuggested> {

@@ -200,7 +200,7 @@ fn words(operation: &Operation, known: &Known) -> Known {
     ];
     for (operation_id, name, like) in of_its_own {
         if operation.id == operation_id {
-            let values = known[like].clone();
+            let values = known.get(like).cloned().unwrap_or_default();
             known.insert(name, values);
         }
     }
