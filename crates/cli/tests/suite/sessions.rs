@@ -161,7 +161,7 @@ fn two_changes() -> Package {
         .with("tools/rotate.yaml", &tool("rotate", cert))
         .with(
             "playbooks/restart.yaml",
-            &playbook("restart", "Restart a host", restart, host, "host"),
+            &playbook("restart", "Bring a host up again", restart, host, "host"),
         )
         .with(
             "playbooks/rotate.yaml",

@@ -156,7 +156,11 @@ impl Ranked {
     /// Whether the texts of the best playbook have another verb than the order: it takes back or leaves alone what the
     /// playbook does. Where several things are ordered, each may be another playbook's.
     fn does_something_else(&self, reading: &IntentReading, view: &View) -> bool {
-        let compared = if reading.parts > 1 { COMPARED } else { 1 };
+        let compared = if reading.actions.len() > 1 {
+            COMPARED
+        } else {
+            1
+        };
         let candidates = self.playbooks.verdict.candidates.iter().take(compared);
         let playbooks: Vec<_> = candidates
             .filter_map(|candidate| view.playbook(&candidate.id))
