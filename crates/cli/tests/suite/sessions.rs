@@ -150,8 +150,8 @@ fn two_changes() -> Package {
              parameters: {{{of}: \"${{user.{of}}}\"}}}}\nsafety: {{safety_class: supervised}}\n"
         )
     };
-    let host =
-        "{name: host, type: string, required: true, description: Host name, example: web-01}";
+    let host = "{name: host, type: string, required: true, description: Host name, \
+                pattern: \"^(web|db)-[0-9][0-9]$\"}";
     let cert = "{name: cert, type: string, required: true, description: Certificate id, \
                 pattern: \"^cert-[a-z][0-9]$\"}";
     let restart = "restart web-01, reboot the host db-01";

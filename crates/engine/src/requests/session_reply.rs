@@ -227,7 +227,7 @@ impl Engine {
     }
 
     /// The changes that a question asked for beside the chosen one: the best of each other clause, with the values that
-    /// the clause states.
+    /// the question states.
     pub(super) fn asked_for_beside(
         &self,
         asked: &ActiveRequest,
@@ -245,7 +245,7 @@ impl Engine {
             return Vec::new();
         }
         let mut offers: Vec<Offer> = Vec::new();
-        for (clause, best) in best.into_iter().filter(|(_, best)| best.id != chosen) {
+        for (_, best) in best.into_iter().filter(|(_, best)| best.id != chosen) {
             let Ok(id) = PlaybookId::parse(&best.id) else {
                 continue;
             };
@@ -258,8 +258,10 @@ impl Engine {
             }
             let playbook = found.document();
             let declared = playbook.declared_parameters();
-            let at = question.asked.request.timestamp;
-            let stated = Collected::given(&declared, &Map::new()).read(&clause.text, at);
+            let request = &question.asked.request;
+            // A clause has nouns in place of identifiers.
+            let stated = Collected::given(&declared, &Map::new());
+            let stated = stated.read(request.input.as_str(), request.timestamp);
             offers.push(Offer::with_fitting(playbook, stated.values().clone()));
         }
         offers
