@@ -325,7 +325,7 @@ mod tests {
             .await;
         match refused {
             Err(SpoolReadError::Fault(JsonFault::Form(_), beginning)) => {
-                assert_eq!(beginning, b"nothing")
+                assert_eq!(beginning, b"nothing");
             }
             other => panic!("{other:?}"),
         }

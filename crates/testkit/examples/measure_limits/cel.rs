@@ -156,11 +156,14 @@ pub(super) fn measure() -> Result<(), Failure> {
     Ok(())
 }
 
+/// An expression with this many parts.
+type Source = fn(usize) -> String;
+
 /// The largest expressions that compile.
 fn compile() {
     let title = format!("Compiling at CEL_BYTES = {CEL_BYTES}, CEL_OPERATORS = {CEL_OPERATORS}");
     head(&title, &["Expression", "Parts", "Time", "Memory"]);
-    let sources: [(&str, fn(usize) -> String); 5] = [
+    let sources: [(&str, Source); 5] = [
         ("a sum", |count| format!("{}1 > 0", "1+".repeat(count))),
         ("brackets", |count| {
             format!("{}true{}", "(".repeat(count), ")".repeat(count))

@@ -17,8 +17,11 @@ use charter_testkit::measured::{CountingAllocator, is_counted};
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
+/// Measures a part and prints its table.
+type Measurement = fn() -> Result<(), Failure>;
+
 /// The parts by name.
-const PARTS: [(&str, fn() -> Result<(), Failure>); 3] = [
+const PARTS: [(&str, Measurement); 3] = [
     ("cel", cel::measure),
     ("cedar", cedar::measure),
     ("json", json::measure),
