@@ -111,7 +111,7 @@ impl Profile {
         Self { bytes, ..self }
     }
 
-    /// What storage has. Its size in bytes was bounded when it was written.
+    /// A stored document. Its size in bytes was bounded when it was written.
     pub const STORED: Self = Self {
         bytes: usize::MAX,
         levels: bounds::STORED_LEVELS_READ,

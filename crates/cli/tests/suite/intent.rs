@@ -123,7 +123,7 @@ fn b000_20_text_without_a_request_lists_what_can_be_asked() {
     );
 }
 
-/// What asks for nothing is told what can be asked, without a formula of small talk too; a question or an order that
+/// A text that asks for nothing is answered with what can be asked, without small talk too; a question or an order that
 /// nothing fits is no match, and its refusal says what can be asked.
 #[test]
 fn b000_20_what_is_none_by_its_form_is_told_what_can_be_asked_and_a_miss_is_none() {

@@ -15,7 +15,7 @@ const LEAST_CONTENT: usize = 2;
 pub struct AskedClause {
     /// Its words, without what only carries it.
     pub text: String,
-    /// What it asks for: the state of things, or a rule.
+    /// The intent of the clause: the state of things, or a rule.
     pub intent: Intent,
 }
 

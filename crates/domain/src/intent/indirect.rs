@@ -346,7 +346,7 @@ fn ends_noun(next: Option<&Token>) -> bool {
     })
 }
 
-/// The order of a phrase without a verb: an amount of money that is to go back to somebody, "a restart of vm-31, please".
+/// The order of a phrase without a verb: an amount of money to return, "a restart of vm-31, please".
 pub(super) fn verbless(words: &[Token]) -> Option<OrderClause> {
     let amount = words.iter().any(Token::is_money)
         || words
@@ -370,7 +370,7 @@ pub(super) fn verbless(words: &[Token]) -> Option<OrderClause> {
     Some(order.doubtful(OrderForm::Verbless))
 }
 
-/// The order that somebody else is told to have given: "(told me) to delete it", "(wants) it deleted".
+/// An order that the sentence reports of another person: "(told me) to delete it", "(wants) it deleted".
 pub(super) fn embedded(words: &[Token]) -> Option<OrderClause> {
     if words.first().is_some_and(|first| {
         first.is_any(&[

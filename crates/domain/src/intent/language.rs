@@ -19,7 +19,7 @@ pub enum Language {
 /// Share of letters in another script from which a text is not English.
 const FOREIGN_SHARE: f32 = 0.3;
 
-/// What a word of one language alone weighs; a shared word weighs 1.
+/// The weight of a word that occurs in one language alone; a shared word weighs 1.
 const WEIGHT_OF_OWN: usize = 2;
 /// Shared words that tell a language where no word of its own stands.
 const LEAST_SHARED: usize = 2;

@@ -93,7 +93,7 @@ const CARRIERS: &[&str] = &[
     "apply", "do", "give", "issue", "launch", "make", "need", "order", "place", "put", "run", "start", "submit", "trigger",
 ];
 
-/// Verbs by which money goes back to somebody.
+/// Verbs that return money.
 const GIVERS: &[&str] = &["give", "hand", "pay", "put", "return", "send", "transfer"];
 
 /// Nouns of actions, with their verbs. Nouns that mean a thing as often (a copy, an order) are left out.
