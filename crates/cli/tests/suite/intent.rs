@@ -4,12 +4,10 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Home, ids, request};
 use crate::lenses::lens;
-use crate::packages::{Package, QUESTION, SKILL, SKILL_FILE, backups, skill};
-use crate::playbooks::{PLAYBOOK, purge, shared};
+use crate::packages::{Package, QUESTION, SKILL, backups, skill};
+use crate::playbooks::{PLAYBOOK, PLAYBOOK_FILE, purge, shared, triggered_by_findings};
 use crate::service::Service;
 use crate::shared::Tenants;
-
-const PLAYBOOK_FILE: &str = "playbooks/purge.yaml";
 
 /// The playbook in the class of which nobody has to approve a call.
 fn automated(service: &Service) -> Package {
@@ -250,18 +248,7 @@ fn b000_20_the_skill_of_a_conflicting_agent_is_named_as_left_out() {
 fn b000_20_findings_offer_the_playbook_that_their_rule_names() {
     let server = Tenants::one();
     let service = Service::start();
-    let named = purge(&service)
-        .edit(
-            SKILL_FILE,
-            "      from: step_1\n",
-            "      from: step_1\n      triggers: [backups_are_stale]\n",
-        )
-        .edit(
-            PLAYBOOK_FILE,
-            "trigger_conditions: [purge the vault for good]\n",
-            "trigger_conditions: [purge the vault for good, backups_are_stale]\n\
-             parameters_from_findings: '{vault: .[0].resource_id}'\n",
-        );
+    let named = triggered_by_findings(purge(&service));
     server.api.register(&purge(&service));
     let unnamed = server.api.ask(&request(QUESTION)).expect(200);
     assert_eq!(unnamed["metadata"]["offers"], Value::Null);

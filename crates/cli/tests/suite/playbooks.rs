@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use crate::a2a::client::Client;
 use crate::home::{Answer, Api, Home, Server, eventually, request};
 use crate::mcp::tasks;
-use crate::packages::{Package, backups};
+use crate::packages::{Package, SKILL_FILE, backups};
 use crate::service::Service;
 use crate::shared::Tenants;
 
 pub(crate) const PLAYBOOK: &str = "reliability.purge_vault";
+pub(crate) const PLAYBOOK_FILE: &str = "playbooks/purge.yaml";
 
 pub(crate) const KEYS: [(&str, &str, &str, &str); 4] = [
     ("uma", "acme", "uma", "user"),
@@ -46,6 +47,22 @@ fn purge_of_class(service: &Service, class: &str) -> Package {
     backups()
         .with("tools/purge.yaml", &purge_tool(service))
         .with("playbooks/purge.yaml", &playbook)
+}
+
+/// The same package with stale backups as a trigger of its playbook, which takes the vault from the findings.
+pub(crate) fn triggered_by_findings(package: Package) -> Package {
+    package
+        .edit(
+            SKILL_FILE,
+            "      from: step_1\n",
+            "      from: step_1\n      triggers: [backups_are_stale]\n",
+        )
+        .edit(
+            PLAYBOOK_FILE,
+            "trigger_conditions: [purge the vault for good]\n",
+            "trigger_conditions: [purge the vault for good, backups_are_stale]\n\
+             parameters_from_findings: '{vault: .[0].resource_id}'\n",
+        )
 }
 
 /// A run of the playbook that Ann started and confirmed, waiting for an approval.

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use crate::home::{Api, Key, ids, request};
 use crate::intent::different_things;
-use crate::packages::{Package, QUESTION, SKILL, SKILL_FILE, backups, skill};
-use crate::playbooks::{PLAYBOOK, confirm as confirm_run, purge};
+use crate::packages::{Package, QUESTION, SKILL, backups, skill};
+use crate::playbooks::{
+    PLAYBOOK, PLAYBOOK_FILE, confirm as confirm_run, purge, triggered_by_findings,
+};
 use crate::service::Service;
 use crate::shared::Tenants;
 
@@ -21,8 +23,6 @@ const ALIKE: [&str; 2] = ["reliability.alpha", "reliability.beta"];
 
 /// A question in other words than their purpose.
 const PARAPHRASE: &str = "how many cartridge units are in the racks";
-
-const PLAYBOOK_FILE: &str = "playbooks/purge.yaml";
 
 fn alike() -> Package {
     ALIKE.iter().fold(backups(), |package, id| {
@@ -226,18 +226,7 @@ fn a_confirmed_plan_confirms_its_sentence() {
 fn a_started_offer_confirms_its_own_sentence_and_not_the_question_behind_findings() {
     let server = Tenants::one();
     let service = Service::start();
-    let package = purge_otherwise(&service)
-        .edit(
-            SKILL_FILE,
-            "      from: step_1\n",
-            "      from: step_1\n      triggers: [backups_are_stale]\n",
-        )
-        .edit(
-            PLAYBOOK_FILE,
-            "trigger_conditions: [purge the vault for good]\n",
-            "trigger_conditions: [purge the vault for good, backups_are_stale]\n\
-             parameters_from_findings: '{vault: .[0].resource_id}'\n",
-        );
+    let package = triggered_by_findings(purge_otherwise(&service));
     server.api.register(&package);
     let begin = |text: &str| {
         let asked = request(text);

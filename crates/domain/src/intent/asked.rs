@@ -55,8 +55,8 @@ pub(super) fn asked(said: &ParsedText<'_>) -> Vec<AskedClause> {
 }
 
 impl IntentReading {
-    /// The questions that are left out of an answer to this intent. A text that asks for one kind of things alone leaves
-    /// none out, whatever answers it; a trial of a change tells what is asked about it.
+    /// The questions that are left out of an answer to this intent. A text with a single kind of request leaves
+    /// none out. The trial of a change answers the questions about that change.
     #[must_use]
     pub fn left_out_of(&self, intent: Intent, start: ChangeTiming) -> Vec<AskedClause> {
         let asks_for = |intent: Intent| self.asked.iter().any(|clause| clause.intent == intent);

@@ -49,7 +49,7 @@ pub(super) struct OrderClause {
     pub(super) certain: bool,
     /// Whether what it is about was said before: "delete it".
     pub(super) bare: bool,
-    /// What it does.
+    /// The ordered action.
     pub(super) action: OrderedAction,
     /// How many tokens of its clause come from the verb on.
     pub(super) tail: usize,

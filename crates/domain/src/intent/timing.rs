@@ -38,7 +38,7 @@ const HEDGES: &[&[&str]] = &[
     &["i", "guess"], &["i", "suppose"], &["maybe"], &["not", "sure"], &["perhaps"], &["probably"],
 ];
 
-/// What another person gives before something is done.
+/// Words for the consent of another person.
 const CONSENTS: [&str; 4] = ["approval", "blessing", "consent", "sign-off"];
 
 /// Words before a time at which, from which or by which something is done.

@@ -31,7 +31,7 @@ impl Evidence {
 /// A document that a sentence names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamedDocument {
-    /// What it is.
+    /// The kind of the document.
     pub kind: NamedKind,
     /// Whether the name has a typing error.
     pub mistyped: bool,
@@ -81,8 +81,8 @@ pub fn is_marked(text: &str) -> bool {
 }
 
 impl Case<'_> {
-    /// What a text asks for that equals an example: what the document does. An order has to be written as one, because who
-    /// quotes an example orders nothing; what the form puts off is offered all the same.
+    /// Settles a text that equals an example: it asks for the action of the example's document. A quoted example orders
+    /// nothing, and an order for later is only offered.
     pub(super) fn example(&self, example: ExampleMatch) -> Option<Settled> {
         let ExampleMatch { kind, marked } = example;
         match kind {
@@ -99,7 +99,7 @@ impl Case<'_> {
         }
     }
 
-    /// What may be started for a text that equals the example of a playbook; `None` where it orders nothing.
+    /// Decides how to start the playbook whose example a text equals; `None` if the text orders nothing.
     fn ordered_by_example(&self, marked: bool) -> Option<ChangeTiming> {
         let reading = self.reading;
         let doubtful = ChangeTiming::Offer(Doubt::Example);

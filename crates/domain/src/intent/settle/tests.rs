@@ -259,7 +259,7 @@ fn what_is_offered_scores_clearly_more_than_the_floor() {
     assert!(WEAK.score >= offered_from(FLOOR, NARROW));
 }
 
-/// What the form or a model reads as none asks for nothing; a question that nothing fits is no match.
+/// A text without a request has the intent `none`; a question without a fitting document is no match.
 #[test]
 fn b000_20_none_is_told_from_a_question_that_nothing_fits() {
     let evidence = Evidence {

@@ -43,7 +43,7 @@ fn an_example_asks_for_what_it_is_an_example_of() {
     }
 }
 
-/// An example that is quoted, asked about or put off is no order, whoever registered it.
+/// A quoted example, a question about an example, and an example for later are no orders.
 #[test]
 fn b000_20_an_example_that_is_not_written_as_an_order_starts_nothing() {
     let source = |text: &str| by_example(text, ExampleKind::Playbook).source;
@@ -202,7 +202,7 @@ fn b000_20_a_text_that_is_only_a_playbooks_name_shows_it() {
     assert_eq!(reported.source, AnswerSource::Nothing);
 }
 
-/// A tool, an agent or a kind of missions is described, whatever the sentence does with its name.
+/// A sentence that names a tool, an agent or a mission type is answered with its description.
 #[test]
 fn a_document_that_no_request_is_routed_to_is_described_by_its_name() {
     let tool = NamedKind::Other(DocumentKind::MissionType);
