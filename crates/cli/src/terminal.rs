@@ -39,8 +39,9 @@ pub(crate) fn show_fetch(bar: &ProgressBar, progress: &FetchProgress) {
     bar.set_message(format!("{} from {}", progress.file, progress.source));
 }
 
-/// What is logged of the protocol's SDK unless a filter says more: below that it logs payloads.
-const QUIET: &str = "rmcp=warn";
+/// The log level of the MCP SDK, unless a filter sets another: below it the SDK logs payloads. At `warn` its service
+/// also logs each client's error in debug form, which the client receives as its answer.
+const QUIET: &str = "rmcp=warn,rmcp::service=error";
 
 /// Starts logging to stderr, and telemetry where there is any.
 pub(crate) fn start_log(filter: &str, telemetry: Option<&Telemetry>) {

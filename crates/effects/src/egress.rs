@@ -9,6 +9,7 @@ pub(crate) mod proxy;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use pattern::{HostPattern, HostPatternError};
@@ -21,6 +22,25 @@ const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct EgressPolicy {
     patterns: Vec<HostPattern>,
     unlisted: Unlisted,
+    last_refusal: LastRefusal,
+}
+
+/// The newest refusal of a policy, shared by its copies. Programs often hide the proxy's reason: they report
+/// a status alone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastRefusal(Arc<Mutex<Option<String>>>);
+
+impl LastRefusal {
+    fn record(&self, refusal: &EgressRefusal) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(refusal.to_string());
+    }
+
+    /// The refusal as text, if there was one.
+    pub(crate) fn get(&self) -> Option<String> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone()
+    }
 }
 
 /// What becomes of hosts that the list does not name.
@@ -50,6 +70,7 @@ impl EgressPolicy {
         Self {
             patterns,
             unlisted: Unlisted::Refused,
+            last_refusal: LastRefusal::default(),
         }
     }
 
@@ -58,7 +79,13 @@ impl EgressPolicy {
         Self {
             patterns,
             unlisted: Unlisted::PublicWeb,
+            last_refusal: LastRefusal::default(),
         }
+    }
+
+    /// The newest refusal of this policy and its copies.
+    pub(crate) fn last_refusal(&self) -> LastRefusal {
+        self.last_refusal.clone()
     }
 
     /// Resolves `host` and returns the addresses that may be connected to.
@@ -67,6 +94,18 @@ impl EgressPolicy {
     /// could give another answer. One forbidden address refuses the host, for
     /// an honest name does not mix public and private ones.
     pub(crate) async fn addresses(
+        &self,
+        host: &str,
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, EgressRefusal> {
+        let found = self.checked_addresses(host, port).await;
+        if let Err(refusal) = &found {
+            self.last_refusal.record(refusal);
+        }
+        found
+    }
+
+    async fn checked_addresses(
         &self,
         host: &str,
         port: u16,
@@ -158,6 +197,24 @@ mod tests {
             verdict(&["2130706433:5005", "127.0.0.0/8:5005"], "2130706433", 5005).await,
             "[127.0.0.1:5005]"
         );
+    }
+
+    /// Programs report the proxy's status and not its reason.
+    #[tokio::test]
+    async fn the_newest_refusal_is_kept_with_its_reason() {
+        let policy = EgressPolicy::new(vec!["localhost.example:443".parse().unwrap()]);
+        let last = policy.clone().last_refusal();
+        assert_eq!(last.get(), None);
+        for (host, reason) in [
+            ("10.0.0.1", "10.0.0.1:443 is not in the tool's egress list"),
+            (
+                "127.0.0.2",
+                "127.0.0.2:443 is not in the tool's egress list",
+            ),
+        ] {
+            policy.addresses(host, 443).await.unwrap_err();
+            assert_eq!(last.get().as_deref(), Some(reason));
+        }
     }
 
     #[tokio::test]

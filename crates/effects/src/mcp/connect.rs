@@ -27,12 +27,12 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::handshake::{DiscoverSupport, LateAnswerFilter};
-use super::http::MeasuredHttp;
+use super::http::{self, MeasuredHttp};
 use super::lines::Bounded;
 use super::{McpServerOptions, McpTransport, SecretHeader};
 use crate::Sandbox;
 use crate::cause::chain;
-use crate::egress::EgressPolicy;
+use crate::egress::{EgressPolicy, LastRefusal};
 use crate::http::Redirects;
 use crate::sandbox::server::{Alive, ServerProgram};
 use crate::text::clean;
@@ -74,6 +74,7 @@ impl Process {
 pub(super) struct Traces {
     fault: Arc<OnceLock<String>>,
     stderr: Arc<Mutex<Vec<u8>>>,
+    last_refusal: Arc<OnceLock<LastRefusal>>,
 }
 
 impl Traces {
@@ -89,7 +90,13 @@ impl Traces {
         }
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let words = last_words(&String::from_utf8_lossy(&kept));
-        (!words.is_empty()).then(|| format!("its last words were: {words}"))
+        let words = (!words.is_empty()).then(|| format!("its last words were: {words}"));
+        let refusal = self.last_refusal.get().and_then(LastRefusal::get);
+        let refusal = refusal.map(|refusal| format!("egress refused: {refusal}"));
+        match (refusal, words) {
+            (Some(refusal), Some(words)) => Some(format!("{refusal}; {words}")),
+            (refusal, words) => refusal.or(words),
+        }
     }
 }
 
@@ -269,12 +276,30 @@ async fn open_once(
             if let Some(process) = process {
                 process.end().await;
             }
-            let said = chain(&error);
+            let said = reason_of(&error);
             Err(match traces.reason() {
                 Some(reason) => format!("{said}; {reason}"),
                 None => said,
             })
         }
+    }
+}
+
+/// Why a handshake failed. The SDK's own text of a transport's failure names Rust types of the transport.
+fn reason_of(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => {
+            let error = error.error.as_ref();
+            http::reason_of(error).unwrap_or_else(|| chain(error))
+        }
+        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+            let (discover, fallback) = (reason_of(discover), reason_of(fallback));
+            if discover == fallback {
+                return discover;
+            }
+            format!("`server/discover` failed: {discover}; `initialize` failed: {fallback}")
+        }
+        other => chain(other),
     }
 }
 
@@ -308,6 +333,7 @@ async fn start(
     let started = started.map_err(|failure| failure.message)?;
     let tail = tokio::spawn(keep_tail(started.stderr, Arc::clone(&traces.stderr)));
     let stdout = Bounded::new(started.stdout, Arc::clone(&traces.fault));
+    traces.last_refusal.get_or_init(|| started.last_refusal);
     let alive = started.alive;
     Ok((started.stdin, stdout, Process { alive, tail }))
 }
@@ -361,6 +387,8 @@ async fn keep_tail(mut stderr: impl AsyncRead + Unpin, kept: Arc<Mutex<Vec<u8>>>
 
 #[cfg(test)]
 mod tests {
+    use rmcp::transport::streamable_http_client::StreamableHttpError;
+
     use super::*;
 
     #[tokio::test]
@@ -395,6 +423,37 @@ mod tests {
             assert_eq!(handshake.after(&refused, false), None);
         }
     }
+
+    /// The reason holds neither Rust types nor the SDK's own words, and one reason of two handshakes is shown once.
+    #[tokio::test]
+    async fn an_unreachable_server_is_refused_with_the_cause_alone() {
+        let http = crate::http::HttpRunner::new().unwrap();
+        let closed = "127.0.0.1:1".parse().unwrap();
+        let client = http
+            .client_to("127.0.0.1", &[closed], Redirects::None)
+            .unwrap();
+        let refused = async || {
+            let sent = client.get("http://127.0.0.1:1/mcp").send().await;
+            let error: StreamableHttpError<reqwest::Error> = sent.unwrap_err().into();
+            ClientInitializeError::transport::<Unreached>(error, "send initialized request")
+        };
+        let reason = reason_of(&refused().await);
+        assert!(
+            reason.ends_with("Connection refused (os error 111)"),
+            "{reason}"
+        );
+        assert!(
+            !reason.contains("rmcp") && !reason.contains("Transport"),
+            "{reason}"
+        );
+        let both = ClientInitializeError::LegacyFallbackFailed {
+            discover: Box::new(refused().await),
+            fallback: Box::new(refused().await),
+        };
+        assert_eq!(reason_of(&both), reason);
+    }
+
+    type Unreached = StreamableHttpClientTransport<MeasuredHttp>;
 
     /// As npm and Node.js end: the cause is above the last line.
     #[test]

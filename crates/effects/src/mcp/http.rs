@@ -22,8 +22,10 @@ use rmcp::transport::streamable_http_client::{
     HttpStatusError, SseError, StreamableHttpClient, StreamableHttpError,
     StreamableHttpPostResponse,
 };
+use rmcp::transport::worker::WorkerQuitReason;
 use sse_stream::{Sse, SseStream};
 
+use crate::cause::chain;
 use crate::http::{End, read_within};
 
 /// The code of an answer that came and cannot be used. Servers have codes of their own, and one that says this is taken
@@ -158,6 +160,18 @@ impl StreamableHttpClient for MeasuredHttp {
             events.map(|event| event.map(|event| measured(event, None))),
         ))
     }
+}
+
+/// The cause of a failed exchange, if `error` is one of this transport. The SDK's errors do not name it as their source.
+pub(super) fn reason_of(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let refused = match error.downcast_ref::<WorkerQuitReason<Refused>>() {
+        Some(WorkerQuitReason::Fatal { error, .. }) => error,
+        Some(_) | None => error.downcast_ref::<Refused>()?,
+    };
+    Some(match refused {
+        StreamableHttpError::Client(error) => chain(error),
+        other => chain(other),
+    })
 }
 
 /// What a server answered to a message.

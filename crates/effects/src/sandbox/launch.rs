@@ -19,13 +19,14 @@ use super::child::{self, Confinement, Namespaces, NotificationFilter};
 use super::files::{self, Reach};
 use super::filter::{self, MetadataEnforcement, Sockets};
 use super::mounts::MountPlan;
-use super::network::{Network, Serving};
+use super::network::{Network, PreparedNetwork, Serving};
 use super::protocol::ProcessOutcome;
 use super::starter::Group;
 use super::supervise::{Allowance, Ending, supervise};
 use super::{Sandbox, metadata, receive};
 use crate::HostPattern;
 use crate::call::Limits;
+use crate::egress::LastRefusal;
 use crate::outcome::Failure;
 use crate::redact::Redactor;
 use crate::rubbish::TemporaryFolder;
@@ -99,6 +100,7 @@ pub(super) struct Launch<'a> {
 /// A running process. Dropping it kills its group, and ends its network and the handling of its notifications.
 pub(super) struct Started {
     pub(super) group: Group,
+    pub(super) last_refusal: LastRefusal,
     _network: Serving,
     _metadata: Option<DropGuard>,
 }
@@ -113,6 +115,7 @@ impl Sandbox {
     ) -> Result<(Ending, ProcessOutcome), Failure> {
         let Started {
             group,
+            last_refusal,
             _network,
             _metadata,
         } = self.start(launch).await?;
@@ -124,14 +127,20 @@ impl Sandbox {
             watch: &self.watch,
             cancel,
         };
-        supervise(group, &allowance)
+        let (ending, mut outcome) = supervise(group, &allowance)
             .await
-            .map_err(|error| Failure::system(format!("supervising the process: {error}")))
+            .map_err(|error| Failure::system(format!("supervising the process: {error}")))?;
+        outcome.last_refusal = last_refusal.get();
+        Ok((ending, outcome))
     }
 
     /// Starts a confined process with piped streams, and its network.
     pub(super) async fn start(&self, launch: &Launch<'_>) -> Result<Started, Failure> {
-        let (network, listener_to) = self.network(launch.egress)?;
+        let PreparedNetwork {
+            network,
+            listener_to,
+            last_refusal,
+        } = self.network(launch.egress)?;
         let (listener_from, notifications) = self.notifications()?.unzip();
         let mut command = launch.command(&network);
         let mut confinement = self.confinement(launch, &network, listener_to)?;
@@ -154,6 +163,7 @@ impl Sandbox {
         tracing::debug!(elapsed = ?started.elapsed(), "process started");
         Ok(Started {
             group,
+            last_refusal,
             _network,
             _metadata,
         })

@@ -7,8 +7,8 @@ use tokio_util::sync::DropGuard;
 
 use super::child::NAMESPACE_PROXY_PORT;
 use super::{Sandbox, receive};
-use crate::egress::EgressPolicy;
 use crate::egress::proxy::{self, SharedGrant};
+use crate::egress::{EgressPolicy, LastRefusal};
 use crate::outcome::Failure;
 
 /// How the script of a call reaches the network; ends with the call.
@@ -30,6 +30,14 @@ pub(super) enum Serving {
     Nothing,
     Shared { _grant: SharedGrant },
     Own { _proxy: DropGuard },
+}
+
+/// A process's network before the process starts.
+pub(super) struct PreparedNetwork {
+    pub(super) network: Network,
+    /// The socket over which the process sends its listener, if it has a network namespace of its own.
+    pub(super) listener_to: Option<OwnedFd>,
+    pub(super) last_refusal: LastRefusal,
 }
 
 impl Network {
@@ -74,23 +82,29 @@ impl Sandbox {
     pub(super) fn network(
         &self,
         egress: &[crate::HostPattern],
-    ) -> Result<(Network, Option<OwnedFd>), Failure> {
+    ) -> Result<PreparedNetwork, Failure> {
         if egress.is_empty() {
-            return Ok((Network::None, None));
+            return Ok(PreparedNetwork {
+                network: Network::None,
+                listener_to: None,
+                last_refusal: LastRefusal::default(),
+            });
         }
         let policy = EgressPolicy::new(egress.to_vec());
+        let last_refusal = policy.last_refusal();
         match &self.proxy {
             Some(proxy) => {
                 let grant = proxy.admit(policy);
                 let url = proxy.url(&grant);
-                Ok((
-                    Network::Shared {
+                Ok(PreparedNetwork {
+                    network: Network::Shared {
                         url,
                         port: proxy.port(),
                         _grant: grant,
                     },
-                    None,
-                ))
+                    listener_to: None,
+                    last_refusal,
+                })
             }
             None => {
                 let (receive_from, listener_to) = rustix::net::socketpair(
@@ -102,13 +116,14 @@ impl Sandbox {
                 .map_err(|error| {
                     Failure::system(format!("preparing the script's network: {error}"))
                 })?;
-                Ok((
-                    Network::Own {
+                Ok(PreparedNetwork {
+                    network: Network::Own {
                         receive_from,
                         policy,
                     },
-                    Some(listener_to),
-                ))
+                    listener_to: Some(listener_to),
+                    last_refusal,
+                })
             }
         }
     }

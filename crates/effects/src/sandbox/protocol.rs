@@ -32,6 +32,8 @@ pub(super) struct ProcessOutcome {
     pub(super) stderr: Vec<u8>,
     /// Whether the beginning of `stderr` was dropped.
     pub(super) stderr_cut: Cut,
+    /// The newest connection that the egress wall refused, with the reason.
+    pub(super) last_refusal: Option<String>,
 }
 
 /// What a script is asked.
@@ -204,6 +206,7 @@ mod tests {
             stdout: SpooledBytes::new(None),
             stderr: stderr.as_bytes().to_vec(),
             stderr_cut: Cut::Whole,
+            last_refusal: None,
         };
         ended(&remains, &Limits::default(), &Redactor::new(&[])).unwrap_err()
     }

@@ -145,15 +145,22 @@ async fn conclude(
     redactor: &Redactor,
 ) -> Result<Success, Failure> {
     let limits = &call.limits;
-    match cut_short(ending, limits, "script") {
+    let last_refusal = remains.last_refusal.clone();
+    let concluded = match cut_short(ending, limits, "script") {
         None => {
             let room = call.room.as_ref();
-            let (output, log) = protocol::read(remains, limits, redactor, room).await?;
-            Ok(Success { output, log })
+            let read = protocol::read(remains, limits, redactor, room).await;
+            read.map(|(output, log)| Success { output, log })
         }
         Some(failure) => {
             let log = redactor.apply_tail(&remains.stderr, remains.stderr_cut, limits.log_bytes);
             Err(failure.with_log(log))
         }
-    }
+    };
+    concluded.map_err(|mut failure| {
+        if let Some(refusal) = last_refusal {
+            failure.message = format!("{}; egress refused: {refusal}", failure.message);
+        }
+        failure
+    })
 }

@@ -14,6 +14,7 @@ use super::launch::{Launch, Started};
 use super::script::check_variables;
 use crate::HostPattern;
 use crate::call::Limits;
+use crate::egress::LastRefusal;
 use crate::outcome::Failure;
 
 /// Open files of such a process.
@@ -37,6 +38,8 @@ pub(crate) struct ServerProcess {
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
     pub(crate) alive: Alive,
+    /// The newest connection that the egress wall refused to the process.
+    pub(crate) last_refusal: LastRefusal,
 }
 
 /// What keeps a process alive.
@@ -97,6 +100,7 @@ impl Sandbox {
             stdin,
             stdout,
             stderr,
+            last_refusal: started.last_refusal.clone(),
             alive: Alive { _started: started },
         })
     }

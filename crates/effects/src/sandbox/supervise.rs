@@ -137,6 +137,7 @@ pub(super) async fn supervise(
         stdout: output,
         stderr,
         stderr_cut,
+        last_refusal: None,
     };
     // The last read, after the exit, may be the one that was too much.
     let ending = match ending {
