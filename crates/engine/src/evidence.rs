@@ -26,8 +26,8 @@ use crate::{Caller, Engine, EngineError, Role};
 pub(crate) use list::check_range;
 pub use list::{EvidenceEntry, EvidencePage, EvidenceQuery};
 
-/// Maximum size of a tool's output, and of its arguments, that a record holds whole, in bytes of JSON. For larger or
-/// deeper ones it holds the digest.
+/// Maximum size of a tool's output, and of its arguments, that a record holds whole, in bytes of JSON. For a value that
+/// is larger, nested too deeply or too large in memory, it holds the digest.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
 /// Maximum findings to which one record is attached; the others cite it.
@@ -299,7 +299,8 @@ fn unshown(tool: &Tool, source: &EvidenceSource) -> String {
     )
 }
 
-/// Returns whether a record holds a value whole. Older versions accepted values that nest too deeply for that.
+/// Returns whether a record holds a value whole. Older versions accepted values that nest too deeply to be stored in
+/// one.
 fn is_held_whole(value: &Value) -> bool {
     extent_of(value, Profile::EVIDENCE).is_ok() && text_length(value) <= MAX_PAYLOAD
 }

@@ -2,8 +2,8 @@
 //! credentials are.
 //!
 //! [`TargetRouter`] is in front of the tools port: a run's driver calls a tool and waits, wherever it runs. A call is
-//! an effect like any other, so the queue need not be durable. If this process ends, the journal has the beginning of
-//! the effect, and the next driver repeats it under the same idempotency key, or requests an approval, as for every
+//! an effect like any other, so the queue need not be durable. If this process ends, the beginning of the effect is in
+//! the journal. The next driver repeats it under the same idempotency key, or requests an approval, as for every
 //! interrupted effect.
 //!
 //! A lease has a single-use id. A message under a lapsed id is refused and changes nothing. Must not know HTTP, nor the
@@ -43,8 +43,8 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 /// Maximum tools for which an executor may have handlers.
 const MAX_HANDLERS: usize = 1_000;
 
-/// Returns whether executors run a call. Charter's own tools run in the server, even if their documents name another
-/// target. Executors run tools without an implementation, and a playbook's script in place of one.
+/// Returns whether executors run a call. They never run Charter's own tools, regardless of their documents. They always
+/// run tools without an implementation, and a playbook's script in place of one; the setting decides about the others.
 pub(crate) fn goes_to_executors(call: &ToolCall, client_tools: ClientTools) -> bool {
     let Target::Client(client) = &call.target else {
         return false;

@@ -169,7 +169,7 @@ async fn admitted(output: &Value, room: &dyn OutputBudget) -> Result<(), (ErrorK
 /// Checks whether a value may be an output.
 ///
 /// # Errors
-/// [`TooMuch`].
+/// [`JsonLimitExceeded`].
 pub(crate) fn admit(output: &Value) -> Result<Extent, JsonLimitExceeded> {
     extent_of(output, Profile::OUTPUT)
 }

@@ -39,7 +39,7 @@ pub struct InForce<T> {
     pub layer: WinningLayer,
 }
 
-/// Serializes an entry as its document and origin.
+/// Serialises an entry as its document and origin.
 #[derive(Debug, Clone)]
 struct Shown<T>(Arc<CatalogueEntry<T>>);
 

@@ -223,9 +223,9 @@ impl RoutedVerdict {
 pub struct ThresholdOverrides {
     /// Candidates with a lower score are dropped.
     pub floor: Option<f32>,
-    /// From this score on the best candidate may be narrow.
+    /// Minimum score of the best candidate for a narrow verdict.
     pub narrow: Option<f32>,
-    /// How far its fused score must lead for that.
+    /// Minimum lead of its fused score for that.
     pub margin: Option<f32>,
 }
 

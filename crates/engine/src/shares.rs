@@ -1,6 +1,8 @@
-//! Resources that callers of a process share: slots, or bytes of memory. A tenant holds at most half of the part that
-//! other tenants leave, and a credential at most half of the part that other credentials leave to its tenant, so that
-//! one caller does not block the others. The local user, without a credential, may hold all.
+//! Resources that callers of a process share: slots, or bytes of memory.
+//!
+//! A tenant holds at most half of the amount that other tenants leave. A credential holds at most half of the amount
+//! that other credentials leave to its tenant. So one caller does not block the others. The local user, without a
+//! credential, may hold all.
 //!
 //! A request for bytes may exceed the half: a holder of nothing gets it as soon as there is room for it.
 

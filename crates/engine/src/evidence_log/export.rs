@@ -261,7 +261,7 @@ impl Engine {
         Ok(line)
     }
 
-    /// A removed payload needs its leaf under this checkpoint, or the export would not verify.
+    /// Checks that the leaf of a removed payload is under this checkpoint, or the export would not verify.
     async fn check_removed(
         &self,
         caller: &Caller,

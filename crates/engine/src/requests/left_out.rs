@@ -26,7 +26,7 @@ pub(crate) struct LeftOut {
 }
 
 impl LeftOut {
-    /// A question of another kind than the answered one.
+    /// Builds the entry of a question of another kind than the answered one.
     pub(super) fn question(clause: &AskedClause) -> Self {
         let reason = match clause.intent {
             Intent::Knowledge => "it asks for a rule or an explanation",
@@ -39,7 +39,7 @@ impl LeftOut {
         }
     }
 
-    /// A skill whose agent conflicts with the agent of a better one.
+    /// Builds the entry of a skill whose agent conflicts with the agent of a better one.
     pub(super) fn conflicting(view: &View, one: &ConflictingSkill) -> Self {
         let ConflictingSkill { skill, better } = one;
         let title = view

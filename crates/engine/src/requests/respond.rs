@@ -247,7 +247,7 @@ fn details(analysed: &SkillAnalysis, call: &Call) -> Map<String, Value> {
     }
 }
 
-/// Formats the answer as text: question and skills, a model's sentences, the findings, and other results under the
+/// Formats the answer as text: the skills that ran, a model's sentences, the findings, and other results under the
 /// title of their skill.
 fn content(
     classified: &Classification,

@@ -164,8 +164,8 @@ impl Drivers {
     }
 
     /// Returns how many runs may be claimed. At most `driven` runs may be driven in all, and at most `busy` claimed
-    /// runs may wait for resources of this process. If none may be claimed, [`Drivers::capacity_freed`] returns once half of
-    /// these are free.
+    /// runs may wait for resources of this process. If none may be claimed, [`Drivers::capacity_freed`] returns once
+    /// half of `busy` is free.
     pub(crate) fn claimable_runs(&self, driven: usize, busy: usize) -> usize {
         let mut seats = self.table();
         let driven = driven.saturating_sub(seats.by_run.len());
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(drivers.capacity_freed().now_or_never(), None);
     }
 
-    /// A takeover ends the run's driver once, whatever it waits for. A lease that is being released is renewed, and its
+    /// A takeover ends the run's driver once, even while it waits. A lease that is being released is renewed, and its
     /// loss has no effect.
     #[tokio::test]
     async fn a_driver_ends_when_its_run_was_taken_over() {

@@ -95,7 +95,7 @@ pub(crate) struct Prepared {
     seen: Option<Box<(Prepared, Value)>>,
 }
 
-/// What to do about a step that may start.
+/// The action for a step that may start.
 #[derive(Debug)]
 pub(crate) enum Preparation {
     /// Start its effect.

@@ -196,10 +196,7 @@ impl Engine {
         Ok(shown)
     }
 
-    /// Returns a run with the memory that a large one needs, for immediate serialization.
-    ///
-    /// # Errors
-    /// As for [`Engine::show_run`].
+    /// Returns a run with the memory that a large one needs, for a caller that serialises it at once.
     pub async fn show_run_with_memory(
         &self,
         caller: &Caller,

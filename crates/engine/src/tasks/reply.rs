@@ -254,7 +254,7 @@ impl Engine {
     }
 }
 
-/// Refuses a reply that becomes a request from anyone but the task's user: it belongs to that user's session. An
+/// Refuses a reply that becomes a request, unless it is from the task's user: it belongs to that user's session. An
 /// operator manages the runs of a task, and cancels it.
 fn must_have_begun(caller: &Caller, thread: &Thread) -> Result<(), EngineError> {
     if thread.user == caller.user {

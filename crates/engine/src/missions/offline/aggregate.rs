@@ -133,7 +133,7 @@ fn claim(subject: &Subject) -> Value {
     json!({"claim": cut(&subject.line(), CLAIM), "support_refs": refs})
 }
 
-/// Summarizes the findings: their number, the most serious by name, and the recommendations.
+/// Summarises the findings: their number, the most serious by name, and the recommendations.
 fn summary_lines(subjects: &[Subject]) -> Vec<String> {
     if subjects.is_empty() {
         return Vec::new();

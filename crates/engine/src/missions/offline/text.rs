@@ -61,7 +61,7 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     if long.is_empty() { short } else { long }
 }
 
-/// Normalizes the white space of a text.
+/// Normalises the white space of a text.
 pub(super) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

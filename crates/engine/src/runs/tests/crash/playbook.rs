@@ -20,7 +20,7 @@ pub(super) enum Variation {
     RolledBack,
     /// The same with tools that perform every repeat again.
     RolledBackUnrepeatable,
-    /// The same two courses, with people who report lost results.
+    /// To its end, and with the last write failing permanently; people report lost results.
     Reported,
     RolledBackReported,
     /// To its end, and then reversed by a separate run.
