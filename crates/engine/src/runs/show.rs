@@ -197,6 +197,9 @@ impl Engine {
     }
 
     /// Returns a run with the memory that a large one needs, for a caller that serialises it at once.
+    ///
+    /// # Errors
+    /// As for [`Engine::show_run`].
     pub async fn show_run_with_memory(
         &self,
         caller: &Caller,
