@@ -18,11 +18,11 @@ pub struct Settings {
     pub tags_ttl: Duration,
     /// How long a session lives after its last turn.
     pub session_ttl: Duration,
-    /// How many turns a session keeps.
+    /// Maximum turns that a session keeps.
     pub session_turns: usize,
-    /// How many skills a broad verdict runs.
+    /// Maximum skills that a broad verdict runs.
     pub broad_skills: usize,
-    /// How many candidates a verdict carries.
+    /// Maximum candidates of a verdict.
     pub candidates: usize,
     /// The persona of requests that name none.
     pub persona: String,

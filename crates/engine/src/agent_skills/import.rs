@@ -63,7 +63,7 @@ pub struct SkillsImported {
     pub left_out: Vec<String>,
     /// Errors, with the reasons why skills are left out, and warnings.
     pub problems: Vec<Problem>,
-    /// How many summaries were embedded.
+    /// Number of embedded summaries.
     pub embedded: usize,
 }
 

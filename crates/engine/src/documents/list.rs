@@ -66,9 +66,9 @@ pub struct CatalogueView {
 pub struct CatalogueKind {
     /// The kind.
     pub kind: DocumentKind,
-    /// How many documents a listing of it has.
+    /// Number of documents in a listing of it.
     pub documents: usize,
-    /// How many of them are the tenant's own.
+    /// Number of them that are the tenant's own.
     pub of_tenant: usize,
 }
 

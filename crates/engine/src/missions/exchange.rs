@@ -34,9 +34,9 @@ pub struct BundleChecked {
     pub tenant_id: TenantId,
     /// The mission's state, from the journal.
     pub state: MissionState,
-    /// How many artifacts it has.
+    /// Number of artifacts.
     pub artifacts: u64,
-    /// How many events its journal has.
+    /// Number of events in its journal.
     pub events: u64,
     /// The digest of everything in the bundle, as hexadecimal digits.
     pub digest: String,

@@ -60,9 +60,9 @@ pub struct MissionView {
     pub output: Option<Map<String, Value>>,
     /// Its proposed write-backs.
     pub proposals: Vec<ProposalView>,
-    /// How many artifacts it has.
+    /// Number of artifacts.
     pub artifacts: u64,
-    /// How many events its journal has.
+    /// Number of events in its journal.
     pub events: u64,
     /// When it was created.
     pub created_at: Timestamp,
@@ -123,7 +123,7 @@ pub struct MissionSummary {
     pub title: String,
     /// Its state.
     pub state: MissionState,
-    /// How many artifacts it has.
+    /// Number of artifacts.
     pub artifacts: u64,
     /// When it was created.
     pub created_at: Timestamp,

@@ -61,9 +61,9 @@ pub enum ProgressEvent {
     Analysed {
         /// The skill.
         skill: String,
-        /// How many findings.
+        /// Number of findings.
         findings: usize,
-        /// How many evidence records.
+        /// Number of evidence records.
         evidence: usize,
     },
     /// A model wrote a sentence of the answer, and its citations were checked. The answer repeats it, unless the

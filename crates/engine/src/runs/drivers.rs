@@ -45,7 +45,7 @@ struct Driver {
     lost: CancellationToken,
     /// Whether this process claimed the run itself, rather than receiving it from a caller.
     claimed: bool,
-    /// How many events outside this process the run waits for.
+    /// Number of events outside this process that the run waits for.
     rests: usize,
 }
 
@@ -63,7 +63,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct DriverTable {
     by_run: HashMap<RunId, Driver>,
-    /// How many drivers there have been.
+    /// Number of drivers so far.
     numbered: u64,
     /// Number of busy claimed runs at or below which free capacity is announced.
     told_at: Option<usize>,

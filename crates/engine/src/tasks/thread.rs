@@ -121,7 +121,7 @@ pub(super) struct Thread {
     pub(super) context: String,
     /// The inputs of these requests.
     pub(super) said: Vec<TaskInput>,
-    /// How many replies became requests.
+    /// Number of replies that became requests.
     pub(super) replies: u32,
     /// The newest request.
     pub(super) last: Attempt,

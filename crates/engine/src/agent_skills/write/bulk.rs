@@ -49,9 +49,9 @@ pub enum BulkItem {
 pub struct BulkWritten {
     /// One result for each skill.
     pub items: Vec<BulkItem>,
-    /// How many are written.
+    /// Number of written skills.
     pub written: usize,
-    /// How many are refused.
+    /// Number of refused skills.
     pub refused: usize,
 }
 

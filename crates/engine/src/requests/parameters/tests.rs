@@ -237,8 +237,8 @@ async fn a_memory_is_proposed_for_what_is_missing() {
     assert_eq!(refused.details.unwrap()["missing"], json!(["gate"]));
 }
 
-/// Values from a sentence are shown and confirmed, even if the playbook was approved in advance. Words that give no
-/// value are reported to the user, even if there is a default.
+/// Values from a sentence are shown and confirmed, even if the playbook was approved in advance. If words give no
+/// value, the user is asked for it, even if there is a default.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirmed() {
     let rig = Rig::new(Arc::new(NoModels)).await;
