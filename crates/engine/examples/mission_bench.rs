@@ -1,9 +1,9 @@
-//! Charter's side of `bench/missions.py`: one mission of many tasks through the engine and the SQLite
-//! store as they are served, in this process. The offline provider answers, so that what is measured is
-//! the mission without model time: stages, checks, artifacts, journal.
+//! Charter's side of `bench/missions.py`: one mission of many tasks through the production engine and SQLite store, in
+//! this process. The offline provider answers, so that the benchmark measures the mission without model time: stages,
+//! checks, artifacts, journal.
 //!
-//! `mission_bench DATA_DIR TASKS WIDTH`: tasks in layers of so many, each waiting for one of the layer
-//! before. Writes one line of JSON.
+//! `mission_bench DATA_DIR TASKS WIDTH`: tasks in layers of WIDTH, each waiting for one task of the layer before.
+//! Writes one line of JSON.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -98,7 +98,7 @@ fn package(
             "  - {{task_id: t{at}, role_type: worker, objective: Do task {at}, depends_on: [{before}]}}"
         )?;
     }
-    // What is measured is the mission, so no task needs a source.
+    // The benchmark measures the mission, so no task needs a source.
     let prompt = "prompt_id: bench.worker\ndomain: reliability\ntitle: Worker\nrole_type: worker\n\
                   system_prompt: You do tasks.\ntask_prompt: \"${objective}\"\nmodel_route: none\n\
                   constraints: {must_cite_sources: false, must_not_writeback_directly: true}\n";

@@ -1,11 +1,9 @@
-//! Charter's side of `bench/steps.py`: runs of a playbook whose steps do nothing, through the engine
-//! and the store as they are served, in this process. Only the tool runner is put in place of the
-//! sandbox: it answers at once.
+//! Charter's side of `bench/steps.py`: runs of a playbook whose steps do nothing, through the production engine and
+//! store, in this process. Only the tool runner replaces the sandbox: it answers at once.
 //!
-//! `cargo run --release -p charter-engine --example step_bench -- STORE STEPS…` registers a playbook
-//! for each number of steps, then reads scenarios from standard input and answers each with its
-//! figures; `bench/steps.py` says what both hold. STORE is a directory, for SQLite, or the `postgres://`
-//! URL of a database.
+//! `cargo run --release -p charter-engine --example step_bench -- STORE STEPS…` registers a playbook for each number of
+//! steps, then reads scenarios from standard input and writes the figures of each. `bench/steps.py` documents both
+//! formats. STORE is a directory, for SQLite, or the `postgres://` URL of a database.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,17 +29,17 @@ use tokio_util::sync::CancellationToken;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// How the URL of a database begins.
+/// Prefix of a database URL.
 const URL: &str = "postgres://";
 
-/// How long a journal is replayed over and over.
+/// How long a journal is replayed repeatedly.
 const REPLAY: Duration = Duration::from_secs(2);
 
 const TOOL: &str = "tool_id: bench.nothing\nname: nothing\nprovider: charter\ntool_class: readonly\n\
                     domain: reliability\ndescription: Does nothing.\nlanguage: bash\n\
                     execution_target: server\nimplementation: {type: script, body: \":\"}\n";
 
-/// A tool whose work is nothing, so that what is measured is the step around it.
+/// A tool that does nothing, so that the benchmark measures the step around it.
 struct Nothing;
 
 #[async_trait]
@@ -55,21 +53,21 @@ impl ToolRunner for Nothing {
     }
 }
 
-/// What is asked for.
+/// A requested measurement.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Scenario {
-    /// Runs of so many steps each, so many of them at a time.
+    /// Runs with this many steps each, with this many in flight.
     Runs {
         runs: u32,
         steps: u32,
         in_flight: u32,
     },
-    /// Strict replays of one run of so many steps.
+    /// Strict replays of one run with this many steps.
     Replay { replay: u32 },
 }
 
-/// Where everything is kept.
+/// The store under test.
 enum Stored {
     Sqlite(Arc<SqliteStore>),
     Postgres(Arc<PostgresStore>),
@@ -159,7 +157,7 @@ impl Bench {
         Ok(Self { engine, caller })
     }
 
-    /// Carries out runs, some at a time; how long all of them took, and each.
+    /// Executes runs, some concurrently; returns the total time and the time of each.
     async fn runs(
         self: &Arc<Self>,
         runs: u32,
@@ -179,7 +177,7 @@ impl Bench {
         Ok(json!({"seconds": started.elapsed().as_secs_f64(), "times_ms": times_ms}))
     }
 
-    /// Takes runs while any are left; how long each took.
+    /// Executes runs while any are left; returns the time of each.
     async fn work(self: Arc<Self>, left: Arc<AtomicU32>, steps: u32) -> Result<Vec<f64>, Failure> {
         let take = |left: u32| left.checked_sub(1);
         let mut times_ms = Vec::new();
@@ -206,7 +204,7 @@ impl Bench {
         }
     }
 
-    /// Replays one run's journal for a while; events, and how long they took.
+    /// Replays one run's journal for a while; returns the events and the time.
     async fn replay(&self, steps: u32) -> Result<Value, Failure> {
         let run = self.carry_out(steps).await?;
         let (mut events, started) = (0, Instant::now());
@@ -221,7 +219,7 @@ impl Bench {
     }
 }
 
-/// A package with the tool and, for each number of steps, a playbook that calls it so often.
+/// A package with the tool and, for each number of steps, a playbook that calls it that often.
 fn package(steps: &[u32]) -> Result<BTreeMap<String, String>, Failure> {
     let manifest = "name: bench\nversion: 1.0.0\ntitle: Steps that do nothing\nscope: tenant\n";
     let mut files = BTreeMap::from([

@@ -1,4 +1,4 @@
-//! What an installation offers a caller, for a card that says so to other agents.
+//! The abilities that an installation offers a caller, for its agent card.
 
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::vocabulary::Status;
@@ -8,24 +8,24 @@ use charter_domain::tier::{agent_served, playbook_served, skill_served};
 
 use crate::{Caller, Engine};
 
-/// Something that can be asked for: a skill, a playbook or a kind of missions.
+/// A document that a request may ask for: a skill, a playbook or a mission type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ability {
-    /// The document's id, by which it can be named in a request.
+    /// The document's id, by which a request can name it.
     pub id: String,
-    /// Its name for people.
+    /// Its readable name.
     pub name: String,
-    /// What it is for.
+    /// Its description.
     pub description: String,
     /// Its kind, its domain, and the agent that owns it.
     pub tags: Vec<String>,
-    /// How people ask for it.
+    /// Example requests.
     pub examples: Vec<String>,
 }
 
 impl Engine {
-    /// The active skills, playbooks and kinds of missions of the caller's view, by id; candidates that were not accepted
-    /// are left out, and what the caller's tier does not reach.
+    /// Returns the active skills, playbooks and mission types of the caller's view, by id. Unaccepted candidates and
+    /// documents above the caller's tier are left out.
     #[must_use]
     pub fn abilities(&self, caller: &Caller) -> Vec<Ability> {
         let view = self.live().view(&caller.tenant);
@@ -83,7 +83,7 @@ impl Engine {
         all
     }
 
-    /// The active agents of the caller's view that its tier reaches, by id: their names for people.
+    /// Returns the readable names of the active agents within the caller's tier, by id.
     #[must_use]
     pub fn agent_names(&self, caller: &Caller) -> Vec<String> {
         let view = self.live().view(&caller.tenant);

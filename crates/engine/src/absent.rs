@@ -1,5 +1,5 @@
-//! Errors about ids that lead to nothing the caller sees, which list the newest that the caller does see. Must not
-//! know what was asked of the record.
+//! Errors about ids that match nothing visible to the caller. Each lists the newest visible records. Must not know the
+//! operation.
 
 use charter_contract::ids::{
     ApprovalId, EvidenceId, KeyId, MemoryId, RequestId, RouteExampleId, RunId, TenantId,
@@ -19,10 +19,10 @@ fn newest() -> PageRequest {
 }
 
 impl Engine {
-    /// That the caller sees no such run.
+    /// The error for a run that is not visible to the caller.
     ///
     /// # Errors
-    /// When storage fails, here and below.
+    /// If storage fails, here and below.
     pub(crate) async fn no_run(
         &self,
         caller: &Caller,
@@ -33,7 +33,7 @@ impl Engine {
         Ok(EngineError::not_found("run", run).knowing(ids))
     }
 
-    /// That the caller sees no such request.
+    /// The error for a request that is not visible to the caller.
     pub(crate) async fn no_request(
         &self,
         caller: &Caller,
@@ -48,7 +48,7 @@ impl Engine {
         Ok(EngineError::not_found("request", id).knowing(ids))
     }
 
-    /// That the caller sees no such record.
+    /// The error for an evidence record that is not visible to the caller.
     pub(crate) async fn no_evidence(
         &self,
         caller: &Caller,
@@ -60,7 +60,7 @@ impl Engine {
         Ok(EngineError::not_found("evidence record", id).knowing(ids))
     }
 
-    /// That the caller sees no such memory.
+    /// The error for a memory that is not visible to the caller.
     pub(crate) async fn no_memory(
         &self,
         caller: &Caller,
@@ -75,7 +75,7 @@ impl Engine {
         Ok(EngineError::not_found("memory", id).knowing(ids))
     }
 
-    /// That the caller sees no such approval.
+    /// The error for an approval that is not visible to the caller.
     pub(crate) async fn no_approval(
         &self,
         caller: &Caller,
@@ -98,7 +98,8 @@ impl Engine {
         Ok(EngineError::not_found("approval", approval).knowing(ids))
     }
 
-    /// That a tenant has no such route example. For callers who may edit the tenant's catalogue and see all examples.
+    /// The error for a route example that a tenant does not have. For callers who may edit the tenant's catalogue and
+    /// see all examples.
     pub(crate) async fn no_route_example(
         &self,
         tenant: &TenantId,
@@ -110,7 +111,7 @@ impl Engine {
         Ok(EngineError::not_found("route example", example).knowing(ids))
     }
 
-    /// That a tenant has no such key. For admins, who see all of them.
+    /// The error for a key that a tenant does not have. For admins, who see all keys.
     pub(crate) async fn no_key(
         &self,
         tenant: &TenantId,

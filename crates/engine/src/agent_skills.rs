@@ -1,8 +1,8 @@
 //! Skills of the link graph (seed 001): discover, navigate, and fetch exactly one instruction.
 //!
-//! What a caller may reach is worked out before anything is ranked, listed or counted; what it may not
-//! reach looks absent (B001-6). Discovery and navigation answer from memory, which holds no
-//! instruction; only the targeted fetch reads one, by its id, from storage (B001-3).
+//! The caller's reach is computed before anything is ranked, listed or counted; skills outside it look absent (B001-6).
+//! Discovery and navigation use the index in memory, which holds no instruction; only the targeted fetch reads one, by
+//! its id, from storage (B001-3).
 
 mod import;
 mod index;
@@ -41,13 +41,13 @@ pub use write::{BulkItem, BulkWritten, Force, MAX_BULK_ITEMS, SkillWritten};
 
 use index::{Access, Indexes};
 
-/// Hits of a search that says no number.
+/// Default number of hits of a search.
 const TOP_K: usize = 10;
 
-/// Most hits of a search.
+/// Maximum hits of a search.
 const MAX_TOP_K: usize = 100;
 
-/// Unknown skills that an error names: each is compared with every known one.
+/// Maximum unknown skills that an error names: each is compared with every known one.
 const MOST_NAMED: usize = 20;
 
 /// A skill as discovery and navigation show it: never its instruction or vector (B001-3).
@@ -56,11 +56,11 @@ const MOST_NAMED: usize = 20;
 pub struct AgentSkillSummary {
     /// Its id.
     pub skill_id: SkillId,
-    /// What it is for.
+    /// Its summary.
     pub summary: String,
     /// Whether it points at other skills.
     pub is_folder: bool,
-    /// The skills it points at; one that does not exist is listed all the same.
+    /// The skills that it points at, including missing ones.
     pub sub_skills: Vec<SkillId>,
 }
 
@@ -75,7 +75,7 @@ impl From<&SkillNode> for AgentSkillSummary {
     }
 }
 
-/// One skill, with the layer that it comes from.
+/// One skill, with its layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillInScope")]
 pub struct SkillInScope {
@@ -93,7 +93,7 @@ pub struct AgentSkillHit {
     /// The skill.
     #[serde(flatten)]
     pub skill: AgentSkillSummary,
-    /// Chance that it is right, 0 to 1.
+    /// Probability that it is right, 0 to 1.
     pub score: f32,
 }
 
@@ -103,7 +103,7 @@ pub struct AgentSkillHit {
 pub struct AgentSkillPage {
     /// The skills.
     pub entries: Vec<AgentSkillSummary>,
-    /// Where the next page starts; absent on the last one.
+    /// Cursor to the next page; absent on the last one.
     pub next: Option<SkillId>,
 }
 
@@ -111,7 +111,7 @@ pub struct AgentSkillPage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillInstruction")]
 pub struct SkillInstruction {
-    /// Whose.
+    /// The skill's id.
     pub skill_id: SkillId,
     /// The instruction.
     pub instruction: String,
@@ -142,13 +142,13 @@ impl From<SkillFileEntry> for AgentSkillFile {
     }
 }
 
-/// Which skills a search finds.
+/// The kind of skills that a search finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillKind {
-    /// Those that point at others.
+    /// Skills that point at others.
     Folders,
-    /// Those that do not.
+    /// Skills that point at none.
     Leaves,
 }
 
@@ -156,13 +156,13 @@ pub enum SkillKind {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillSearch {
-    /// What is looked for, in words.
+    /// The query as text.
     #[serde(default)]
     pub query: Option<String>,
-    /// What is looked for, as a vector.
+    /// The query as a vector.
     #[serde(default)]
     pub vector: Option<number::Vector>,
-    /// How many hits, 1 to 100; 10 where it is not said.
+    /// Maximum hits, 1 to 100; 10 when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = MAX_TOP_K))]
     pub top_k: Option<usize>,
@@ -171,14 +171,14 @@ pub struct SkillSearch {
     pub only: Option<SkillKind>,
 }
 
-/// What a search goes by.
+/// The query of a search.
 enum SearchedBy<'s> {
     Text(&'s str),
     Vector(&'s number::Vector),
 }
 
 impl SkillSearch {
-    /// What it goes by, or everything that is wrong with it.
+    /// Returns the query, or every violation.
     fn by(&self, top_k: usize) -> Result<SearchedBy<'_>, EngineError> {
         let mut report = Report::new();
         if !(1..=MAX_TOP_K).contains(&top_k) {
@@ -202,12 +202,12 @@ impl SkillSearch {
 }
 
 impl Engine {
-    /// The skills that fit best among those that the caller may reach, best first.
+    /// Returns the best matching skills within the caller's reach, best first.
     ///
     /// # Errors
-    /// `invalid_request` for an empty search, one by both words and vector, a vector that is not the
-    /// index's, or a number of hits outside 1 to 100; where vectors are on a search node only, what
-    /// becomes of a node that does not answer.
+    /// `invalid_request` for an empty search, one by both words and vector, a vector that is not the index's, or a
+    /// number of hits outside 1 to 100. If vectors are on a search node only, also the error of a node that does not
+    /// answer.
     pub async fn discover_skills(
         &self,
         caller: &Caller,
@@ -269,10 +269,10 @@ impl Engine {
         EmbeddedQuery::of_vector(embedder.model(), &vector).map_err(refused)
     }
 
-    /// One skill, without its instruction.
+    /// Returns one skill, without its instruction.
     ///
     /// # Errors
-    /// `not_found`, also for one that the caller may not reach.
+    /// `not_found`, also for one outside the caller's reach.
     pub fn show_skill(&self, caller: &Caller, id: &SkillId) -> Result<SkillInScope, EngineError> {
         self.skills().read(caller, |indexes, access| {
             let (place, node) = visible(indexes, access, caller, id)?;
@@ -286,11 +286,10 @@ impl Engine {
         })
     }
 
-    /// A page of what a folder points at, in its order; what does not exist is passed over. A leaf
-    /// points at nothing.
+    /// Returns a page of a folder's sub-skills, in its order, without missing ones; none for a leaf.
     ///
     /// # Errors
-    /// `not_found`, also for one that the caller may not reach.
+    /// `not_found`, also for one outside the caller's reach.
     pub fn skill_children(
         &self,
         caller: &Caller,
@@ -307,7 +306,7 @@ impl Engine {
         })
     }
 
-    /// A page of the skills that no skill in the caller's reach points at, by id.
+    /// Returns a page of the skills without a parent in the caller's reach, by id.
     ///
     /// # Errors
     /// Never in practice.
@@ -325,10 +324,10 @@ impl Engine {
         })
     }
 
-    /// The instruction of one skill, and of no other.
+    /// Returns the instruction of one skill, and of no other.
     ///
     /// # Errors
-    /// `not_found`, also for one that the caller may not reach.
+    /// `not_found`, also for one outside the caller's reach.
     pub async fn skill_instruction(
         &self,
         caller: &Caller,
@@ -342,7 +341,7 @@ impl Engine {
         })
     }
 
-    /// What is worth a look among the skills that the caller may reach (B001-4).
+    /// Lints the skills within the caller's reach (B001-4).
     ///
     /// # Errors
     /// `permission_denied` without the role.
@@ -353,7 +352,7 @@ impl Engine {
         })
     }
 
-    /// The mapping of the index, in the form of seed 001: the vector's dims are those in force.
+    /// Returns the mapping of the index, in the form of seed 001, with the current dimensions of the vector.
     #[must_use]
     pub fn skills_mapping(&self) -> Value {
         let model = self.embedder().map(|embedder| embedder.model().clone());
@@ -378,8 +377,8 @@ impl Engine {
         })
     }
 
-    /// Refuses grants of skills that the caller does not see: a misspelled id would open nothing, and later perhaps
-    /// something else.
+    /// Refuses grants of skills that are not visible to the caller. A misspelled id would grant nothing now, and
+    /// perhaps another skill later.
     pub(crate) fn must_know_skills(
         &self,
         caller: &Caller,
@@ -411,7 +410,7 @@ impl Engine {
         EngineError::must_be_none("the order of a key", &violations)
     }
 
-    /// The scope that a skill in the caller's reach comes from.
+    /// Returns the scope of a skill in the caller's reach.
     fn scope_of_skill(&self, caller: &Caller, id: &SkillId) -> Result<Scope, EngineError> {
         self.skills().read(caller, |indexes, access| {
             let (place, _) = visible(indexes, access, caller, id)?;
@@ -423,7 +422,7 @@ impl Engine {
     }
 }
 
-/// A skill in the caller's reach. Absent and out of reach are one answer.
+/// Returns a skill in the caller's reach. The error is the same for absent skills and skills out of reach.
 fn visible<'i>(
     indexes: &'i Indexes,
     access: &Access,

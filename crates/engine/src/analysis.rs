@@ -1,9 +1,9 @@
 //! The Analysis Agent (seed 000, phase 7): a language model puts the results of a request into words.
 //!
-//! It is a step of a run: the last one of a skill's run, or the only one of a run of its own over the results of
-//! several. The gate is asked, the step is journaled with its tokens, and folding the journal asks no model. Results
-//! are data for the model, hints and guardrails are instructions. What it writes is kept as far as it rests on what it
-//! cites ([`charter_domain::answer`]); its failure fails no answer.
+//! It is a step of a run: the last one of a skill's run, or the only one of a separate run over the results of several.
+//! The gate is asked, the step is journaled with its tokens, and folding the journal asks no model. Results are data
+//! for the model; hints and guardrails are instructions. The parts of its text that their citations support are kept
+//! ([`charter_domain::answer`]). Its failure fails no answer.
 
 mod extract;
 mod listening;
@@ -37,7 +37,7 @@ use crate::{
     AccessScopes, Caller, CatalogueRole, CredentialId, Engine, EngineError, SkillGrants, Tier,
 };
 
-/// How an analysis ended, as the journal of its run has it.
+/// The end of an analysis, as the journal of its run has it.
 #[derive(Debug, Clone)]
 pub(crate) enum Drafting {
     /// The model was asked.
@@ -46,12 +46,12 @@ pub(crate) enum Drafting {
         result: Box<AnalysisResult>,
         tokens: TokensUsed,
     },
-    /// The step failed, was refused or did not start; in words.
+    /// The step failed, was refused or did not start, with the reason.
     Failed(String),
 }
 
 impl Drafting {
-    /// How the analysis of a run ended; `None` for a run without one.
+    /// Returns the end of a run's analysis; `None` for a run without one.
     pub(crate) fn from_run(run: &Run) -> Option<Self> {
         let step = &analysis_step(run.graph())?.id;
         let output = run.outputs().get(step);
@@ -69,21 +69,21 @@ impl Drafting {
     }
 }
 
-/// The arguments of the step: whatever else it needs is read from the runs.
+/// The arguments of the step: all other inputs are read from the runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AnalysisOrder {
     /// The request's words.
     question: String,
-    /// The tier that it is answered on.
+    /// The tier of the answer.
     #[serde(default)]
     tier: Tier,
-    /// The runs whose results are analysed; the step's own where it names none.
+    /// The runs whose results are analysed; the step's own run if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     runs: Vec<RunId>,
 }
 
 impl AnalysisOrder {
-    /// Of a request, over the results of these runs.
+    /// Builds the arguments for a request, over the results of these runs.
     pub(crate) fn new(asked: &ActiveRequest, runs: Vec<RunId>) -> Self {
         Self {
             question: asked.request.input.to_string(),
@@ -92,10 +92,10 @@ impl AnalysisOrder {
         }
     }
 
-    /// As arguments of a step.
+    /// Converts them to arguments of a step.
     ///
     /// # Errors
-    /// `internal`, for none that there is.
+    /// `internal`; never in practice.
     pub(crate) fn arguments(&self) -> Result<Map<String, Value>, EngineError> {
         let doing = "ordering an analysis";
         match serde_json::to_value(self) {
@@ -106,21 +106,21 @@ impl AnalysisOrder {
     }
 }
 
-/// An analysis that is about to be carried out.
+/// An analysis that is about to start.
 #[derive(Debug)]
 pub(crate) struct AnalysisWork {
     caller: Caller,
     order: AnalysisOrder,
-    /// The rules of the guardrails that bear on the run, by id.
+    /// The rules of the guardrails that apply to the run, by id.
     guardrails: BTreeMap<String, String>,
     timeout: Duration,
-    /// The same for every attempt.
+    /// Idempotency key, the same for every attempt.
     key: String,
     progress: Progress,
 }
 
 impl AnalysisWork {
-    /// What the analysis of a run is given, at the moment at which it begins.
+    /// Collects the input of a run's analysis at its start.
     pub(crate) fn new(
         workspace: &Workspace,
         run: &Run,
@@ -150,7 +150,7 @@ impl AnalysisWork {
                 scopes: AccessScopes::All,
                 credential: CredentialId::Local,
                 makers: run.askers(),
-                // What it may see was decided when the runs that are analysed began.
+                // Visibility was decided when the analysed runs began.
                 profile: None,
             },
             guardrails: guardrails.collect(),
@@ -161,7 +161,7 @@ impl AnalysisWork {
         })
     }
 
-    /// Tells this progress of each sentence that is kept.
+    /// Reports each accepted sentence to this progress.
     pub(crate) fn report_progress_to(&mut self, progress: &Progress) {
         self.progress = progress.clone();
     }
@@ -175,7 +175,7 @@ pub(crate) struct AnalysisDone {
 }
 
 impl Engine {
-    /// The route that an analysis of this skill would ask, where the tenant has it.
+    /// Returns the model of a skill's analysis, if the tenant has its route.
     pub(crate) fn analysis_model<'s>(
         &self,
         tenant: &TenantId,
@@ -186,7 +186,7 @@ impl Engine {
         has_route.then_some(model)
     }
 
-    /// Carries an analysis out. A model that cannot read as much is shown less.
+    /// Runs an analysis. A model with a small context window gets less data.
     pub(crate) async fn run_analysis(
         &self,
         work: AnalysisWork,
@@ -229,7 +229,7 @@ impl Engine {
         })
     }
 
-    /// Asks until a draft holds something that its citations support, and takes the last one as it is.
+    /// Asks until the citations of a draft support some part of it; the last draft is used as it is.
     async fn ask_analyst(
         &self,
         work: &AnalysisWork,
@@ -266,7 +266,7 @@ impl Engine {
     }
 }
 
-/// The skill and results whose findings the model states: one without rules that lets it answer, and that is alone.
+/// Returns the case whose findings the model states: the only one, of a skill without rules that permits answers.
 fn stating(cases: &[Case]) -> Option<&Case> {
     match cases {
         [case] if !case.skill.has_rules() && case.may(AnalysisDuty::Answer) => Some(case),
@@ -288,7 +288,7 @@ fn nothing(tokens: TokensUsed) -> AnalysisDone {
     }
 }
 
-/// The route that a skill names.
+/// Returns the route that a skill names.
 pub(crate) fn route_of(skill: &Skill) -> Option<&Label> {
     skill.model().map(|model| &model.route)
 }

@@ -1,4 +1,4 @@
-//! Approvals: what waits for a person, and what people decide.
+//! Approvals: the open ones, and people's decisions.
 
 use std::sync::Arc;
 
@@ -30,18 +30,18 @@ use crate::{AccessScope, Caller, Engine, EngineError, Role, events};
 /// Approvals read at once.
 const PAGE: usize = 1_000;
 
-/// What a person says to an approval.
+/// A person's decision on an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalDecision {
-    /// What they answer.
+    /// The answer.
     pub answer: ApprovalAnswer,
-    /// The digest of what they saw.
+    /// The digest of the content that the person saw.
     pub digest: String,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 
-/// An approval with what its run is called.
+/// An approval with the title of its run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ApprovalEntry {
     /// The approval.
@@ -49,7 +49,8 @@ pub struct ApprovalEntry {
     pub approval: Approval,
     /// The title of the run that waits for it.
     pub run_title: String,
-    /// Whether the caller may approve it: it decides on approvals, and is no asker where four eyes are required.
+    /// Whether the caller may approve it: the caller decides on approvals and, if four eyes are required, did not
+    /// request it.
     pub may_agree: bool,
 }
 
@@ -59,13 +60,13 @@ pub struct ApprovalEntry {
 pub struct ApprovalPage {
     /// Newest first.
     pub entries: Vec<ApprovalEntry>,
-    /// Where the next page starts.
+    /// Cursor to the next page.
     pub next: Option<String>,
 }
 
 impl Caller {
-    /// Whether the caller may agree to an approval, in any state of it: the caller decides on approvals, and
-    /// is no asker where four eyes are required (ruling 33).
+    /// Returns whether the caller may agree to an approval, in any of its states. The caller must decide on approvals
+    /// and, if four eyes are required, must not have requested it (ruling 33).
     #[must_use]
     pub fn may_agree(&self, approval: &Approval) -> bool {
         self.rights().decides() && approval.may_agree(&self.person())
@@ -73,7 +74,7 @@ impl Caller {
 }
 
 impl Engine {
-    /// An approval of the caller's tenant.
+    /// Returns an approval of the caller's tenant.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's.
@@ -89,10 +90,10 @@ impl Engine {
         }
     }
 
-    /// The caller's tenant's approvals, newest first, of one state or run if asked.
+    /// Lists the approvals of the caller's tenant, newest first, optionally of one state or run.
     ///
     /// # Errors
-    /// `invalid_request` for a state that does not exist; when storage fails.
+    /// `invalid_request` for a state that does not exist; errors of storage.
     pub async fn approvals(
         &self,
         caller: &Caller,
@@ -123,14 +124,13 @@ impl Engine {
         })
     }
 
-    /// Decides on an approval; of several at the same time exactly one does. The run goes on.
+    /// Decides on an approval; of several concurrent decisions exactly one counts. The run continues.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for callers who may only ask, and for whoever asked for this
-    /// where somebody else has to decide; `illegal_transition` when it was decided or lapsed before,
-    /// and for the answer that it happened where nothing was begun; `version_conflict` when what the
-    /// caller saw is not what it is for; `invalid_document` for an output that the tool could not have
-    /// given.
+    /// `not_found`; `permission_denied` for callers who may only ask, and for the requester if another person must
+    /// decide; `illegal_transition` if it was decided or lapsed before, and for a reported result of a call that never
+    /// began; `version_conflict` if the caller saw other content; `invalid_document` for an output that the tool could
+    /// not have returned.
     pub async fn decide_approval(
         self: &Arc<Self>,
         caller: &Caller,
@@ -184,13 +184,13 @@ impl Engine {
         Ok(Approval { state, ..asked })
     }
 
-    /// Whether the tool could have given what a person says that it gave.
+    /// Checks whether the tool could have returned the output that a person reports.
     async fn check_reported(
         &self,
         asked: &Approval,
         reported: &ReportedResult,
     ) -> Result<(), EngineError> {
-        // Nobody knows.
+        // The output is unknown.
         if reported.output.is_null() {
             return Ok(());
         }
@@ -235,7 +235,7 @@ impl Engine {
         found.ok_or_else(|| EngineError::not_found("approval", approval))
     }
 
-    /// The approvals of a run that nobody has used or refused.
+    /// Returns the approvals of a run that are neither used nor refused.
     pub(crate) async fn open_approvals(
         &self,
         tenant: &TenantId,
@@ -263,7 +263,7 @@ impl Engine {
         Ok(open)
     }
 
-    /// The end of a run's open approvals: nobody needs to decide on them any more.
+    /// Returns the changes that lapse a run's open approvals, when no decision is needed any more.
     pub(crate) async fn lapsing(
         &self,
         tenant: &TenantId,
@@ -274,7 +274,7 @@ impl Engine {
         open.iter().map(lapse).collect()
     }
 
-    /// The record of a question that a run puts to a person.
+    /// Builds the approval that a run requests.
     pub(crate) fn approval_asked(
         &self,
         workspace: &Workspace,
@@ -328,7 +328,7 @@ fn body(approval: &Approval) -> Result<String, EngineError> {
     to_stored(approval).map_err(|error| EngineError::internal("writing an approval", error))
 }
 
-/// The stored form of a new approval.
+/// Returns the stored form of a new approval.
 pub(crate) fn record(approval: &Approval) -> Result<ApprovalRecord, EngineError> {
     Ok(ApprovalRecord {
         approval_id: approval.approval_id.clone(),
@@ -341,7 +341,7 @@ pub(crate) fn record(approval: &Approval) -> Result<ApprovalRecord, EngineError>
     })
 }
 
-/// The stored form of an approval's step to another state.
+/// Returns the stored form of an approval's transition to another state.
 pub(crate) fn moved(
     approval: &Approval,
     state: ApprovalStatus,

@@ -1,5 +1,5 @@
-//! Asking a model for a draft until it does: the provider is held to the schema; what needs more than the schema is
-//! checked by who asks, and the model is told what is wrong, a bounded number of times.
+//! Asks a model for a draft until it is valid. The schema constrains the provider; the caller checks the rest, and
+//! returns the defects to the model a bounded number of times.
 
 use std::time::Instant;
 
@@ -15,18 +15,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::runs::failure;
 
-/// How often a model is told what is wrong with its draft.
+/// How often defects of a draft are returned to the model.
 pub(crate) const MAX_REPAIRS: usize = 2;
 
-/// A part of what was made of a draft that has to keep to a document's own schema.
+/// A part of a converted draft that must match a document's own schema.
 pub(crate) struct DeclaredPart {
     pub(crate) schema: ForeignSchema,
     pub(crate) value: Value,
-    /// What it is called, in front of what is wrong with it.
+    /// The part's name, for messages about its defects.
     pub(crate) name: String,
 }
 
-/// What was made of a draft.
+/// A validated draft.
 pub(crate) struct ValidatedDraft<T> {
     pub(crate) made: T,
     /// `provider/model`.
@@ -34,7 +34,7 @@ pub(crate) struct ValidatedDraft<T> {
     pub(crate) tokens: TokensUsed,
 }
 
-/// Why no draft did.
+/// Why no draft was valid.
 #[derive(Debug)]
 pub(crate) struct DraftFailure {
     pub(crate) cause: DraftFailureCause,
@@ -42,17 +42,17 @@ pub(crate) struct DraftFailure {
     pub(crate) tokens: TokensUsed,
 }
 
-/// Who failed.
+/// The failed party.
 #[derive(Debug)]
 pub(crate) enum DraftFailureCause {
     /// The model could not be asked, or did not answer.
     Model(ModelFailure),
-    /// Every answer was wrong.
+    /// Every answer was invalid.
     Wrong(String),
 }
 
 impl DraftFailure {
-    /// What a step fails with that needed the draft.
+    /// Converts the failure for the step that needed the draft.
     pub(crate) fn failure(&self) -> StepFailure {
         match &self.cause {
             DraftFailureCause::Model(found) => StepFailure {
@@ -71,8 +71,8 @@ impl DraftFailure {
     }
 }
 
-/// Asks for a draft and makes something of it, within the request's time. `make` says what is wrong with a draft that
-/// does not do, in words that the model is told; `declared` names the parts that have schemas of their own.
+/// Requests a draft and converts it, within the request's time. `make` returns the defects of an unusable draft, in
+/// words for the model; `declared` names the parts that have schemas of their own.
 pub(crate) async fn drafted<D: DeserializeOwned, T>(
     models: &dyn Models,
     mut request: ModelRequest,
@@ -126,7 +126,7 @@ pub(crate) async fn drafted<D: DeserializeOwned, T>(
     }
 }
 
-/// What is wrong with parts that have schemas of their own.
+/// Returns the violations of parts that have schemas of their own.
 async fn unmet(parts: Vec<DeclaredPart>) -> Vec<String> {
     let mut wrong = Vec::new();
     for part in parts {

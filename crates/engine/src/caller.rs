@@ -1,4 +1,4 @@
-//! Who asks. The tenant comes from the credential and from nowhere else.
+//! The authenticated caller. Its tenant comes from the credential and from nowhere else.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use serde_json::json;
 use crate::quotas::QuotaView;
 use crate::{Engine, EngineError};
 
-/// The credential by which a caller was found. It names the credential and opens nothing: what each credential may
-/// hold for itself is counted by it, and a session belongs to it.
+/// The credential of a caller. It names the credential and grants nothing: limits for each credential are counted by
+/// it, and a session belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CredentialId {
     /// None is needed: the local user.
@@ -42,30 +42,30 @@ pub enum CredentialId {
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Whose data the caller sees.
+    /// The tenant whose data the caller sees.
     pub tenant: TenantId,
-    /// Who it is within the tenant.
+    /// The user within the tenant.
     pub user: UserId,
-    /// What it may do.
+    /// Its role.
     pub role: Role,
-    /// The tier up to which it is served: lenses and the expert graph need the advanced one.
+    /// Its maximum tier: lenses and the expert graph need the advanced one.
     pub tier: Tier,
-    /// What it may do to the catalogue.
+    /// Its role for the catalogue.
     pub catalogue: CatalogueRole,
-    /// Which skills of the link graph it may reach.
+    /// The skills of the link graph within its reach.
     pub agent_skills: SkillGrants,
-    /// Which parts of the interface its credential opens.
+    /// The parts of the interface that its credential opens.
     pub scopes: AccessScopes,
-    /// The profile that narrows the agents whose skills it is served.
+    /// The profile that restricts the agents whose skills it may use.
     pub profile: Option<Label>,
     /// The credential.
     pub credential: CredentialId,
-    /// The users who made the credential, or the key that made it, and so on.
+    /// The users who made the credential, directly or through the key that made it.
     pub makers: BTreeSet<UserId>,
 }
 
 impl Caller {
-    /// A user of a tenant who may do this and needs no credential; [`Caller::with_credential`] names one.
+    /// Creates a caller with these rights that needs no credential; [`Caller::with_credential`] sets one.
     #[must_use]
     pub fn new(tenant: TenantId, user: UserId, rights: Rights) -> Self {
         Self {
@@ -82,19 +82,19 @@ impl Caller {
         }
     }
 
-    /// The same caller, found by this credential.
+    /// Returns the same caller with this credential.
     #[must_use]
     pub fn with_credential(self, credential: CredentialId) -> Self {
         Self { credential, ..self }
     }
 
-    /// The same caller by a credential that these made.
+    /// Returns the same caller with a credential that these users made.
     #[must_use]
     pub fn with_makers(self, makers: BTreeSet<UserId>) -> Self {
         Self { makers, ..self }
     }
 
-    /// The caller as a person who asks and approves.
+    /// Returns the caller as a person who requests and approves.
     #[must_use]
     pub fn person(&self) -> CredentialUser {
         CredentialUser {
@@ -103,20 +103,22 @@ impl Caller {
         }
     }
 
-    /// The user whose data alone the caller sees; `None` for operators, who see the data of the whole tenant.
+    /// Returns the user, if the caller sees only that user's data; `None` for operators, who see the data of the whole
+    /// tenant.
     #[must_use]
     pub(crate) fn only_own(&self) -> Option<&UserId> {
         (self.role < Role::Operator).then_some(&self.user)
     }
 
-    /// Whether the caller sees what belongs to a user of the tenant. Only operators see what has no known user.
+    /// Returns whether the data of a user of the tenant is visible to the caller. Only operators see data without a
+    /// known user.
     #[must_use]
     pub(crate) fn sees(&self, owner: Option<&UserId>) -> bool {
         self.only_own().is_none_or(|user| owner == Some(user))
     }
 
-    /// Whoever uses the machine that Charter runs on, where nobody is told apart by a key: admin
-    /// of the tenant `local`, with everything granted.
+    /// Returns the local user of the machine that Charter runs on, without keys: admin of the tenant `local`, with
+    /// every right.
     ///
     /// # Errors
     /// Never in practice; the names are constants.
@@ -135,7 +137,7 @@ impl Caller {
         })
     }
 
-    /// What it may do.
+    /// Returns the caller's rights.
     #[must_use]
     pub fn rights(&self) -> Rights {
         Rights {
@@ -148,7 +150,7 @@ impl Caller {
         }
     }
 
-    /// Refuses a caller below `role`; `rule` says who may, for whom it concerns.
+    /// Refuses a caller below `role`; `rule` states the requirement.
     pub(crate) fn must_be(&self, role: Role, rule: &str) -> Result<(), EngineError> {
         if self.role >= role {
             return Ok(());
@@ -180,7 +182,7 @@ impl Caller {
         Err(error.with_details(json!({"scope": scope})))
     }
 
-    /// Refuses a caller below `tier`; `rule` says what needs it.
+    /// Refuses a caller below `tier`; `rule` states the requirement.
     pub(crate) fn must_have(&self, tier: Tier, rule: &str) -> Result<(), EngineError> {
         if self.tier >= tier {
             return Ok(());
@@ -206,7 +208,7 @@ impl Caller {
         }
     }
 
-    /// Refuses a document that is not served on the caller's tier; `what` is its kind.
+    /// Refuses a document above the caller's tier; `what` is its kind.
     pub(crate) fn must_reach(
         &self,
         served: ServedTiers,
@@ -229,38 +231,38 @@ impl Caller {
     }
 }
 
-/// Who the caller is, and what it may do.
+/// The caller's identity and rights.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Caller")]
 pub struct CallerView {
-    /// Whose data it sees.
+    /// The tenant whose data it sees.
     pub tenant: TenantId,
-    /// Who it is within the tenant.
+    /// The user within the tenant.
     pub user: UserId,
     /// The level: `user`, `operator` or `admin`.
     pub role: Role,
-    /// The tier up to which it is served.
+    /// Its maximum tier.
     pub tier: Tier,
-    /// What it may do to the catalogue.
+    /// Its role for the catalogue.
     pub catalogue: CatalogueRole,
-    /// Which skills of the link graph it may reach.
+    /// The skills of the link graph within its reach.
     #[schemars(with = "Vec<String>")]
     pub agent_skills: SkillGrants,
-    /// Which parts of the interface its credential opens; `["*"]` is all.
+    /// The parts of the interface that its credential opens; `["*"]` is all.
     #[schemars(with = "Vec<String>")]
     pub scopes: AccessScopes,
-    /// The profile that narrows the agents whose skills it is served; all when absent.
+    /// The profile that restricts the agents whose skills it may use; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Label>,
-    /// What its tenant may ask, and how much of it is taken.
+    /// Its tenant's quotas, and their use.
     pub quota: QuotaView,
 }
 
 impl Engine {
-    /// Who the caller is, and what it may do.
+    /// Returns the caller's identity and rights.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn show_caller(&self, caller: &Caller) -> Result<CallerView, EngineError> {
         let Rights {
             role,

@@ -1,9 +1,9 @@
-//! Candidates: what is proposed when nothing registered fits (B000-4, B000-5, B000-18).
+//! Candidates: proposals for requests without a registered match (B000-4, B000-5, B000-18).
 //!
-//! A miss is grounded by the agents that come near: within the boundary of the first that allows it, a
-//! generator makes a skill or playbook, which is registered for the tenant as a package of its own. It
-//! is shown, not routed to and not run: a person starts it, and an operator accepts it once a run of
-//! it has succeeded. What a candidate may hold is the domain's to say.
+//! The nearest agents ground a miss: within the boundary of the first that allows it, a generator makes a skill or
+//! playbook, which is registered for the tenant as a separate package. It is shown, and neither routed to nor run: a
+//! person starts it, and an operator accepts it once a run of it has succeeded. The domain crate determines the
+//! permitted content of a candidate.
 
 mod code_agent;
 mod generator;
@@ -30,7 +30,7 @@ pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
 pub use generator::{Composer, Generator, GeneratorError};
 use ground::Grounding;
 
-/// Most registered skills and playbooks that are named where no candidate could be made.
+/// Maximum registered skills and playbooks that are named if no candidate could be made.
 const MAX_APPROACHES: usize = 10;
 
 /// A candidate in the tenant's layer.
@@ -51,14 +51,14 @@ impl CandidateProposal {
     }
 }
 
-/// Why an agent's boundary gave nothing.
+/// Why an agent's boundary gave no candidate.
 #[derive(Debug, Clone, Serialize)]
 struct Refusal {
     agent: AgentId,
     reason: String,
 }
 
-/// Something registered that is near what was asked.
+/// A registered document near the request.
 #[derive(Debug, Clone, Serialize)]
 struct Approach {
     kind: DocumentKind,
@@ -67,12 +67,10 @@ struct Approach {
 }
 
 impl Engine {
-    /// The candidate for a request that nothing registered fits: the one that an equal request got,
-    /// or a new one.
+    /// Returns the candidate for a request without a registered match: that of an earlier equal request, or a new one.
     ///
     /// # Errors
-    /// `no_match` with the reasons and with what is registered near; `unavailable` when the generator
-    /// failed.
+    /// `no_match` with the reasons and the nearest registered documents; `unavailable` if the generator failed.
     pub(crate) async fn propose(
         &self,
         asked: &ActiveRequest,
@@ -118,8 +116,7 @@ impl Engine {
         Err(no_match(&view, asked, classified, &refusals))
     }
 
-    /// What a request asks for that wants something generated: a change where the nearest tool of the nearest agent
-    /// makes one.
+    /// Returns the kind of candidate for a request: a change if the nearest tool of the nearest agent makes one.
     pub(crate) async fn wanted_of(
         &self,
         caller: &Caller,
@@ -134,7 +131,7 @@ impl Engine {
         })
     }
 
-    /// What the generator makes of a brief, or in words why nothing that may be kept.
+    /// Generates a document from a brief; the inner error has the reason why it may not be kept.
     async fn generated(
         &self,
         caller: &Caller,
@@ -164,7 +161,7 @@ impl Engine {
     }
 }
 
-/// The answer to a miss without a candidate: why, and what is registered near.
+/// The error for a miss without a candidate: the reason, and the nearest registered documents.
 fn no_match(
     view: &View,
     asked: &ActiveRequest,
@@ -203,7 +200,7 @@ fn no_match(
     }))
 }
 
-/// The active skills of the agents, then the playbooks of their domains, as far as the tier reaches them.
+/// Returns the active skills of the agents, then the playbooks of their domains, within the tier.
 fn approaches(view: &View, tier: Tier, agents: &[AgentId]) -> Vec<Approach> {
     let agents: Vec<_> = agents
         .iter()

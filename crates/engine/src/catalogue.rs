@@ -1,8 +1,8 @@
-//! The catalogue that this process serves: an immutable snapshot with its routing indexes, swapped
-//! whole when a registration changes it.
+//! The catalogue that this process serves: an immutable snapshot with its routing indexes, swapped whole when a
+//! registration changes it.
 //!
-//! Reads take the present snapshot and never wait. A reload parses and indexes only the scopes
-//! whose documents changed, and embeds nothing: vectors come from the store (B000-9).
+//! Reads use the present snapshot and never wait. A reload parses and indexes only the scopes whose documents changed,
+//! and embeds nothing: vectors come from the store (B000-9).
 
 mod index;
 mod load;
@@ -32,7 +32,7 @@ use overlay::{Exemplified, Overlay};
 /// One revision of the catalogue, ready to serve.
 #[derive(Debug, Default)]
 pub struct LiveCatalogue {
-    /// Which revision.
+    /// Its revision.
     pub revision: CatalogueRevision,
     /// The documents.
     pub snapshot: Snapshot,
@@ -49,14 +49,14 @@ pub struct LiveCatalogue {
 }
 
 impl LiveCatalogue {
-    /// The catalogue as one tenant sees it.
+    /// Returns the catalogue of one tenant.
     #[must_use]
     pub fn view(&self, tenant: &TenantId) -> View {
         self.snapshot.view(tenant)
     }
 
-    /// The policies in force for one tenant: the global ones and its own. Compiled on the first
-    /// question about this revision.
+    /// Returns the policies in force for one tenant: the global ones and its own. They are compiled at the first call
+    /// for this revision.
     #[must_use]
     pub fn policies(&self, tenant: &TenantId) -> Arc<PolicySet> {
         let compiled = match self.policies.tenants.get(tenant) {
@@ -69,35 +69,35 @@ impl LiveCatalogue {
         Arc::clone(compiled)
     }
 
-    /// Number of documents in force, over all scopes.
+    /// Returns the number of documents in force, over all scopes.
     #[must_use]
     pub fn documents(&self) -> usize {
         let tenants = self.snapshot.tenants.values().map(|layer| layer.len());
         self.snapshot.global.len() + tenants.sum::<usize>()
     }
 
-    /// The indexes that one tenant's requests on a tier are routed over, without entries that the tier does not reach.
+    /// Returns the routing indexes of one tenant's requests on a tier, without entries above the tier.
     pub(crate) fn stacked(&self, tenant: &TenantId, tier: Tier) -> Arc<Stacked> {
         let stacks = self.tenants.get(tenant).unwrap_or(&self.global);
         stacks.on(tier, || self.view(tenant))
     }
 
-    /// How the identifiers look that a tenant's skills and playbooks take.
+    /// Returns the patterns of identifiers that a tenant's skills and playbooks accept.
     pub(crate) fn identifiers(&self, tenant: &TenantId) -> Arc<Identifiers> {
         let stacks = self.tenants.get(tenant).unwrap_or(&self.global);
         let read = || Arc::new(identifiers(&self.view(tenant)));
         Arc::clone(stacks.identifiers.get_or_init(read))
     }
 
-    /// The names of a tenant's tools, agents and kinds of missions.
+    /// Returns the names of a tenant's tools, agents and mission types.
     pub(crate) fn other_names(&self, tenant: &TenantId) -> Arc<OtherNames> {
         let stacks = self.tenants.get(tenant).unwrap_or(&self.global);
         let read = || Arc::new(OtherNames::from_view(&self.view(tenant)));
         Arc::clone(stacks.other_names.get_or_init(read))
     }
 
-    /// Who needs what in a tenant's layer, and in the global one. Read on the first question about this
-    /// revision of each.
+    /// Returns the dependents of documents in a tenant's layer, and in the global one. Each is read at the first call
+    /// for this revision.
     pub(crate) fn dependents(&self, tenant: &TenantId) -> [Arc<Dependents>; 2] {
         [Some(tenant.clone()), None].map(|scope| {
             let state = self.scopes.get(&scope);
@@ -105,19 +105,19 @@ impl LiveCatalogue {
         })
     }
 
-    /// The entries that a tenant's accepted route examples extend.
+    /// Returns the entries that a tenant's accepted route examples extend.
     pub(crate) fn exemplified(&self, tenant: &TenantId) -> Exemplified {
         let overlay = self.overlays.get(tenant);
         overlay.map_or_else(Exemplified::default, |overlay| overlay.entries.clone())
     }
 
-    /// The global indexes, for stacking another layer over them.
+    /// Returns the global indexes, for stacking another layer over them.
     pub(crate) fn global_indexes(&self) -> Option<&IndexSet> {
         self.scopes.get(&None).map(|state| &state.indexes)
     }
 }
 
-/// The shapes that parameters of active skills and playbooks declare.
+/// Returns the patterns that parameters of active skills and playbooks declare.
 pub(crate) fn identifiers(view: &View) -> Identifiers {
     let skills: Vec<_> = view.skills().collect();
     let playbooks: Vec<_> = view.playbooks().collect();
@@ -136,7 +136,7 @@ pub(crate) fn identifiers(view: &View) -> Identifiers {
     Identifiers::from_parameters(of_skills.chain(of_playbooks))
 }
 
-/// The compiled policies of those that have documents of their own, and of everybody else.
+/// The compiled policies of tenants with documents of their own, and of all others.
 #[derive(Debug, Default)]
 struct Policies {
     global: OnceLock<Arc<PolicySet>>,
@@ -144,7 +144,7 @@ struct Policies {
 }
 
 impl Policies {
-    /// Nothing compiled yet, for a snapshot with these tenants.
+    /// Creates the policies of a snapshot's tenants, none compiled yet.
     fn for_snapshot(snapshot: &Snapshot) -> Self {
         let tenants = snapshot.tenants.keys().cloned();
         Self {
@@ -154,15 +154,15 @@ impl Policies {
     }
 }
 
-/// A tenant's indexes over the global ones, for each tier without the entries that it does not reach.
+/// A tenant's indexes over the global ones, for each tier without the entries above it.
 #[derive(Debug, Default)]
 struct TierStacks {
     whole: Arc<Stacked>,
-    /// Read on the first question about this revision.
+    /// Read at the first call for this revision.
     identifiers: OnceLock<Arc<Identifiers>>,
-    /// Read on the first question about this revision.
+    /// Read at the first call for this revision.
     other_names: OnceLock<Arc<OtherNames>>,
-    /// Made on the first question about this revision.
+    /// Made at the first call for this revision.
     by_tier: OnceLock<BTreeMap<Tier, Arc<Stacked>>>,
 }
 
@@ -212,7 +212,7 @@ impl Default for Stacked {
 }
 
 impl Stacked {
-    /// Entries of the overlay precede the entries that they extend, in the same scope.
+    /// Stacks the layers. Entries of the overlay precede the entries that they extend, in the same scope.
     pub(crate) fn new(
         tenant: Option<&IndexSet>,
         overlay: Option<&Overlay>,
@@ -242,7 +242,7 @@ impl Stacked {
         }
     }
 
-    /// The same without these entries, in every layer.
+    /// Returns the indexes without these entries, in every layer.
     pub(crate) fn without(&self, entries: &[String]) -> Self {
         let hiding = |layers: &Layers| {
             let entries = entries.iter().map(String::as_str);

@@ -1,5 +1,5 @@
-//! Checks of packages and skills: off the async threads, in places that tenants get in turn, and only while the caller
-//! waits. Must not know what is checked.
+//! Checks of packages and skills: off the async threads, in slots that tenants get in turn, and only while the caller
+//! waits. Must not know the subject of a check.
 
 use charter_contract::ids::TenantId;
 use charter_domain::cancellation::Cancellation;
@@ -27,15 +27,15 @@ impl Drop for WaitingCaller {
     }
 }
 
-/// A place among the checks of this process.
+/// A slot among the checks of this process.
 pub(crate) struct CheckSlot(Slot);
 
 impl CheckSlot {
-    /// Runs a check off the async threads. A blocking thread cannot be interrupted, so the place stays taken until the
-    /// check has ended, also when its caller is gone.
+    /// Runs a check off the async threads. A blocking thread cannot be interrupted, so the slot stays in use until the
+    /// check has ended, even if its caller is gone.
     ///
     /// # Errors
-    /// `internal`, naming what was done (`doing`), when the check panics.
+    /// `internal`, naming the operation (`doing`), if the check panics.
     pub(crate) async fn run<T: Send + 'static>(
         self,
         doing: &str,
@@ -56,7 +56,7 @@ impl CheckSlot {
 }
 
 impl Engine {
-    /// Waits for a place for a check of this tenant.
+    /// Waits for a slot for a check of this tenant.
     pub(crate) async fn check_slot(&self, tenant: &TenantId) -> CheckSlot {
         CheckSlot(self.check_slots().take(tenant).await)
     }
@@ -89,7 +89,7 @@ mod tests {
         has_begun.await.unwrap();
         assert_eq!(slots.free(), 0);
         caller.abort();
-        // The next one has the place as soon as the check has ended.
+        // The next one has the slot as soon as the check has ended.
         let next = tokio::time::timeout(Duration::from_secs(30), slots.take(&tenant));
         drop(next.await.unwrap());
         assert_eq!(slots.free(), 1);

@@ -1,6 +1,6 @@
-//! Programs of packages that compute: jq filters, and templates with expressions. Each runs in a process of the
-//! sandbox, bounded in time and memory, because it may loop or grow and its author is not trusted with this process.
-//! Templates without expressions are filled in here.
+//! Computation of packages: jq filters, and templates with expressions. Each runs in a process of the sandbox, bounded
+//! in time and memory, because it may loop or grow and its author is not trusted with this process. Templates without
+//! expressions are filled in here.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -26,23 +26,23 @@ use serde_json::{Map, Value, json};
 use crate::fair_slots::Slot;
 use crate::{Engine, EngineError};
 
-/// Processes that run at once: each does nothing but compute, so more than there are processors would only take them
-/// from each other, and from this process, which has leases to renew.
+/// Maximum concurrent processes. Each only computes, so more than there are processors would slow each other down, and
+/// also this process, which has leases to renew.
 pub(crate) fn at_once() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// A template with one set of values: what it comes to, or why it cannot be filled in.
+/// A template with one set of values: the result, or why it cannot be filled in.
 pub(crate) type Rendered = Result<Value, String>;
 
-/// What one process computes.
+/// The computation of one process.
 struct Computation<'a> {
-    /// Names it in messages.
+    /// Its name in messages.
     what: &'a str,
-    /// Names it in the log.
+    /// Its name in the log.
     tool: &'static str,
     language: Language,
-    /// Where the program is among the files of its call.
+    /// The program's path among the files of its call.
     entry: &'static str,
     program: String,
     parameters: Map<String, Value>,
@@ -50,11 +50,11 @@ struct Computation<'a> {
 }
 
 impl Engine {
-    /// Everything that a filter of a tenant's emits for an input, at most `limit` values. `what` names the
-    /// filter in messages.
+    /// Returns every value that a tenant's filter emits for an input, at most `limit` values. `what` names the filter
+    /// in messages.
     ///
     /// # Errors
-    /// `tool_failed` or `tool_timeout` where the package is at fault; `unavailable` when the engine stops first.
+    /// `tool_failed` or `tool_timeout` if the package is at fault; `unavailable` if the engine stops first.
     pub(crate) async fn filter(
         &self,
         tenant: &TenantId,
@@ -64,7 +64,7 @@ impl Engine {
         limit: usize,
     ) -> Result<Vec<Value>, EngineError> {
         let place = self.computation_slots().take(tenant).await;
-        // Made when its turn has come: those that wait hold no copies.
+        // Made when its turn has come, so that waiting callers hold no copies.
         let filter = Computation {
             what,
             tool: "charter.filter",
@@ -86,7 +86,7 @@ impl Engine {
     /// Fills in a template once. `what` names the template in messages.
     ///
     /// # Errors
-    /// `unavailable` when the engine stops first. A template that cannot be filled in is no error.
+    /// `unavailable` if the engine stops first. A template that cannot be filled in is not an error.
     pub(crate) async fn fill_in(
         &self,
         tenant: &TenantId,
@@ -104,8 +104,8 @@ impl Engine {
     /// Fills in a template with expressions, once for each set of values, in one process.
     ///
     /// # Errors
-    /// `unavailable` when the engine stops first. A template that cannot be filled in is no error, nor one that is
-    /// ended at its limits.
+    /// `unavailable` if the engine stops first. A template that cannot be filled in, or that is killed at its limits,
+    /// is not an error.
     pub(crate) async fn evaluate(
         &self,
         tenant: &TenantId,
@@ -123,7 +123,7 @@ impl Engine {
             program: structure.to_string(),
             parameters: Map::from_iter([("values".to_owned(), Value::Array(values))]),
             limits: Limits {
-                // As JSON, with all that it escapes.
+                // As JSON, with all escapes.
                 output_bytes: 2 * FILLED_TOGETHER,
                 ..limits(EVALUATION_TIME, EVALUATION_MEMORY)
             },
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Runs a computation to its end, in a place that its tenant's turn has brought.
+    /// Runs a computation to its end, in a slot of its tenant.
     async fn compute(
         &self,
         _place: Slot,
@@ -152,7 +152,7 @@ impl Engine {
         let call = computation.call()?;
         match self.tools().run(call, self.shutdown().child_token()).await {
             ToolOutcome::Succeeded { output, .. } => Ok(output),
-            // Cut off by this process's end, which is not the package's fault.
+            // Cut off by this process's shutdown, which is not the package's fault.
             ToolOutcome::Failed { .. } if self.shutdown().is_cancelled() => {
                 Err(EngineError::interrupted())
             }
@@ -185,13 +185,13 @@ impl Computation<'_> {
             egress: Vec::new(),
             readable: Vec::new(),
             idempotency_key: self.what.to_owned(),
-            // As many run at once as there are places, and what waits for its memory would hold one.
+            // The slots bound the number of processes, and one that waits for memory would block a slot.
             room: Arc::new(UnlimitedOutput),
         })
     }
 }
 
-/// Fills in a template here, once for each set of values; `None` for one with expressions.
+/// Fills in a template in this process, once for each set of values; `None` for one with expressions.
 pub(crate) fn fill_in_here<V: Borrow<Map<String, Value>>>(
     what: &str,
     structure: &Value,

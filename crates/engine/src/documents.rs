@@ -1,6 +1,5 @@
-//! Documents of the catalogue as they are looked at, of any kind: listed and counted, shown with both layers
-//! and their sources, with what needs them. What applies to something is `resolve`'s. Served from the snapshot;
-//! sources are stored files.
+//! Documents of the catalogue, of any kind: listed and counted, shown with both layers and their sources, with their
+//! dependents. `resolve` finds the rules that apply to a subject. Served from the snapshot; sources are stored files.
 
 mod dependencies;
 mod list;

@@ -1,4 +1,4 @@
-//! The engine: its ports, and what every use case needs of them.
+//! The engine: its ports, and the common state of every use case.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,19 +46,19 @@ use crate::settings::Settings;
 use crate::shares::Shares;
 use crate::tool_results::ToolResults;
 
-/// Package versions whose files are kept in memory.
+/// Maximum package versions whose files are cached in memory.
 const KEPT_PACKAGES: usize = 64;
 
-/// Archives of skills whose digest is kept in memory.
+/// Maximum archives of skills whose digest is cached in memory.
 const KEPT_ARCHIVE_DIGESTS: usize = 16_384;
 
-/// Fresh ids. Injected, so that tests know them beforehand.
+/// Fresh ids. Injected, so that tests know them in advance.
 pub trait IdSource: Send + Sync {
-    /// A uuid that was never given before.
+    /// Returns a new, unique uuid.
     fn uuid(&self) -> Uuid;
 }
 
-/// Version 7 uuids: they sort by the time they were made, and their other bits are random.
+/// Version 7 uuids: they sort by creation time, and their other bits are random.
 #[derive(Debug, Clone, Copy)]
 pub struct RandomIds;
 
@@ -68,49 +68,49 @@ impl IdSource for RandomIds {
     }
 }
 
-/// An index of skills, and what makes the vectors that it is asked by.
+/// An index of skills, and the embedder of its queries.
 type IndexAndModel<'e> = (&'e Arc<dyn SkillIndex>, &'e Arc<dyn Embedder>);
 
-/// What the engine works with.
+/// The ports of the engine.
 #[derive(Clone)]
 pub struct Ports {
     /// Storage.
     pub store: SharedStore,
-    /// Embeddings; absent means lexical routing only, which every verdict then says.
+    /// Embeddings; without them routing is only lexical, and every verdict notes that.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// The index of agent skills on a search node, where there is one.
+    /// The index of agent skills on a search node, if there is one.
     pub skill_index: Option<Arc<dyn SkillIndex>>,
     /// Tools.
     pub tools: Arc<dyn ToolRunner>,
     /// The tools that are imported from MCP servers, as they change.
     pub imports: watch::Receiver<Arc<Imports>>,
-    /// Where lenses come from.
+    /// Sources of lenses.
     pub sources: Arc<dyn Sources>,
     /// Language models, by the routes of tenants.
     pub models: Arc<dyn Models>,
-    /// Systems of record that proposals are sent to.
+    /// Systems of record that receive proposals.
     pub webhooks: Arc<dyn Webhooks>,
-    /// The identity providers whose tokens let in.
+    /// Identity providers whose tokens are accepted.
     pub providers: Arc<Providers>,
-    /// What makes candidates on a miss.
+    /// Generator of candidates on a miss.
     pub generator: Arc<dyn Generator>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.
     pub ids: Arc<dyn IdSource>,
-    /// What signs the evidence log.
+    /// Key that signs the evidence log.
     pub evidence_key: EvidenceKey,
 }
 
 /// The use cases of one process over one store.
 pub struct Engine {
     ports: Ports,
-    /// The port for tools, with the way to executors before it, and what admits outputs.
+    /// The port for tools, behind the router to executors and the check of outputs.
     tools: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
     settings: Settings,
     live: ArcSwap<LiveCatalogue>,
-    /// Vectors of everyday topics, made when they are first compared with.
+    /// Vectors of everyday topics, made at first use.
     topics: OnceCell<Vec<Vector>>,
     /// Vectors of sentences of passages, by their text.
     sentences: SentenceVectors,
@@ -153,10 +153,10 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// An engine that serves the catalogue as the store has it now.
+    /// Starts an engine that serves the present catalogue of the store.
     ///
     /// # Errors
-    /// When the catalogue cannot be read or a stored vector is missing and cannot be made.
+    /// If the catalogue cannot be read, or a stored vector is missing and cannot be made.
     pub async fn start(ports: Ports, settings: Settings) -> Result<Arc<Self>, EngineError> {
         let engine = Self::unloaded(ports, settings);
         engine.begin_following().await?;
@@ -168,7 +168,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// An engine that serves an empty catalogue: for [`Engine::reindex`], which loads it in the end.
+    /// Creates an engine with an empty catalogue: for [`Engine::reindex`], which loads the catalogue at its end.
     #[must_use]
     pub fn unloaded(ports: Ports, settings: Settings) -> Arc<Self> {
         let holder = format!("worker-{}", ports.ids.uuid().simple());
@@ -219,60 +219,60 @@ impl Engine {
         })
     }
 
-    /// Ends what is under way, without waiting: requests answer `unavailable`, stay open, and are
-    /// taken up at the next start.
+    /// Ends running work without waiting for it. Requests answer `unavailable`, stay open, and are resumed at the next
+    /// start.
     pub fn interrupt(&self) {
         self.shutdown.cancel();
     }
 
-    /// Ends what is under way, as [`Engine::interrupt`] does, and waits for it.
+    /// Ends running work, as [`Engine::interrupt`] does, and waits for it.
     pub async fn stop(&self) {
         self.interrupt();
         self.tasks.close();
         self.tasks.wait().await;
     }
 
-    /// Whether storage answers.
+    /// Checks that storage answers.
     ///
     /// # Errors
-    /// What storage says.
+    /// Errors of storage.
     pub async fn check_storage(&self) -> Result<(), EngineError> {
         self.store().revision().await?;
         Ok(())
     }
 
-    /// The catalogue that is served now.
+    /// Returns the catalogue that is served now.
     #[must_use]
     pub fn live(&self) -> Arc<LiveCatalogue> {
         self.live.load_full()
     }
 
-    /// Vectors of everyday topics, once they were made.
+    /// Returns the vectors of everyday topics, once made.
     pub(crate) fn topics(&self) -> &OnceCell<Vec<Vector>> {
         &self.topics
     }
 
-    /// Vectors of sentences that were compared with questions.
+    /// Returns the vectors of sentences that were compared with questions.
     pub(crate) fn sentences(&self) -> &SentenceVectors {
         &self.sentences
     }
 
-    /// The skills of the link graph that are served now.
+    /// Returns the skills of the link graph that are served now.
     pub(crate) fn skills(&self) -> &SkillIndexes {
         &self.skills
     }
 
-    /// The index of skills on a search node, where there is one and a model to search it by.
+    /// Returns the index of skills on a search node, if there is one and a model for its queries.
     pub(crate) fn skill_index(&self) -> Option<IndexAndModel<'_>> {
         Some((self.ports.skill_index.as_ref()?, self.embedder()?))
     }
 
-    /// What is known of it.
+    /// Returns this process's view of that index.
     pub(crate) fn mirror(&self) -> &Mirror {
         &self.mirror
     }
 
-    /// Digests of skills' archives, by what is in them.
+    /// Returns the digests of skills' archives, by their content.
     pub(crate) fn archive_digests(&self) -> &Cache<[u8; 32], ContentHash> {
         &self.archive_digests
     }
@@ -281,41 +281,41 @@ impl Engine {
         self.live.store(Arc::new(live));
     }
 
-    /// The engine's settings.
+    /// Returns the engine's settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The embedding model in use, if there is one.
+    /// Returns the current embedding model, if there is one.
     #[must_use]
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.ports.embedder.as_ref()
     }
 
-    /// Whether keys were made, as far as this process knows.
+    /// Returns whether keys exist, as far as this process knows.
     pub(crate) fn key_presence(&self) -> &KeyPresenceCache {
         &self.keys_made
     }
 
-    /// Systems of record that proposals are sent to.
+    /// Returns the systems of record that receive proposals.
     pub(crate) fn webhooks(&self) -> &Arc<dyn Webhooks> {
         &self.ports.webhooks
     }
 
-    /// The identity providers whose tokens let in.
+    /// Returns the identity providers whose tokens are accepted.
     #[must_use]
     pub fn providers(&self) -> &Providers {
         &self.ports.providers
     }
 
-    /// Milliseconds since a moment.
+    /// Returns the milliseconds since a time.
     pub(crate) fn milliseconds_since(&self, moment: Timestamp) -> u64 {
         let passed = self.span(moment, self.now()).as_millis();
         u64::try_from(passed).unwrap_or(u64::MAX)
     }
 
-    /// The language models, by the routes of tenants.
+    /// Returns the language models, by the routes of tenants.
     #[must_use]
     pub fn models(&self) -> &Arc<dyn Models> {
         &self.ports.models
@@ -333,7 +333,7 @@ impl Engine {
         &self.tools
     }
 
-    /// The calls that wait for executors.
+    /// Returns the calls that wait for executors.
     pub(crate) fn executors(&self) -> &ClientCalls {
         &self.executors
     }
@@ -342,7 +342,7 @@ impl Engine {
         &self.ports.evidence_key
     }
 
-    /// The time, by the engine's clock.
+    /// Returns the time, by the engine's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.ports.clock.now()
@@ -356,19 +356,19 @@ impl Engine {
         &self.moments
     }
 
-    /// A moment later, or the last that can be written.
+    /// Returns a later time, or the last representable one.
     pub(crate) fn after(&self, at: Timestamp, span: Duration) -> Timestamp {
         let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
         Timestamp::from_micros(at.as_micros().saturating_add(micros)).unwrap_or(at)
     }
 
-    /// A moment earlier, or the first that can be written.
+    /// Returns an earlier time, or the first representable one.
     pub(crate) fn before(&self, at: Timestamp, span: Duration) -> Timestamp {
         let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
         Timestamp::from_micros(at.as_micros().saturating_sub(micros)).unwrap_or(at)
     }
 
-    /// The time from one moment to a later one; nothing when it is not later.
+    /// Returns the time from one point to a later one; zero if it is not later.
     pub(crate) fn span(&self, from: Timestamp, to: Timestamp) -> Duration {
         let micros = to.as_micros().saturating_sub(from.as_micros());
         Duration::from_micros(u64::try_from(micros).unwrap_or(0))
@@ -378,27 +378,27 @@ impl Engine {
         self.ports.ids.uuid()
     }
 
-    /// Wakes whoever watches events.
+    /// Returns the notification that wakes the watchers of events.
     pub(crate) fn change_notify(&self) -> &Notify {
         &self.news
     }
 
-    /// What this process knows of the others over the same store.
+    /// Returns this process's view of the other replicas of the store.
     pub(crate) fn peer_replicas(&self) -> &PeerReplicas {
         &self.others
     }
 
-    /// Orders that other processes carry out for this one.
+    /// Returns the commands that other processes apply for this one.
     pub(crate) fn orders(&self) -> &Orders {
         &self.orders
     }
 
-    /// Cancelled when nothing new is to begin any more.
+    /// Cancelled when no new work may begin.
     pub(crate) fn draining(&self) -> &CancellationToken {
         &self.draining
     }
 
-    /// Whether this process is on its way out.
+    /// Returns whether this process is draining.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         self.draining.is_cancelled()
@@ -420,8 +420,8 @@ impl Engine {
         &self.files
     }
 
-    /// Waits for a place among the tool calls of this process, which tenants have in turn. A call that
-    /// somebody else runs takes none: one tenant without an executor must not hold up the others.
+    /// Waits for a slot for a tool call of this process, shared fairly between tenants. A call for an executor needs
+    /// none: one tenant without an executor must not block the others.
     pub(crate) async fn tool_slot(&self, tenant: &TenantId, call: &ToolCall) -> Option<Slot> {
         if executors::goes_to_executors(call, self.settings.client_tools) {
             return None;
@@ -429,38 +429,38 @@ impl Engine {
         Some(self.slots.take(tenant).await)
     }
 
-    /// The number of tool calls that wait for a place in this process, over all tenants.
+    /// Returns the number of tool calls that wait for a slot in this process, over all tenants.
     #[must_use]
     pub fn queued_tool_calls(&self) -> usize {
         self.slots.queued()
     }
 
-    /// The places for filters and templates with expressions, which tenants have in turn.
+    /// Returns the slots for filters and templates with expressions, shared fairly between tenants.
     pub(crate) fn computation_slots(&self) -> &FairSlots {
         &self.computation_slots
     }
 
-    /// The places for checks in this process, which tenants get in turn.
+    /// Returns the slots for checks in this process, shared fairly between tenants.
     pub(crate) fn check_slots(&self) -> &FairSlots {
         &self.check_slots
     }
 
-    /// The places for long questions to the gate, which tenants get in turn.
+    /// Returns the slots for long questions to the gate, shared fairly between tenants.
     pub(crate) fn question_slots(&self) -> &FairSlots {
         &self.question_slots
     }
 
-    /// The memory for large outputs and journals, in shares of tenants.
+    /// Returns the memory for large outputs and journals, in shares of tenants.
     pub(crate) fn values(&self) -> &Shares {
         &self.values
     }
 
-    /// The memory for the values of runs that are carried on, in shares of tenants.
+    /// Returns the memory for the values of driven runs, in shares of tenants.
     pub(crate) fn run_values(&self) -> &Shares {
         &self.run_values
     }
 
-    /// What is imported from MCP servers, as it changes.
+    /// Returns the imports from MCP servers, as they change.
     pub(crate) fn imports(&self) -> watch::Receiver<Arc<Imports>> {
         self.ports.imports.clone()
     }
@@ -481,12 +481,12 @@ impl Engine {
         &self.lens_work
     }
 
-    /// How often tools are called.
+    /// Returns the rate limits of tools.
     pub(crate) fn rate_limits(&self) -> &RateLimits<(TenantId, ToolId)> {
         &self.rate_limits
     }
 
-    /// How often tenants call.
+    /// Returns the rate limits of tenants.
     pub(crate) fn calls(&self) -> &RateLimits<TenantId> {
         &self.calls
     }
@@ -499,7 +499,7 @@ impl Engine {
         &self.drivers
     }
 
-    /// Cancelled when the engine is told to stop: whatever waits for it ends then.
+    /// Returns a token that is cancelled when the engine stops.
     #[must_use]
     pub fn stopping(&self) -> CancellationToken {
         self.shutdown.child_token()

@@ -1,4 +1,4 @@
-//! The engine's one error: a public code, a message that is safe to show, and the cause.
+//! The engine's single error type: a public code, a message that is safe to show, and the cause.
 
 use std::error::Error as StdError;
 
@@ -11,41 +11,41 @@ use charter_store::StoreError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The detail that lists ids that there are, where an unknown one was asked for, and the one that counts the rest.
+/// The detail that lists existing ids for an unknown one, and the detail that counts the rest.
 const KNOWN: &str = "known";
 const MORE: &str = "more";
 
-/// Ids that an error lists.
+/// Maximum ids that an error lists.
 pub(crate) const MOST_KNOWN: usize = 20;
 
-/// The detail that has violations.
+/// The detail with violations.
 const VIOLATIONS: &str = "violations";
 
-/// A use case that could not be carried out.
+/// A failed use case.
 ///
-/// `Display` is safe to show to a client: no secrets, no internal paths. The cause is in
-/// `source()` and belongs in the log.
+/// `Display` is safe to show to a client: no secrets, no internal paths. The cause is in `source()` and belongs in the
+/// log.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct EngineError {
-    /// What kind of failure, as clients know it.
+    /// The kind of failure for clients.
     pub code: ErrorCode,
-    /// What was tried and what was wrong.
+    /// The attempted operation and the problem.
     pub message: String,
-    /// Facts for a program: the problems of a package, the candidates of a verdict.
+    /// Machine-readable details: the problems of a package, the candidates of a verdict.
     pub details: Option<Value>,
     #[source]
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl EngineError {
-    /// The engine stops before something is done.
+    /// The error of an operation that the engine's shutdown cut off.
     pub(crate) fn interrupted() -> Self {
         let message = "the server is stopping; this goes on when it is back";
         Self::new(ErrorCode::Unavailable, message)
     }
 
-    /// A failure with its message.
+    /// Creates a failure with its message.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl EngineError {
         }
     }
 
-    /// Adds facts for a program.
+    /// Adds machine-readable details.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
@@ -70,15 +70,15 @@ impl EngineError {
         self
     }
 
-    /// Something of this kind and id is not there for this caller. The details name the kind.
+    /// The error for a kind and id that do not exist for this caller. The details name the kind.
     #[must_use]
     pub fn not_found(what: &str, id: impl std::fmt::Display) -> Self {
         let message = format!("there is no {what} `{id}`");
         Self::new(ErrorCode::NotFound, message).with_details(json!({"what": what}))
     }
 
-    /// Adds which of the names that the caller sees is nearest to what was given, if one is near enough to be
-    /// meant: one letter is soon mistyped. What the caller does not see is no candidate. The details list them.
+    /// Suggests the nearest visible name, if one is near enough to be a typing error. Names that are not visible to the
+    /// caller are not considered. The details list the visible names.
     #[must_use]
     pub fn or_nearest<'c>(mut self, given: &str, seen: impl IntoIterator<Item = &'c str>) -> Self {
         let seen: Vec<&str> = seen.into_iter().collect();
@@ -88,7 +88,7 @@ impl EngineError {
         self.knowing(seen)
     }
 
-    /// Lists in the details the first ids that the caller sees, and counts the rest.
+    /// Lists in the details the first ids that are visible to the caller, and counts the rest.
     #[must_use]
     pub fn knowing<'c>(mut self, seen: impl IntoIterator<Item = &'c str>) -> Self {
         let mut seen = seen.into_iter().filter(|id| !id.starts_with('_'));
@@ -105,7 +105,7 @@ impl EngineError {
         self
     }
 
-    /// The ids that [`EngineError::knowing`] listed, and the number of the others.
+    /// Returns the ids that [`EngineError::knowing`] listed, and the number of the others.
     #[must_use]
     pub fn known_ids(&self) -> (Vec<&str>, u64) {
         let detail = |name: &str| self.details.as_ref().and_then(|of| of.get(name));
@@ -115,7 +115,7 @@ impl EngineError {
         (known.collect(), more.unwrap_or_default())
     }
 
-    /// Values that do not fit a declaration, all of them.
+    /// The error for values that do not fit a declaration, with every fault.
     #[must_use]
     pub(crate) fn parameters(of: &str, faults: &[ParameterFault]) -> Self {
         let missing = |fault: &ParameterFault| {
@@ -147,21 +147,21 @@ impl EngineError {
         Self::new(code, format!("{of}: {}", said.join("; "))).with_details(details)
     }
 
-    /// A document that breaks its contract, or cannot be carried out: every violation.
+    /// The error for a document that violates its contract or cannot be executed, with every violation.
     #[must_use]
     pub fn violations(name: &str, violations: &[Violation]) -> Self {
         let message = format!("this is no {name}: {}", listed(violations));
         Self::new(ErrorCode::InvalidDocument, message).with_details(json!({VIOLATIONS: violations}))
     }
 
-    /// What was sent (`what`) has not the form that it must have, or asks for what makes no sense: every violation.
+    /// The error for an input (`what`) with an invalid form or meaning, with every violation.
     #[must_use]
     pub fn unfit(what: &str, violations: &[Violation]) -> Self {
         let message = format!("{what} cannot be read: {}", listed(violations));
         Self::new(ErrorCode::InvalidRequest, message).with_details(json!({VIOLATIONS: violations}))
     }
 
-    /// Refuses what was sent for its violations, where there are any.
+    /// Refuses an input with violations.
     ///
     /// # Errors
     /// [`EngineError::unfit`].
@@ -172,7 +172,7 @@ impl EngineError {
         Err(Self::unfit(what, violations))
     }
 
-    /// The same about what was sent as `what`, which has what is wrong in other places: `place` of each pointer.
+    /// Returns the error for another input, `what`, with the pointers of its violations mapped by `place`.
     #[must_use]
     pub fn as_sent(self, what: &str, place: impl Fn(&str) -> String) -> Self {
         let mut violations = self.violations_found();
@@ -188,7 +188,7 @@ impl EngineError {
         }
     }
 
-    /// The violations, where these are what is wrong.
+    /// Returns the violations, if these are the cause.
     #[must_use]
     pub fn violations_found(&self) -> Vec<Violation> {
         let found = self.details.as_ref().and_then(|of| of.get(VIOLATIONS));
@@ -196,7 +196,7 @@ impl EngineError {
         found.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// A failure that the caller can do nothing about.
+    /// The error for a failure that the caller cannot fix.
     #[must_use]
     pub fn internal(doing: &str, cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::new(
@@ -207,7 +207,7 @@ impl EngineError {
     }
 }
 
-/// The first violation, and how many more there are.
+/// Formats the first violation, and the number of further ones.
 fn listed(violations: &[Violation]) -> String {
     let first = violations
         .first()
@@ -261,7 +261,7 @@ impl From<StoreError> for EngineError {
 }
 
 impl From<ModelFailure> for EngineError {
-    /// What the provider said may name the operator's account, so it is the cause, for the log.
+    /// The provider's message may name the operator's account, so it is the cause, for the log.
     fn from(failure: ModelFailure) -> Self {
         let usage = failure.usage;
         let mut details = json!({
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(details["more"], 3);
     }
 
-    /// B003-3: what a model failed with is told with what was spent, and without the provider's words.
+    /// B003-3: a model's failure is reported with the tokens used, and without the provider's message.
     #[test]
     fn b003_3_a_models_failure_keeps_the_providers_words_for_the_log() {
         let mut failure = ModelFailure::new(ModelFault::RateLimited, "asked too often");

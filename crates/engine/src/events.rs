@@ -1,8 +1,7 @@
 //! Events about a tenant's runs, approvals, requests, route examples, keys and catalogue.
 //!
-//! An event is written in the transaction of the change that it announces, so none is missed and none
-//! is made up; it names what changed, and whoever may see that looks it up. Readers take up where they
-//! stopped by the event's id.
+//! An event is written in the transaction of its change, so no event is lost or invented. It names the changed object;
+//! readers with access look that up. Readers resume by the event's id.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,27 +27,27 @@ use crate::keys::KeyEventRef;
 use crate::route_examples::RouteExampleEventRef;
 use crate::{AccessScope, Caller, Engine, EngineError, Role};
 
-/// Events of a page, and those that a stream reads at once.
+/// Maximum events of a page, and of one read of a stream.
 const BATCH: usize = 500;
 
-/// Time after which a stream looks even if nobody in this process said that there is news.
+/// Interval at which a stream checks even without a notification in this process.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Event")]
 pub struct Event {
-    /// Grows with every event; a reader goes on after it.
+    /// Increases with every event; the reader's cursor.
     pub id: u64,
-    /// What happened, e.g. `approval.requested`.
+    /// The kind of event, e.g. `approval.requested`.
     pub topic: String,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// What it happened to.
+    /// The object of the event.
     pub data: Value,
 }
 
-/// What an event says of an approval.
+/// The data of an event about an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "OfApproval")]
 pub struct ApprovalEventRef {
@@ -58,74 +57,74 @@ pub struct ApprovalEventRef {
     pub run_id: RunId,
 }
 
-/// What an event says of a run.
+/// The data of an event about a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "OfRun")]
 pub struct RunEventRef {
     /// The run.
     pub run_id: RunId,
-    /// Where it stands now.
+    /// Its status now.
     pub status: RunStatus,
 }
 
-/// What an event says of a request.
+/// The data of an event about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "OfRequest")]
 pub struct RequestEventRef {
     /// The request.
     pub request_id: RequestId,
-    /// The run that changed something for it.
+    /// The run that made the request's change.
     pub run_id: RunId,
-    /// The response that says what that run came to.
+    /// The response with the run's result.
     pub response_id: ResponseId,
     /// How the run ended.
     pub status: RunStatus,
 }
 
-/// What an event says of the catalogue.
+/// The data of an event about the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "OfCatalogue")]
 pub struct CatalogueEventRef {
     /// The catalogue's revision now.
     pub revision: u64,
-    /// `global` for what every tenant builds on, `tenant` for the caller's own layer.
+    /// `global` for the layer under every tenant, `tenant` for the caller's own layer.
     #[schemars(extend("enum" = ["global", "tenant"]))]
     pub scope: String,
     /// The package.
     pub package: PackageName,
     /// Its version.
     pub version: String,
-    /// What became of it.
+    /// The change.
     #[schemars(extend("enum" = ["registered", "rolled_back", "unregistered"]))]
     pub change: String,
 }
 
-/// An event by its topic, as those that are written now are. A newer replica may write others.
+/// An event by its topic, in the forms that this version writes. A newer replica may write others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "topic", content = "data")]
 pub enum AnnouncedEvent {
-    /// A person is asked.
+    /// An approval is requested.
     #[serde(rename = "approval.requested")]
     ApprovalRequested(ApprovalEventRef),
-    /// A person agreed.
+    /// A person approved.
     #[serde(rename = "approval.approved")]
     ApprovalApproved(ApprovalEventRef),
-    /// A person refused.
+    /// A person rejected.
     #[serde(rename = "approval.rejected")]
     ApprovalRejected(ApprovalEventRef),
-    /// A person said that the call happened.
+    /// A person reported that the call happened.
     #[serde(rename = "approval.happened")]
     ApprovalHappened(ApprovalEventRef),
-    /// The agreement was used.
+    /// The approval was used.
     #[serde(rename = "approval.consumed")]
     ApprovalConsumed(ApprovalEventRef),
-    /// Nobody decided in time, or the run ended first.
+    /// No decision in time, or the run ended first.
     #[serde(rename = "approval.lapsed")]
     ApprovalLapsed(ApprovalEventRef),
-    /// A run stands elsewhere.
+    /// A run's status changed.
     #[serde(rename = "run.status")]
     RunStatus(RunEventRef),
-    /// The change that a request asked for has ended, and its result is recorded.
+    /// A request's change has ended, and its result is recorded.
     #[serde(rename = "request.result")]
     RequestResult(RequestEventRef),
     /// A package was registered, rolled back or taken out of force.
@@ -143,7 +142,7 @@ pub enum AnnouncedEvent {
     /// A key was made.
     #[serde(rename = "key.created")]
     KeyCreated(KeyEventRef),
-    /// Another key takes a key's place.
+    /// Another key replaces a key.
     #[serde(rename = "key.rotated")]
     KeyRotated(KeyEventRef),
     /// A key was revoked.
@@ -157,21 +156,22 @@ pub enum AnnouncedEvent {
 pub struct EventPage {
     /// Oldest first.
     pub entries: Vec<Event>,
-    /// The id to go on after; the one that was asked for when there is nothing new.
+    /// Cursor: the last event's id, or the requested one if there is nothing new.
     pub next: u64,
 }
 
-/// What the topics of messages among processes begin with.
+/// Prefix of the topics of messages between processes.
 const REPLICA_TOPIC_PREFIX: &str = "replicas.";
 
-/// What the topics of keys begin with.
+/// Prefix of the topics of keys.
 const KEY_TOPIC_PREFIX: &str = "key.";
 
-/// What the topics of runs, approvals and requests begin with: those of a user.
+/// Prefixes of the topics of runs, approvals and requests, which belong to a user.
 const USER_TOPIC_PREFIXES: [&str; 3] = ["run.", "approval.", "request."];
 
-/// Whether a caller sees a message. Messages among processes name skills that the reader may not reach; keys
-/// are for the admins who keep them; runs, approvals and requests are for their user and for operators.
+/// Returns whether a message is visible to a caller. Messages between processes name skills that may be outside the
+/// reader's reach. Keys are for admins with the scope; runs, approvals and requests are for their user and for
+/// operators.
 fn is_for(caller: &Caller, message: &NewMessage) -> bool {
     let topic = &message.topic;
     let keeps_keys = || caller.role >= Role::Admin && caller.scopes.opens(AccessScope::AdminRead);
@@ -182,11 +182,11 @@ fn is_for(caller: &Caller, message: &NewMessage) -> bool {
 }
 
 impl Engine {
-    /// The events of the tenant that the caller sees, and those of the global catalogue, after an id, oldest
-    /// first; of a topic, or of the topics below it, if asked. Events are kept as long as runs are.
+    /// Returns the tenant's events that are visible to the caller, and those of the global catalogue, after an id,
+    /// oldest first. Optionally restricted to a topic and those below it. Events are kept as long as runs.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn events(
         &self,
         caller: &Caller,
@@ -212,8 +212,8 @@ impl Engine {
         })
     }
 
-    /// The caller's tenant's events from an id on, or from now on, as they happen. Ends when the
-    /// engine stops or storage fails; the reader takes up after the last event that it saw.
+    /// Streams the events of the caller's tenant after an id, or from now on. Ends when the engine stops or storage
+    /// fails; the reader resumes after the last event that it received.
     pub fn follow_events(
         self: &Arc<Self>,
         caller: Caller,
@@ -239,7 +239,7 @@ impl Engine {
         })
     }
 
-    /// Appends to a journal and tells who watches.
+    /// Appends to a journal and notifies the watchers.
     pub(crate) async fn append(&self, append: Append) -> Result<u64, EngineError> {
         let announces = !append.messages.is_empty();
         let version = self.store().append(append).await?;
@@ -254,8 +254,7 @@ impl Engine {
     }
 }
 
-/// What is announced when an approval takes a step: ids only, for a call's arguments are not for every
-/// reader.
+/// Builds the message about an approval's transition: ids only, because not every reader may see a call's arguments.
 pub(crate) fn about_approval(
     tenant: &TenantId,
     owner: Option<&UserId>,
@@ -272,8 +271,7 @@ pub(crate) fn about_approval(
     }
 }
 
-/// What is announced with a write of a run: where it stands now if that is news, and what becomes of
-/// its approvals.
+/// Builds the messages about a write of a run: its new status, and the changes of its approvals.
 pub(crate) fn about_run(
     tenant: &TenantId,
     run: &Run,
@@ -308,7 +306,7 @@ pub(crate) fn about_run(
     steps.chain(status).collect()
 }
 
-/// What is announced with the result of a request.
+/// Builds the message about the result of a request.
 pub(crate) fn about_result(
     record: &RequestRecord,
     run: &RunId,
@@ -343,7 +341,7 @@ fn read(message: Message) -> Result<Event, EngineError> {
     })
 }
 
-/// A stream's place.
+/// The position of a stream.
 struct Reader {
     engine: Arc<Engine>,
     caller: Caller,
@@ -363,7 +361,7 @@ impl Reader {
             if let Some(event) = self.read.pop_front() {
                 return Ok(Some(event));
             }
-            // Registered before looking, so that what comes meanwhile is not missed.
+            // Registered before looking, so that no notification in between is missed.
             let engine = Arc::clone(&self.engine);
             let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);

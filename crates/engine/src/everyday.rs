@@ -1,5 +1,5 @@
-//! Vectors of everyday topics, with which questions are compared: made once for each model, and kept beside those of
-//! the catalogue.
+//! Vectors of everyday topics for comparison with questions: made once for each model, and stored beside those of the
+//! catalogue.
 
 use charter_domain::intent::EVERYDAY_TOPICS;
 use charter_search::embed::Vector;
@@ -9,10 +9,10 @@ use crate::catalogue::text_hash;
 use crate::{Engine, EngineError};
 
 impl Engine {
-    /// The vectors of everyday topics; none without an embedder.
+    /// Returns the vectors of everyday topics; none without an embedder.
     ///
     /// # Errors
-    /// `unavailable` when they cannot be embedded; when storage fails.
+    /// `unavailable` if they cannot be embedded; errors of storage.
     pub(crate) async fn everyday_topics(&self) -> Result<&[Vector], EngineError> {
         if self.embedder().is_none() {
             return Ok(&[]);
@@ -35,7 +35,7 @@ impl Engine {
         }
         let fresh = self.embed_missing(texts).await?;
         vectors.extend(fresh.values().cloned());
-        // They are made again at the next start if they cannot be kept.
+        // If they cannot be stored, they are made again at the next start.
         if !fresh.is_empty()
             && let Err(error) = self.store_vectors(fresh).await
         {

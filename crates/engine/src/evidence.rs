@@ -1,4 +1,4 @@
-//! Evidence: what tools returned, captured once and never changed (seed 000 §2.14).
+//! Evidence: results of tools, captured once and never changed (seed 000 §2.14).
 
 mod list;
 
@@ -26,14 +26,14 @@ use crate::{Caller, Engine, EngineError, Role};
 pub(crate) use list::check_range;
 pub use list::{EvidenceEntry, EvidencePage, EvidenceQuery};
 
-/// Largest tool output, and largest arguments of its call, that a record holds whole, in bytes of JSON; of larger,
-/// deeper or heavier ones it holds the digest.
+/// Maximum size of a tool's output, and of its arguments, that a record holds whole, in bytes of JSON. For a value that
+/// is larger, nested too deeply or too large in memory, it holds the digest.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
-/// Findings that one record is attached to at most; the others cite it.
+/// Maximum findings to which one record is attached; the others cite it.
 const MAX_ATTACHED: usize = 500;
 
-/// Things that one record is attached to at most, at its capture and later.
+/// Maximum attachments of one record, at its capture and later.
 const MAX_ATTACHMENTS: usize = 5_000;
 
 /// A tool result that becomes evidence.
@@ -46,36 +46,36 @@ pub(crate) struct CapturedResult<'a> {
     pub(crate) at: Timestamp,
 }
 
-/// Where a payload says what was wrong with the tool's declaration.
+/// The payload field with the fault of the tool's declaration.
 pub(crate) const FAULT: &str = "fault";
 
-/// What became of a tool result.
+/// The outcome for a tool result.
 #[derive(Debug)]
 pub(crate) enum EvidenceOutcome {
     /// A record.
     Recorded(Box<RecordedEvidence>),
-    /// No record, because no page shows the original (B000-19); in words.
+    /// No record, because no page shows the original (B000-19), with the reason.
     Unshown(String),
 }
 
-/// A record, and what of the tool's declaration it was made without.
+/// A record, and the part of the tool's declaration that it lacks.
 #[derive(Debug)]
 pub(crate) struct RecordedEvidence {
     pub(crate) record: EvidenceRecord,
-    /// Why it has not the summary that the tool declares; also in its payload, as [`FAULT`].
+    /// Why it lacks the summary that the tool declares; also in its payload, as [`FAULT`].
     pub(crate) fault: Option<String>,
 }
 
-/// The id of the record of a step's result.
+/// Derives the id of the record of a step's result.
 pub(crate) fn id_of(run: &RunId, step: &StepId) -> EvidenceId {
     EvidenceId::from_uuid(Uuid::new_v5(&run.uuid(), step.as_ref().as_bytes()))
 }
 
 impl CapturedResult<'_> {
-    /// The record. A tool that declares no evidence leaves the record of an API call.
+    /// Builds the record. A tool that declares no evidence leaves the record of an API call.
     ///
     /// # Errors
-    /// When what the tool's filters give does not make a record: the tool's fault, said as such.
+    /// If the values of the tool's filters do not form a record: reported as the tool's fault.
     pub(crate) async fn record<'f>(
         &self,
         engine: &Engine,
@@ -144,7 +144,7 @@ impl CapturedResult<'_> {
         json!({"parameters": self.parameters, "output": self.output})
     }
 
-    /// What the tool's filters give; nothing where it declares none.
+    /// Evaluates the tool's filters; returns nothing if it declares none.
     async fn filtered(
         &self,
         engine: &Engine,
@@ -173,7 +173,7 @@ impl CapturedResult<'_> {
         Ok(given.into_iter().next().unwrap_or_default())
     }
 
-    /// The source, from what the tool's filters give; `null` counts as nothing.
+    /// Builds the source from the values of the tool's filters; `null` counts as absent.
     async fn source(
         &self,
         engine: &Engine,
@@ -207,7 +207,7 @@ impl CapturedResult<'_> {
         })
     }
 
-    /// The region that the call was made for, where a parameter says so.
+    /// Returns the region of the call, if a parameter names it.
     fn given_region(&self) -> Option<ShortText> {
         let region = self.parameters?.get("region")?.as_str()?;
         ShortText::parse(region).ok()
@@ -229,7 +229,7 @@ impl CapturedResult<'_> {
         payload
     }
 
-    /// The summary that the tool declares, or why it cannot be had.
+    /// Returns the summary that the tool declares, or why it is not available.
     async fn summary(
         &self,
         engine: &Engine,
@@ -257,7 +257,7 @@ impl CapturedResult<'_> {
         }))
     }
 
-    /// The summary of a tool that declares none.
+    /// Returns the summary of a tool that declares none.
     fn plain_summary(&self) -> Result<Text, EngineError> {
         let summary = format!("`{}` answered.", self.tool.tool_id);
         Text::parse(&summary).map_err(|error| self.fault(&error.to_string()))
@@ -269,7 +269,7 @@ impl CapturedResult<'_> {
     }
 }
 
-/// What is recorded of a tool that declares no evidence: the call, in the console of its service or on the run's page.
+/// The evidence of a tool that declares none: the call, in the console of its service or on the run's page.
 fn undeclared(tool: &Tool, page: Option<ConsolePage>) -> ToolEvidence {
     ToolEvidence {
         evidence_type: EvidenceType::ApiCall,
@@ -283,7 +283,7 @@ fn undeclared(tool: &Tool, page: Option<ConsolePage>) -> ToolEvidence {
     }
 }
 
-/// `aws.ec2` of a tool of the service `ec2` of `aws`.
+/// Returns `aws.ec2` for a tool of the service `ec2` of `aws`.
 fn system_of(tool: &Tool) -> Label {
     let service = tool.service.as_ref();
     let both = service.map(|service| format!("{}.{service}", tool.provider));
@@ -299,12 +299,13 @@ fn unshown(tool: &Tool, source: &EvidenceSource) -> String {
     )
 }
 
-/// Whether a record holds a value whole. Older versions took values that nest too deeply to be stored in one.
+/// Returns whether a record holds a value whole. Older versions accepted values that nest too deeply to be stored in
+/// one.
 fn is_held_whole(value: &Value) -> bool {
     extent_of(value, Profile::EVIDENCE).is_ok() && text_length(value) <= MAX_PAYLOAD
 }
 
-/// The digest of a value's canonical text, in hexadecimal digits.
+/// Returns the digest of a value's canonical text, in hexadecimal digits.
 fn sha256(value: &Value) -> String {
     let digest = Digest::from_json(value);
     let digits = digest.as_str();
@@ -312,7 +313,7 @@ fn sha256(value: &Value) -> String {
 }
 
 impl Engine {
-    /// The page of a run in the console, where others reach this server by https.
+    /// Returns the page of a run in the console, if this server has a public https address.
     fn page_of_run(&self, run: &RunId) -> Option<ConsolePage> {
         let base = self.settings().public_url.as_ref()?.as_str();
         let href = format!("{}/console/runs/{run}", base.trim_end_matches('/'));
@@ -322,14 +323,14 @@ impl Engine {
         })
     }
 
-    /// Whether the result of a tool leaves evidence.
+    /// Returns whether the result of a tool leaves evidence.
     pub(crate) fn is_shown(&self, tool: &Tool) -> bool {
         let is_known = || console_link::is_known(system_of(tool).as_str());
         !tool.is_internal()
             && (tool.evidence.is_some() || self.settings().public_url.is_some() || is_known())
     }
 
-    /// Stores records, those that are not there yet. Their ids follow from what they are about.
+    /// Stores records that are not stored yet. Their ids follow from their subjects.
     pub(crate) async fn keep_evidence(
         &self,
         tenant: &TenantId,
@@ -352,10 +353,10 @@ impl Engine {
         Ok(())
     }
 
-    /// One record with all its attachments.
+    /// Returns one record with all its attachments.
     ///
     /// # Errors
-    /// `not_found`, also for one that the caller does not see.
+    /// `not_found`, also for one that is not visible to the caller.
     pub async fn evidence(
         &self,
         caller: &Caller,
@@ -369,7 +370,7 @@ impl Engine {
         }
     }
 
-    /// Whether the caller sees a record: the user whose run captured it does, and operators.
+    /// Checks that a record is visible to the caller: to the user whose run captured it, and to operators.
     pub(crate) async fn must_see_evidence(
         &self,
         caller: &Caller,
@@ -385,12 +386,12 @@ impl Engine {
         }
     }
 
-    /// Attaches a record to one thing more, by a link record of its own in the evidence log
-    /// (ruling 17); saying it again changes nothing.
+    /// Attaches a record to a further object, by a separate link record in the evidence log (ruling 17). A repeat
+    /// changes nothing.
     ///
     /// # Errors
-    /// `permission_denied` for callers below operator; `not_found`, also for another tenant's;
-    /// `too_large` for a record that is attached to too much already.
+    /// `permission_denied` for callers below operator; `not_found`, also for another tenant's; `too_large` for a record
+    /// with too many attachments.
     pub async fn attach_evidence(
         &self,
         caller: &Caller,

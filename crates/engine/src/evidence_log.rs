@@ -1,8 +1,7 @@
-//! The evidence log's use cases: the signed head, proofs and the retention of payloads
-//! (B000-19). Exports are in [`export`].
+//! The evidence log's use cases: the signed head, proofs and the retention of payloads (B000-19). Exports are in
+//! [`export`].
 //!
-//! What is hashed, signed and checked is decided in `charter_domain::evidence_log`; here it is
-//! brought together with what is stored.
+//! `charter_domain::evidence_log` decides how to hash, sign and check; this module combines that with storage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +23,7 @@ mod export;
 pub(crate) use export::withheld;
 pub use export::{EvidenceExport, EvidenceProof};
 
-/// Time between sweeps of payloads.
+/// Interval between sweeps of payloads.
 const RETAIN_EVERY: Duration = Duration::from_secs(3_600);
 
 /// Payloads removed in one transaction.
@@ -38,7 +37,7 @@ pub struct EvidenceKey {
 }
 
 impl EvidenceKey {
-    /// The key of a secret seed; logs are named `<installation>/evidence/<tenant>`.
+    /// Creates the key from a secret seed; logs are named `<installation>/evidence/<tenant>`.
     ///
     /// # Errors
     /// For an installation that is empty or has spaces, control characters or `+`.
@@ -61,7 +60,7 @@ impl EvidenceKey {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "EvidenceLogKey")]
 pub struct LogKey {
-    /// As C2SP `signed-note` writes it: `name+id+key`.
+    /// In the format of C2SP `signed-note`: `name+id+key`.
     pub key: String,
     /// The log's name, which is also the key's.
     pub name: String,
@@ -77,7 +76,7 @@ pub struct LogKey {
 pub struct LogCheckpoint {
     /// The log's name.
     pub origin: String,
-    /// Leaves.
+    /// Number of leaves.
     pub size: u64,
     /// Hash of the tree.
     pub root: Hash,
@@ -85,7 +84,7 @@ pub struct LogCheckpoint {
     pub checkpoint: String,
 }
 
-/// That one head is the beginning of another.
+/// Proof that one head is the beginning of another.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "EvidenceLogConsistency")]
 pub struct LogConsistency {
@@ -93,15 +92,15 @@ pub struct LogConsistency {
     pub from: LogHead,
     /// The larger one.
     pub to: LogHead,
-    /// As RFC 9162 §2.1.4 orders it.
+    /// In the order of RFC 9162 §2.1.4.
     pub proof: Vec<Hash>,
 }
 
-/// A head, with the note that was handed out for it, if one was.
+/// A head, with its issued note, if there is one.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "EvidenceLogHead")]
 pub struct LogHead {
-    /// Leaves.
+    /// Number of leaves.
     pub size: u64,
     /// Hash of the tree.
     pub root: Hash,
@@ -111,7 +110,7 @@ pub struct LogHead {
 }
 
 impl Engine {
-    /// The public key that signs for the tenant's log.
+    /// Returns the public key that signs the tenant's log.
     ///
     /// # Errors
     /// None in practice: names were checked at the start.
@@ -126,11 +125,10 @@ impl Engine {
         })
     }
 
-    /// The signed head of the tenant's log as it is now. It is kept, so that what was handed out
-    /// can be compared later.
+    /// Returns the present signed head of the tenant's log. It is stored, so that issued heads can be compared later.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn evidence_checkpoint(&self, caller: &Caller) -> Result<LogCheckpoint, EngineError> {
         let size = self.store().log_size(&caller.tenant).await?;
         self.checkpoint_at(&caller.tenant, size).await
@@ -165,10 +163,10 @@ impl Engine {
         })
     }
 
-    /// That the log of `from` leaves is the beginning of the log of `to` leaves.
+    /// Proves that the log of `from` leaves is the beginning of the log of `to` leaves.
     ///
     /// # Errors
-    /// `invalid_request` when `to` is more than there are, or less than `from`.
+    /// `invalid_request` if `to` exceeds the log, or is less than `from`.
     pub async fn evidence_consistency(
         &self,
         caller: &Caller,
@@ -192,10 +190,10 @@ impl Engine {
         })
     }
 
-    /// One record's leaves, each with its proof, under a checkpoint of now.
+    /// Returns one record's leaves, each with its proof, under a present checkpoint.
     ///
     /// # Errors
-    /// `not_found`, also for a record that the caller does not see.
+    /// `not_found`, also for a record that is not visible to the caller.
     pub async fn evidence_proof(
         &self,
         caller: &Caller,
@@ -209,8 +207,8 @@ impl Engine {
         self.proof_of(caller, leaves).await
     }
 
-    /// Removes payloads that are past their retention, at the start and then hourly, until the
-    /// engine shuts down; ends at once when payloads are kept for ever.
+    /// Removes payloads past their retention, at the start and then hourly, until the engine shuts down. Returns at
+    /// once if payloads are kept forever.
     pub(crate) async fn retain_evidence_forever(self: Arc<Self>) {
         let Some(retention) = self.settings().evidence_retention else {
             return;
@@ -233,11 +231,11 @@ impl Engine {
         }
     }
 
-    /// Removes the payloads of records captured longer ago than `retention`; leaves and digests
-    /// stay, so every proof still holds. Returns how many.
+    /// Removes the payloads of records captured longer ago than `retention`; leaves and digests stay, so every proof
+    /// remains valid. Returns how many.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn remove_payloads(&self, retention: Duration) -> Result<usize, EngineError> {
         let now = self.now();
         let before = self.before(now, retention);

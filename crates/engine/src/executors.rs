@@ -1,13 +1,13 @@
-//! Calls of client tools (seed 000 §2.4, `execution_target`), leased by executors: processes that
-//! run them where the credentials are.
+//! Calls of client tools (seed 000 §2.4, `execution_target`), leased by executors: processes that run them where the
+//! credentials are.
 //!
-//! [`TargetRouter`] stands in front of the tools port: a run's driver calls a tool and waits, whoever
-//! runs it. A call is an effect in flight like any other, so nothing of the queue is durable: when
-//! this process ends, the journal says that the effect began, and whoever takes the run up begins
-//! it again under the same idempotency key, or asks a person, as for every interrupted effect.
+//! [`TargetRouter`] is in front of the tools port: a run's driver calls a tool and waits, wherever it runs. A call is
+//! an effect like any other, so the queue need not be durable. If this process ends, the beginning of the effect is in
+//! the journal. The next driver repeats it under the same idempotency key, or requests an approval, as for every
+//! interrupted effect.
 //!
-//! A lease is known by an id that is given once. What comes under an id that is not held any more
-//! is refused and changes nothing. Must not know HTTP, nor what a tool does.
+//! A lease has a single-use id. A message under a lapsed id is refused and changes nothing. Must not know HTTP, nor the
+//! work of a tool.
 
 mod queue;
 mod wire;
@@ -37,14 +37,14 @@ use crate::{Engine, EngineError};
 pub(crate) use queue::ClientCalls;
 use queue::{ExecutorCapabilities, LeaseNotHeld};
 
-/// Longest wait for a call, whatever an executor asks for.
+/// Longest wait for a call, regardless of the executor's request.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
-/// Most tools that an executor may have handlers for.
+/// Maximum tools for which an executor may have handlers.
 const MAX_HANDLERS: usize = 1_000;
 
-/// Whether a call is one that executors run. What Charter carries out itself is part of the server, whatever its document
-/// says; what has no implementation is theirs, and so is a playbook's script in its place.
+/// Returns whether executors run a call. They never run Charter's own tools, regardless of their documents. They always
+/// run tools without an implementation, and a playbook's script in place of one; the setting decides about the others.
 pub(crate) fn goes_to_executors(call: &ToolCall, client_tools: ClientTools) -> bool {
     let Target::Client(client) = &call.target else {
         return false;
@@ -60,7 +60,7 @@ pub(crate) fn goes_to_executors(call: &ToolCall, client_tools: ClientTools) -> b
     }
 }
 
-/// Runs what belongs here, and leaves the calls of client tools to executors.
+/// Runs server tools here, and leaves calls of client tools to executors.
 pub(crate) struct TargetRouter {
     here: Arc<dyn ToolRunner>,
     executors: Arc<ClientCalls>,
@@ -94,39 +94,39 @@ impl ToolRunner for TargetRouter {
     }
 }
 
-/// What an executor says when it asks for a call.
+/// An executor's request for a call.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseRequest {
     /// Its name, for messages.
     pub executor: Label,
-    /// How long it waits when there is no call, in milliseconds; at most 30 s.
+    /// How long it waits if there is no call, in milliseconds; at most 30 s.
     #[serde(default)]
     pub wait_ms: u64,
-    /// The tools without an implementation that it has handlers for; at most 1000.
+    /// Tools without an implementation for which it has handlers; at most 1000.
     #[serde(default)]
     pub handlers: BTreeSet<ToolId>,
-    /// Whether it takes calls of its handlers alone: it runs no scripts and HTTP exchanges of packages.
+    /// Whether it only accepts calls of its handlers, and no scripts or HTTP exchanges of packages.
     #[serde(default)]
     pub only_handlers: bool,
 }
 
-/// A lease that goes on.
+/// A renewed lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LeaseRenewed")]
 pub struct LeaseRenewal {
-    /// For how long the call is held from now on, in milliseconds.
+    /// Remaining term of the lease, in milliseconds.
     pub lease_ms: u64,
 }
 
 impl Engine {
-    /// The next call of a client tool of the caller's tenant, leased to this executor; nothing when
-    /// none comes while it waits, for `longest` at most. Only the first renewal says that the call
-    /// is taken up: without one it is offered again, also where it must not be begun twice.
+    /// Leases the next client tool call of the caller's tenant to this executor; `None` if there is none during its
+    /// wait, at most `longest`. Only the first renewal marks the call as begun: without one it is offered again, even
+    /// if it must not begin twice.
     ///
     /// # Errors
-    /// `permission_denied` for callers below operator; `illegal_transition` where this server runs client tools itself, for
-    /// an executor without handlers; `invalid_request` for too many of them.
+    /// `permission_denied` for callers below operator; `illegal_transition` if this server runs client tools itself,
+    /// for an executor without handlers; `invalid_request` for too many handlers.
     pub async fn lease_call(
         &self,
         caller: &Caller,
@@ -145,7 +145,7 @@ impl Engine {
         let until = Instant::now() + wait;
         loop {
             let mut offered = std::pin::pin!(calls.offered());
-            // From here on no call that is put escapes.
+            // From here on, no new call is missed.
             offered.as_mut().enable();
             let id = LeaseId::from_uuid(self.new_uuid());
             let (tenant, now) = (&caller.tenant, Instant::now());
@@ -164,7 +164,7 @@ impl Engine {
         }
     }
 
-    /// Holds a call for another term; the first time it says that the call is begun.
+    /// Renews a lease for another term; the first renewal marks the call as begun.
     ///
     /// # Errors
     /// As [`Engine::lease_call`]; `illegal_transition` for a lease that is not held (any more).
@@ -181,7 +181,7 @@ impl Engine {
         Ok(LeaseRenewal { lease_ms })
     }
 
-    /// The files that a leased script may open or import.
+    /// Returns the files that a leased script may open or import.
     ///
     /// # Errors
     /// As [`Engine::renew_call`]; `not_found` for a call without files.
@@ -205,10 +205,10 @@ impl Engine {
         }
     }
 
-    /// Takes what came of a leased call; its run goes on. The lease is over.
+    /// Accepts the outcome of a leased call; its run continues. The lease ends.
     ///
     /// # Errors
-    /// As [`Engine::renew_call`]; `too_large` for an output over the call's bound, and `overloaded` where there is no
+    /// As [`Engine::renew_call`]; `too_large` for an output over the call's limit, and `overloaded` if there is no
     /// memory for it, after which the lease is still held.
     pub async fn report_call(
         &self,
@@ -243,14 +243,14 @@ impl Engine {
             .map_err(|LeaseNotHeld| not_held(lease))
     }
 
-    /// The queue, for callers that may take from it: an executor acts with credentials of its own
-    /// and its word becomes evidence.
+    /// Returns the queue, for callers that may lease from it: an executor uses its own credentials, and its results
+    /// become evidence.
     fn calls_for(&self, caller: &Caller) -> Result<&ClientCalls, EngineError> {
         caller.must_be(Role::Operator, "calls are leased by operators")?;
         Ok(self.executors())
     }
 
-    /// Refuses an executor that would wait for ever.
+    /// Refuses an executor that would wait forever.
     fn must_carry_something(&self, asked: &LeaseRequest) -> Result<(), EngineError> {
         let handlers = asked.handlers.len();
         if handlers > MAX_HANDLERS {
@@ -271,8 +271,7 @@ impl Engine {
     }
 }
 
-/// One answer for every lease that is not this caller's to use: lapsed, ended, cancelled, unknown,
-/// or another tenant's.
+/// The same error for every lease that the caller cannot use: lapsed, ended, cancelled, unknown, or another tenant's.
 fn not_held(lease: &LeaseId) -> EngineError {
     let message = format!(
         "the lease `{lease}` is not held: it lapsed, its call ended or was cancelled, or the server \

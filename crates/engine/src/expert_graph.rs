@@ -1,5 +1,5 @@
-//! Questions to the domain expert graph (seed 000 §2.12, B000-17): on the advanced tier only.
-//! Served from the snapshot, no storage.
+//! Queries of the domain expert graph (seed 000 §2.12, B000-17): on the advanced tier only. Served from the snapshot,
+//! no storage.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::{EdgeType, GraphNode, NodeType};
@@ -15,71 +15,71 @@ use serde::{Deserialize, Serialize};
 use crate::documents::unseen_active;
 use crate::{Caller, Engine, EngineError, Tier};
 
-/// Paths that are returned when the question names no number.
+/// Default number of paths.
 const PATHS: usize = 100;
 
-/// Frameworks that an answer names where an unknown one was asked for.
+/// Maximum frameworks that the error for an unknown one names.
 const NAMED_FRAMEWORKS: usize = 10;
 
-/// A question to the graph.
+/// A query of the graph.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
 pub enum GraphQuery {
-    /// What is near a node.
+    /// The neighbours of a node.
     Neighbours {
         /// The node.
         node: GraphNodeId,
-        /// Which way; both when absent.
+        /// The direction; both when absent.
         #[serde(default)]
         direction: Option<Direction>,
-        /// Along which types of edges; all when empty.
+        /// The types of edges; all when empty.
         #[serde(default)]
         edges: Vec<EdgeType>,
-        /// How far; 1 when absent.
+        /// The distance; 1 when absent.
         #[serde(default)]
         depth: Option<Depth>,
     },
-    /// How a node leads to others.
+    /// The paths from a node.
     Paths {
         /// The node, e.g. a control.
         from: GraphNodeId,
-        /// Where to; any resource type when absent.
+        /// The target; any resource type when absent.
         #[serde(default)]
         to: Option<Target>,
-        /// Which way every edge is followed; `out` when absent.
+        /// The direction of every edge; `out` when absent.
         #[serde(default)]
         direction: Option<Direction>,
-        /// How long a path may be; as long as allowed when absent.
+        /// Maximum length of a path; the limit when absent.
         #[serde(default)]
         depth: Option<Depth>,
-        /// How many.
+        /// Maximum paths.
         #[serde(default)]
         limit: Option<usize>,
     },
-    /// Risks that nothing addresses.
+    /// Risks without a remediation.
     Unremediated {
-        /// Of this domain; of all when absent.
+        /// The domain; all when absent.
         #[serde(default)]
         domain: Option<DomainId>,
     },
-    /// Which controls of a framework registered skills and playbooks look after.
+    /// Coverage of a framework's controls by registered skills and playbooks.
     Coverage {
         /// The framework, e.g. `SOC2`.
         framework: String,
     },
 }
 
-/// What the graph says.
+/// The answer of the graph.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "query", rename_all = "snake_case")]
 pub enum GraphAnswer {
-    /// What is near a node.
+    /// The neighbours of a node.
     Neighbours {
         /// The node.
         node: Box<GraphNode>,
-        /// The layer that it comes from.
+        /// Its layer.
         layer: WinningLayer,
-        /// What is near it, nearest first.
+        /// Its neighbours, nearest first.
         #[serde(flatten)]
         neighbours: Bounded<Neighbour>,
     },
@@ -92,11 +92,11 @@ pub enum GraphAnswer {
 }
 
 impl Engine {
-    /// Answers a question to the graph as the caller's tenant sees it.
+    /// Answers a query of the graph of the caller's tenant.
     ///
     /// # Errors
-    /// `permission_denied` below the advanced tier; `not_found` for a node or framework that the
-    /// caller does not see.
+    /// `permission_denied` below the advanced tier; `not_found` for a node or framework that is not visible to the
+    /// caller.
     pub fn query_graph(
         &self,
         caller: &Caller,
@@ -160,8 +160,7 @@ impl Engine {
         })
     }
 
-    /// Gives findings what the graph says about them, where the request is answered on the advanced
-    /// tier.
+    /// Adds the graph's data to findings, if the request is answered on the advanced tier.
     pub(crate) fn relate(
         &self,
         tenant: &TenantId,
@@ -182,7 +181,7 @@ impl Engine {
     }
 }
 
-/// That the caller sees no control of this framework, and which frameworks they see.
+/// The error for a framework without visible controls, with the visible frameworks.
 fn unknown_framework(graph: &ExpertGraph<'_>, framework: &str) -> EngineError {
     let mut absent = EngineError::not_found("framework", framework);
     let known = graph.frameworks();

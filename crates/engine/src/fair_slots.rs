@@ -1,7 +1,7 @@
-//! Places for work of several tenants, shared fairly: whoever waits gets a place in turn by tenant, so that
-//! one tenant's thousand calls do not stand before another's first (round robin; Nagle, RFC 970).
+//! Slots for work of several tenants, shared fairly: waiting tasks get slots in turn by tenant, so that a thousand
+//! calls of one tenant do not delay another tenant's first (round robin; Nagle, RFC 970).
 //!
-//! A place that is free is taken at once, and none stays free while somebody waits.
+//! A free slot is used at once, and no slot is free while a task waits.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use charter_contract::ids::TenantId;
 use tokio::sync::oneshot;
 
-/// The places of a process.
+/// The slots of a process.
 #[derive(Debug, Clone)]
 pub(crate) struct FairSlots(Arc<Mutex<Waiting>>);
 
-/// A place; it goes to the next when it is dropped.
+/// A slot; dropping it passes it to the next task.
 #[derive(Debug)]
 pub(crate) struct Slot(Option<FairSlots>);
 
 #[derive(Debug)]
 struct Waiting {
     free: usize,
-    /// The tenants that wait, whose turn is next first; each once.
+    /// The waiting tenants in the order of their turns; each once.
     turns: VecDeque<TenantId>,
     queues: HashMap<TenantId, VecDeque<oneshot::Sender<Slot>>>,
 }
 
 impl FairSlots {
-    /// So many places.
+    /// Creates this many slots.
     pub(crate) fn new(places: usize) -> Self {
         Self(Arc::new(Mutex::new(Waiting {
             free: places,
@@ -35,7 +35,7 @@ impl FairSlots {
         })))
     }
 
-    /// A place for work of a tenant, when its turn has come.
+    /// Waits for a slot for work of a tenant.
     pub(crate) async fn take(&self, tenant: &TenantId) -> Slot {
         let turn = {
             let mut waiting = self.waiting();
@@ -47,26 +47,26 @@ impl FairSlots {
         };
         match turn.await {
             Ok(slot) => slot,
-            // The queue is never dropped while somebody waits in it: `self` holds it.
+            // The queue is never dropped while a task waits in it: `self` holds it.
             Err(_) => Slot(None),
         }
     }
 
-    /// The number of callers that wait for a place, over all tenants.
+    /// Returns the number of tasks that wait for a slot, over all tenants.
     pub(crate) fn queued(&self) -> usize {
         let waiting = self.waiting();
         let turns = waiting.queues.values().flatten();
-        // A caller that gave up has dropped its receiver, and stays in the queue until its turn.
+        // A task that gave up has dropped its receiver, and stays in the queue until its turn.
         turns.filter(|turn| !turn.is_closed()).count()
     }
 
-    /// The number of free places.
+    /// Returns the number of free slots.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         self.waiting().free
     }
 
-    /// Hands a place to whoever is next, or keeps it free.
+    /// Passes a slot to the next task, or keeps it free.
     fn pass_on(self) {
         loop {
             let Some(next) = self.waiting().next() else {
@@ -74,13 +74,13 @@ impl FairSlots {
             };
             match next.send(Slot(Some(self.clone()))) {
                 Ok(()) => return,
-                // Whoever waited has gone; the place is still to be given.
+                // The waiting task is gone; the slot is still free to pass on.
                 Err(mut slot) => slot.0 = None,
             }
         }
     }
 
-    /// A panic of a holder leaves it whole: nothing in it can fail half-way.
+    /// A panic of a lock holder leaves it intact: no change can fail half-way.
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -105,7 +105,7 @@ impl Waiting {
         slot
     }
 
-    /// Whose turn it is; where nobody waits, the place is free again.
+    /// Returns the next task; if no task waits, the slot becomes free.
     fn next(&mut self) -> Option<oneshot::Sender<Slot>> {
         while let Some(tenant) = self.turns.pop_front() {
             let Some(queue) = self.queues.get_mut(&tenant) else {
@@ -140,7 +140,7 @@ mod tests {
         TenantId::parse(id).unwrap()
     }
 
-    /// Somebody who waits, and has begun to.
+    /// A task that has begun to wait.
     fn waits<'s>(slots: &'s FairSlots, tenant: &'s TenantId) -> Take<'s> {
         let mut take: Take<'s> = Box::pin(slots.take(tenant));
         assert!(has(&mut take).is_none(), "there was a place");
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// One tenant's many do not stand before another's one; within a tenant, who came first goes first.
+    /// Many calls of one tenant do not delay another's; within a tenant, the order is first in, first out.
     #[tokio::test]
     async fn places_go_round_the_tenants() {
         let slots = FairSlots::new(1);
@@ -180,7 +180,7 @@ mod tests {
         assert!(slots.waiting().queues.is_empty());
     }
 
-    /// Whoever gives up takes no place along: neither one that waits nor one whose turn has just come.
+    /// A task that gives up uses no slot, whether it waits or its turn has just come.
     #[tokio::test]
     async fn who_gives_up_leaves_its_place_to_others() {
         let slots = FairSlots::new(1);
@@ -190,7 +190,7 @@ mod tests {
         drop(gone);
         assert_eq!(slots.queued(), 2);
         drop(held);
-        // It was given the place, and never came for it.
+        // It got the slot, and never used it.
         drop(given);
         let slot = has(&mut last).unwrap();
         drop(slot);
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(slots.waiting().free, 1);
     }
 
-    /// No place is lost or made up, whatever tasks do at the same time.
+    /// No slot is lost or invented by concurrent tasks.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn as_many_work_at_once_as_there_are_places() {
         use std::sync::atomic::{AtomicUsize, Ordering};

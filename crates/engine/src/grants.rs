@@ -1,5 +1,5 @@
-//! What the operator lets tools have, and what of it one tool gets. Must not know where the values
-//! come from, nor who runs the tool.
+//! The operator's grants to tools, and the part of them for one tool. Must not know the origin of the values, nor the
+//! runner of the tool.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,21 +9,20 @@ use charter_contract::catalogue::tool::VariableName;
 use charter_contract::text::Text;
 use charter_effects::{BuiltinGrants, HostPattern, HostPatternError};
 
-/// What the operator lets tools have. A tool gets a thing only if it asks and it is here.
+/// The operator's grants to tools. A tool gets a resource only if it requests it and it is granted here.
 #[derive(Debug, Clone, Default)]
 pub struct ToolGrants {
     /// Environment variables with their values.
     pub environment: BTreeMap<String, String>,
-    /// Hosts that every tool with network access may reach beside its own list, e.g.
-    /// `127.0.0.1:5005`.
+    /// Hosts that every tool with network access may reach besides its own list, e.g. `127.0.0.1:5005`.
     pub egress: Vec<String>,
-    /// Files that a tool granted the named variable may read, e.g. `AWS_PROFILE` and `~/.aws`.
+    /// Files that a tool with the named variable may read, e.g. `AWS_PROFILE` and `~/.aws`.
     pub readable: BTreeMap<String, Vec<PathBuf>>,
-    /// What the built-in tools may touch, for every tenant.
+    /// Resources of the built-in tools, for every tenant.
     pub builtin: Arc<BuiltinGrants>,
 }
 
-/// A text that is no host pattern.
+/// A text that is not a host pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("the host pattern `{pattern}`")]
 pub struct HostFault {
@@ -33,7 +32,7 @@ pub struct HostFault {
 }
 
 impl ToolGrants {
-    /// The granted ones of the variables that a tool asks for, with their values.
+    /// Returns the granted variables of those that a tool requests, with their values.
     #[must_use]
     pub fn variables(&self, asked: &[VariableName]) -> Vec<(String, String)> {
         asked
@@ -47,13 +46,13 @@ impl ToolGrants {
             .collect()
     }
 
-    /// All granted variables with their values, for what the operator brings.
+    /// Returns all granted variables with their values, for the operator's own programs.
     #[must_use]
     pub fn all_variables(&self) -> Vec<(String, String)> {
         self.environment.clone().into_iter().collect()
     }
 
-    /// The operator's hosts alone, for what the operator brings.
+    /// Returns only the operator's hosts, for the operator's own programs.
     ///
     /// # Errors
     /// [`HostFault`] for the first text that is no pattern.
@@ -61,7 +60,7 @@ impl ToolGrants {
         self.egress.iter().map(|granted| parse(granted)).collect()
     }
 
-    /// The files that come with granted variables.
+    /// Returns the files that come with granted variables.
     #[must_use]
     pub fn files(&self, granted: &[(String, String)]) -> Vec<PathBuf> {
         let files = granted
@@ -70,8 +69,8 @@ impl ToolGrants {
         files.flatten().cloned().collect()
     }
 
-    /// The tool's own hosts, as far as they are on the public internet, and the operator's for every tool that
-    /// has any: what a package says opens nothing of the network that the server stands in.
+    /// Returns the tool's own hosts on the public internet, and the operator's hosts for every tool that has any: a
+    /// package cannot open the server's private network.
     ///
     /// # Errors
     /// [`HostFault`] for the first text that is no pattern.

@@ -1,5 +1,5 @@
-//! Tools of MCP servers in the catalogue: the live one follows what the servers offer. Must not know
-//! the protocol, or how a server is reached.
+//! Tools of MCP servers in the catalogue: the live one follows the servers' offers. Must not know the protocol, or how
+//! a server is reached.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,18 +9,18 @@ use charter_effects::{ImportedTool, Imports};
 
 use crate::Engine;
 
-/// Imported documents that are no longer in force and are kept for runs that pinned them.
+/// Maximum imported documents that are no longer in force and are kept for runs that pinned them.
 const KEPT_IMPORTS: usize = 1_000;
 
-/// Imported documents by content, for runs that pinned one that changed since: its call is then
-/// refused by whoever compares definitions, and says why. In memory, so until the next start.
+/// Imported documents by content, for runs whose pinned document has changed since. The comparison of definitions then
+/// refuses the call with the reason. In memory, until the next start.
 #[derive(Debug, Default)]
 pub(crate) struct PastImports {
     kept: Mutex<VecDeque<ImportedTool>>,
 }
 
 impl PastImports {
-    /// Remembers what is imported now.
+    /// Keeps the present imports.
     pub(crate) fn keep(&self, imports: &Imports) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for tool in imports.tools() {
@@ -33,7 +33,7 @@ impl PastImports {
         kept.drain(..excess);
     }
 
-    /// The document with this hash.
+    /// Returns the document with this hash.
     pub(crate) fn get(&self, content_hash: &str) -> Option<Tool> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = kept.iter();
@@ -43,8 +43,8 @@ impl PastImports {
 }
 
 impl Engine {
-    /// Serves what MCP servers offer whenever that changes, until the engine shuts down. Returns at
-    /// once where no server is registered.
+    /// Serves the offers of MCP servers whenever they change, until the engine shuts down. Returns at once if no server
+    /// is registered.
     pub(crate) async fn follow_imports_forever(self: Arc<Self>) {
         let mut imports = self.imports();
         let mut served: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
-//! API keys: made by the admins of a tenant for that tenant, shown once, rotated and revoked.
+//! API keys: made by a tenant's admins for that tenant, shown once, rotated and revoked.
 //!
-//! A key is looked up each time it is presented and never kept in memory, so that one that was revoked lets
-//! nobody in any more, whichever process took the word.
+//! A key is looked up each time it is presented and never cached, so a revoked key is refused at once, whichever
+//! process revoked it.
 
 mod admins;
 mod form;
@@ -28,22 +28,22 @@ pub use text::KeyText;
 
 use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
 
-/// The longest that a key is made for, in seconds: ten years.
+/// Maximum lifetime of a key, in seconds: ten years.
 const MAX_LIFETIME_S: u64 = 10 * 366 * 24 * 3_600;
 
-/// The longest that a key goes on beside the one that takes its place, in seconds: thirty days.
+/// Maximum overlap of a key with its replacement, in seconds: thirty days.
 const LONGEST_OVERLAP_S: u64 = 30 * 24 * 3_600;
 
-/// How often at most the last use of a key is noted.
+/// Minimum interval between records of a key's last use.
 const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
 impl Engine {
     /// Makes a key for the caller's tenant.
     ///
     /// # Errors
-    /// `permission_denied` for whoever is no admin, and for a key that may do more than the caller;
-    /// `invalid_request` for a life of no or too many seconds, for agent skills that do not exist, and for a first key
-    /// that would let no admin in.
+    /// `permission_denied` for a caller who is not an admin, and for a key with more rights than the caller;
+    /// `invalid_request` for an invalid lifetime, for unknown agent skills, and for a first key that would not admit an
+    /// admin.
     pub async fn create_key(
         &self,
         caller: &Caller,
@@ -91,10 +91,10 @@ impl Engine {
         })
     }
 
-    /// The caller's tenant's keys, newest first, those that ended too.
+    /// Lists the keys of the caller's tenant, newest first, including ended ones.
     ///
     /// # Errors
-    /// `permission_denied` for whoever is no admin.
+    /// `permission_denied` for a caller who is not an admin.
     pub async fn keys(&self, caller: &Caller, page: &PageRequest) -> Result<KeyPage, EngineError> {
         must_keep_keys(caller)?;
         let page = self.store().keys(&caller.tenant, page).await?;
@@ -106,22 +106,22 @@ impl Engine {
         })
     }
 
-    /// A key of the caller's tenant.
+    /// Returns a key of the caller's tenant.
     ///
     /// # Errors
-    /// `permission_denied` for whoever is no admin; `not_found`.
+    /// `permission_denied` for a caller who is not an admin; `not_found`.
     pub async fn key(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
         must_keep_keys(caller)?;
         let found = self.key_of(&caller.tenant, key).await?;
         Ok(KeyView::new(found, self.now()))
     }
 
-    /// Makes a key with the same rights in the place of one, which ends after the overlap.
+    /// Makes a replacement with the same rights for a key, which ends after the overlap.
     ///
     /// # Errors
-    /// `permission_denied` for whoever is no admin, or may not do all that the key may; `not_found`;
-    /// `illegal_transition` for a key that ended or was replaced before, and for one whose rotation would leave
-    /// the tenant without an admin.
+    /// `permission_denied` for a caller who is not an admin, or has fewer rights than the key; `not_found`;
+    /// `illegal_transition` for a key that ended or was replaced before, and for one whose rotation would leave the
+    /// tenant without an admin.
     pub async fn rotate_key(
         &self,
         caller: &Caller,
@@ -181,11 +181,11 @@ impl Engine {
         })
     }
 
-    /// Ends a key of the caller's tenant at once; one that was revoked before stays as it was.
+    /// Ends a key of the caller's tenant at once; a revoked key stays unchanged.
     ///
     /// # Errors
-    /// `permission_denied` for whoever is no admin; `not_found`; `illegal_transition` for the last key that lets
-    /// an admin of the tenant in.
+    /// `permission_denied` for a caller who is not an admin; `not_found`; `illegal_transition` for the last key that
+    /// admits an admin of the tenant.
     pub async fn revoke_key(&self, caller: &Caller, key: &KeyId) -> Result<KeyView, EngineError> {
         must_keep_keys(caller)?;
         let found = self.key_of(&caller.tenant, key).await?;
@@ -204,11 +204,10 @@ impl Engine {
         self.key(caller, key).await
     }
 
-    /// Whom a key stands for, and that it was used.
+    /// Returns the caller of a key, and records the use.
     ///
     /// # Errors
-    /// `unauthenticated` for what is no key, and for one that is not known or has ended; when storage
-    /// fails.
+    /// `unauthenticated` for an invalid, unknown or ended key; errors of storage.
     pub async fn caller_of_key(&self, text: &str) -> Result<Caller, EngineError> {
         let refused = |why: &str| EngineError::new(ErrorCode::Unauthenticated, why);
         let text = KeyText::parse(text).ok_or_else(|| {
@@ -229,15 +228,15 @@ impl Engine {
         Ok(caller.with_credential(credential).with_makers(key.makers))
     }
 
-    /// Which keys there are, in all tenants together.
+    /// Returns which keys exist, in all tenants together.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn keys_kept(&self) -> Result<KeyPresence, EngineError> {
         Ok(self.store().keys_kept(self.now()).await?)
     }
 
-    /// Notes a use, once in a while. That it cannot be noted keeps nobody out.
+    /// Records a use, once per interval. A failure to record it does not refuse the caller.
     async fn note_use(&self, key: &KeyRecord, now: Timestamp) {
         let due = self.before(now, LAST_USED_RESOLUTION);
         if key.last_used_at.is_some_and(|noted| noted > due) {
@@ -259,7 +258,7 @@ impl Engine {
         }
     }
 
-    /// A secret of its own for a key. Randomness comes from the operating system and from nowhere else.
+    /// Makes a secret for a key. Randomness comes from the operating system and from nowhere else.
     fn fresh_key(&self, key: KeyRecord) -> Result<(KeyText, KeyRecord), EngineError> {
         let mut secret = [0; 32];
         getrandom::fill(&mut secret)
@@ -269,7 +268,7 @@ impl Engine {
         Ok((text, KeyRecord { hash, ..key }))
     }
 
-    /// The end of a key that is made now to let in for so many seconds.
+    /// Returns the end of a new key with a lifetime of this many seconds.
     fn end_of(
         &self,
         now: Timestamp,
@@ -299,7 +298,7 @@ fn must_keep_keys(caller: &Caller) -> Result<(), EngineError> {
     caller.must_be(Role::Admin, "keys are kept by admins")
 }
 
-/// The scopes of a new key. An agent's key does not decide on approvals.
+/// Returns the scopes of a new key. An agent's key does not decide on approvals.
 fn scopes(
     caller: &Caller,
     holder: KeyHolder,
@@ -319,7 +318,7 @@ fn scopes(
     }
 }
 
-/// The makers of a key that the caller creates. The local caller has the data directory and could write the
+/// Returns the makers of a key that the caller creates. The local caller has the data directory and could edit the
 /// configuration as well, so its keys count as configured ones: they have no maker.
 fn makers(caller: &Caller) -> BTreeSet<UserId> {
     match caller.credential {
@@ -330,7 +329,7 @@ fn makers(caller: &Caller) -> BTreeSet<UserId> {
     }
 }
 
-/// Nobody hands on what they do not have.
+/// Checks that a caller grants no right that it lacks.
 fn must_hold(caller: &Caller, rights: &Rights) -> Result<(), EngineError> {
     match rights.exceeds(&caller.rights()) {
         None => Ok(()),
@@ -342,7 +341,7 @@ fn must_hold(caller: &Caller, rights: &Rights) -> Result<(), EngineError> {
     }
 }
 
-/// What is announced: who did what to which key. It names no secret, nor anything made from one.
+/// Builds the event: the user, the change and the key. It contains no secret, nor anything derived from one.
 fn about(caller: &Caller, key: &KeyRecord, word: &str, at: Timestamp) -> NewMessage {
     let said = KeyEventRef {
         key_id: key.key_id.clone(),

@@ -1,7 +1,6 @@
-//! What answers a question for a rule: passages of lenses by their best sentence, and nodes of the expert graph.
+//! Answers to questions for a rule: passages of lenses by their best sentence, and nodes of the expert graph.
 //!
-//! Below the advanced tier there is none of it, and nothing is said about that: the caller asked for an answer, not for
-//! a lens.
+//! Below the advanced tier there are none, without an error: the caller asked for an answer, not for a lens.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::GraphNode;
@@ -17,32 +16,33 @@ use serde::Serialize;
 use crate::routing::RoutedCandidate;
 use crate::{Caller, Engine, EngineError, LensFilter, PassageView, Tier};
 
-/// Passages whose sentences are compared with the question.
+/// Maximum passages whose sentences are compared with the question.
 const PASSAGES: usize = 4;
-/// Sentences of one passage that are compared.
+/// Maximum sentences of one passage that are compared.
 const SENTENCES: usize = 60;
-/// Nodes of the expert graph that are compared by what they say; in a larger graph a node has to be named.
+/// Maximum nodes of the expert graph that are compared by their content; in a larger graph the question must name a
+/// node.
 const NODES: usize = 256;
 /// Likeness of a node that the question names.
 const NAMED: f32 = 1.0;
-/// Weight of the share of the question's words that a sentence has, beside its likeness.
+/// Weight of the share of the question's words in a sentence, besides its likeness.
 const WORDS: f32 = 0.2;
-/// How likely a passage has to be, by its words alone, to be as good as a likeness of one.
+/// Score by words alone at which a passage counts like a likeness of one.
 const BY_WORDS: f32 = 0.6;
 
-/// A passage with the sentence of it that answers the question best.
+/// A passage with its best answering sentence.
 #[derive(Debug, Clone)]
 pub(crate) struct CitedPassage {
     pub(crate) passage: PassageView,
-    /// The sentence; `None` where no sentence has anything to do with the question.
+    /// The sentence; `None` if no sentence relates to the question.
     pub(crate) sentence: Option<String>,
-    /// The section of the sentence; of the beginning of the passage where there is no sentence.
+    /// The section of the sentence, or of the beginning of the passage if there is no sentence.
     pub(crate) section: CitedSection,
-    /// 0 to 1, comparable over questions.
+    /// 0 to 1, comparable across questions.
     pub(crate) likeness: f32,
 }
 
-/// The part of a passage that one section has of it.
+/// The part of a passage that belongs to one section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct CitedSection {
     /// Its headings, the highest first.
@@ -50,11 +50,11 @@ pub(crate) struct CitedSection {
     /// The page of the sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) page: Option<u32>,
-    /// The part.
+    /// The text of the part.
     pub(crate) text: String,
 }
 
-/// A node of the expert graph that a question is about.
+/// A node of the expert graph that matches a question.
 #[derive(Debug, Clone)]
 pub(crate) struct MatchedNode {
     pub(crate) node: GraphNode,
@@ -64,7 +64,7 @@ pub(crate) struct MatchedNode {
     pub(crate) likeness: f32,
 }
 
-/// What was found, best first.
+/// The matches, best first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Knowledge {
     pub(crate) passages: Vec<CitedPassage>,
@@ -74,21 +74,22 @@ pub(crate) struct Knowledge {
 }
 
 impl Knowledge {
-    /// The likeness of the best of it.
+    /// Returns the likeness of the best match.
     pub(crate) fn likeness(&self) -> f32 {
         let passages = self.passages.iter().map(|cited| cited.likeness);
         let nodes = self.nodes.iter().map(|met| met.likeness);
         passages.chain(nodes).fold(0.0, f32::max)
     }
 
-    /// Without what comes less close than `least`.
+    /// Removes matches below `least`.
     pub(crate) fn at_least(mut self, least: f32) -> Self {
         self.passages.retain(|cited| cited.likeness >= least);
         self.nodes.retain(|met| met.likeness >= least);
         self
     }
 
-    /// The lenses and nodes, as candidates of a verdict: lenses first, for they say what nodes only name.
+    /// Returns the lenses and nodes as candidates of a verdict: lenses first, because they explain what nodes only
+    /// name.
     pub(crate) fn candidates(&self) -> Vec<RoutedCandidate> {
         let mut found: Vec<RoutedCandidate> = Vec::new();
         let lenses = self.passages.iter().map(|cited| {
@@ -137,7 +138,7 @@ impl Knowledge {
     }
 }
 
-/// A client's filter as lenses are searched with it.
+/// Returns a client's filter with the defaults of a search of lenses.
 pub(crate) fn as_searched(filter: &LensFilter) -> LensFilter {
     LensFilter {
         top_k: Some(filter.top_k.unwrap_or(PASSAGES)),
@@ -146,10 +147,10 @@ pub(crate) fn as_searched(filter: &LensFilter) -> LensFilter {
 }
 
 impl Engine {
-    /// What lenses and the expert graph have to do with a question; nothing below the advanced tier.
+    /// Returns the lenses and nodes that relate to a question; none below the advanced tier.
     ///
     /// # Errors
-    /// `unavailable` when sentences cannot be embedded.
+    /// `unavailable` if sentences cannot be embedded.
     pub(crate) async fn look_up(
         &self,
         caller: &Caller,
@@ -163,7 +164,7 @@ impl Engine {
         let filter = as_searched(filter);
         let answer = match self.ask_lenses(caller, question, &filter).await {
             Ok(answer) => answer,
-            // A lens that is being indexed keeps no question from being answered otherwise.
+            // A lens that is being indexed does not prevent other answers.
             Err(error) if error.code == ErrorCode::Unavailable => {
                 tracing::warn!(error = %error, "lenses are left out of an answer");
                 return Ok(Knowledge::default());
@@ -177,7 +178,7 @@ impl Engine {
         })
     }
 
-    /// Passages by their best sentence, best first.
+    /// Returns passages with their best sentence, best first.
     async fn cited(
         &self,
         query: &EmbeddedQuery,
@@ -199,7 +200,7 @@ impl Engine {
         Ok(cited)
     }
 
-    /// The nodes that a question names, else the nearest one.
+    /// Returns the nodes that a question names, else the nearest one.
     async fn nodes_met(
         &self,
         caller: &Caller,
@@ -249,7 +250,7 @@ fn sentences_of(passage: &PassageView) -> Vec<Sentence> {
     sentences(&passage.text, &starts, SENTENCES)
 }
 
-/// A passage with its best sentence, by how like the question each sentence is. Without likeness words decide.
+/// Cites a passage by its best sentence, using the likeness of each sentence. Without likeness, words decide.
 fn cite(
     query: &EmbeddedQuery,
     passage: PassageView,
@@ -268,8 +269,8 @@ fn cite(
     }
 }
 
-/// The sentence that answers a question best, by likeness and words. A heading leads to the best sentence below it: it
-/// names what is answered, and answers nothing.
+/// Returns the best answering sentence, by likeness and words. A heading leads to the best sentence below it: it names
+/// a topic and answers nothing.
 fn best<'s>(
     query: &EmbeddedQuery,
     passage: &PassageView,
@@ -285,7 +286,7 @@ fn best<'s>(
         .enumerate()
         .map(|(at, sentence)| (score(at, sentence), sentence))
         .collect();
-    // Of equals the first.
+    // The first of equal ones.
     let best_of = |wanted: &dyn Fn(&Sentence) -> bool| {
         let fitting = scored.iter().rev().filter(|(_, one)| wanted(one));
         fitting.max_by(|(a, _), (b, _)| a.total_cmp(b)).copied()
@@ -308,7 +309,8 @@ fn best<'s>(
     Some(sentence.map_or(found, |(_, sentence)| sentence))
 }
 
-/// The part of a passage that a section has of it; the whole passage under its first headings where no section is meant.
+/// Returns the part of a passage that belongs to a section; the whole passage under its first headings if there is no
+/// section.
 fn section_of(passage: &PassageView, section: Option<usize>) -> CitedSection {
     let sections = passage.position.sections();
     let found = section.and_then(|at| Some((at, *sections.get(at)?)));
@@ -319,7 +321,7 @@ fn section_of(passage: &PassageView, section: Option<usize>) -> CitedSection {
             text: passage.text.clone(),
         };
     };
-    // A page that begins inside of a section does not end it.
+    // A page that begins inside a section does not end it.
     let differs = |(_, other, _): &&(usize, &[String], Option<u32>)| *other != headings;
     let (before, after) = sections.split_at(at);
     let same_before = before.iter().rev().take_while(|one| !differs(one));

@@ -1,9 +1,8 @@
-//! Lenses: reference knowledge that is fetched, cut into passages, indexed and searched
-//! (seed 000 §2.6, B000-16).
+//! Lenses: reference knowledge that is fetched, cut into passages, indexed and searched (seed 000 §2.6, B000-16).
 //!
-//! A lens document says where its knowledge is; its index holds the knowledge. The index comes into
-//! force with the document, in one transaction, and is replaced whole when the source has changed.
-//! Everything here is for the advanced tier.
+//! A lens document names the source of its knowledge; its index holds the knowledge. The index comes into force with
+//! the document, in one transaction, and is replaced whole when the source has changed. Everything here is for the
+//! advanced tier.
 
 mod cut;
 mod embed;
@@ -41,53 +40,52 @@ pub(crate) use shelf::{LensIndexCache, LensKey};
 pub(crate) use work::LensWork;
 pub use work::{LastWork, Stage, WorkResult};
 
-/// A lens as it is shown: the document, and what became of its source.
+/// A lens with its document and the state of its source.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Lens")]
 pub struct LensView {
-    /// The document, with the hash of what its index was made of.
+    /// The document, with the hash of the indexed content.
     #[serde(flatten)]
     pub lens: DomainLens,
-    /// Where it is registered.
+    /// The scope of its registration.
     pub scope: PackageScope,
     /// Its index; absent until there is one.
     pub index: Option<LensIndexView>,
-    /// How far indexing is, while it goes on.
+    /// The progress of indexing, while it runs.
     pub indexing: Option<Stage>,
-    /// What the last indexing came to that this process did.
+    /// The result of the last indexing in this process.
     pub last: Option<LastWork>,
 }
 
-/// What is known of an index.
+/// Facts about an index.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "LensIndex")]
 pub struct LensIndexView {
-    /// Passages.
+    /// Number of passages.
     pub chunks: usize,
     /// Bytes of the source.
     pub bytes: usize,
-    /// The embedding model; absent where only words are compared.
+    /// The embedding model; absent if only words are compared.
     pub model: Option<String>,
-    /// Whether the model in use is another one, so that only words are compared until it is indexed
-    /// again.
+    /// Whether the current model differs, so that only words are compared until it is indexed again.
     pub other_model: bool,
-    /// When the source was last looked at.
+    /// When the source was last checked.
     pub fetched_at: Timestamp,
     /// When the index was made.
     pub indexed_at: Timestamp,
-    /// Why parts of the text may not be what its author wrote.
+    /// Why parts of the text may differ from their author's text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
-    /// Files of the folder that it does without, because they cannot be read.
+    /// Files of the folder that are left out, because they cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<SkippedFile>,
 }
 
-/// What to look for, and in which lenses.
+/// A query's filter for lenses.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LensFilter {
-    /// These lenses; all that the caller sees when empty.
+    /// These lenses; all visible ones when empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lens_ids: Vec<LensId>,
     /// Lenses of this domain.
@@ -96,14 +94,14 @@ pub struct LensFilter {
     /// Lenses with all of these tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<Label>,
-    /// How many passages: 5 when absent, 50 at most.
+    /// Maximum passages: 5 when absent, 50 at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MAX_PASSAGES))]
     pub top_k: Option<usize>,
 }
 
 impl LensFilter {
-    /// As tags record it.
+    /// Returns the filter as recorded in tags.
     pub(crate) fn recorded(&self) -> Result<Map<String, Value>, EngineError> {
         let recorded = serde_json::to_value(self)
             .map_err(|error| EngineError::internal("recording what to search", error))?;
@@ -114,14 +112,14 @@ impl LensFilter {
     }
 }
 
-/// The passages that come closest to a question.
+/// The passages nearest to a question.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LensAnswer {
-    /// What was asked.
+    /// The question.
     pub query: String,
-    /// Always true: passages are quoted, nothing is written.
+    /// Always true: passages are quoted, and no text is generated.
     pub extractive: bool,
-    /// The embedding model; absent where only words were compared.
+    /// The embedding model; absent if only words were compared.
     pub model: Option<String>,
     /// The lenses that were searched.
     pub lenses: Vec<LensId>,
@@ -129,7 +127,7 @@ pub struct LensAnswer {
     pub passages: Vec<PassageView>,
 }
 
-/// One passage, with where it is from.
+/// One passage, with its source.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Passage")]
 pub struct PassageView {
@@ -139,28 +137,28 @@ pub struct PassageView {
     pub title: String,
     /// The lens's domain.
     pub domain: DomainId,
-    /// Where the lens is registered.
+    /// The scope of the lens's registration.
     pub scope: PackageScope,
-    /// The text, exactly as it was taken out of the source and indexed.
+    /// The text, exactly as extracted from the source and indexed.
     pub text: String,
-    /// Where it stands.
+    /// Its position.
     pub position: Position,
-    /// Where the lens was fetched from.
+    /// The source of the lens.
     pub source: LensSource,
-    /// Hash of what was fetched.
+    /// Hash of the fetched content.
     pub content_hash: String,
-    /// Chance that it has to do with the question, 0 to 1: comparable over questions.
+    /// Probability that it is relevant to the question, 0 to 1: comparable across questions.
     pub score: f32,
-    /// What it is ranked by, 0 to 1 within this answer.
+    /// The ranking score, 0 to 1 within this answer.
     pub fused: f32,
     /// Words in common, weighted.
     pub lexical: f32,
-    /// Similarity of meaning; absent where only words were compared.
+    /// Similarity of meaning; absent if only words were compared.
     pub cosine: Option<f32>,
 }
 
 impl Engine {
-    /// The lenses that the caller sees, by id.
+    /// Lists the lenses that are visible to the caller, by id.
     ///
     /// # Errors
     /// `permission_denied` on the basic tier.
@@ -178,11 +176,11 @@ impl Engine {
         Ok(wanted.map(|found| self.shown(&found)).collect())
     }
 
-    /// One lens.
+    /// Returns one lens.
     ///
     /// # Errors
-    /// `not_found`; `unavailable` while it is being registered for the first time, with how far that
-    /// is; `permission_denied` on the basic tier.
+    /// `not_found`; `unavailable` during its first registration, with the progress; `permission_denied` on the basic
+    /// tier.
     pub fn lens(&self, caller: &Caller, id: &LensId) -> Result<LensView, EngineError> {
         may_read(caller)?;
         let view = self.live().view(&caller.tenant);
@@ -192,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// Why a lens is not there: there is none, or the caller's tenant is registering it.
+    /// The error for an absent lens: there is none, or the caller's tenant is registering it.
     fn absent(&self, caller: &Caller, view: &View, id: &LensId) -> EngineError {
         let key = LensKey {
             scope: Scope::Tenant(caller.tenant.clone()),
@@ -233,13 +231,13 @@ impl Engine {
         }
     }
 
-    /// The name of the model that makes vectors, if there is one.
+    /// Returns the name of the embedding model, if there is one.
     pub(crate) fn vector_model(&self) -> Option<String> {
         self.embedder().map(|embedder| embedder.model().to_string())
     }
 }
 
-/// B000-16: refused on the basic tier.
+/// Refuses the basic tier (B000-16).
 fn may_read(caller: &Caller) -> Result<(), EngineError> {
     caller.must_have(Tier::Advanced, "lenses are served on the advanced tier")
 }
@@ -248,7 +246,7 @@ fn is_active(found: &ResolvedDocument<DomainLens>) -> bool {
     found.document().status == Status::Active
 }
 
-/// Where the index of a lens is.
+/// Returns the key of a lens's index.
 fn key_of(entry: &CatalogueEntry<DomainLens>) -> LensKey {
     LensKey {
         scope: entry.origin.scope.clone(),

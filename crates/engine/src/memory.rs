@@ -1,7 +1,7 @@
 //! Memories (B003-10): written, proposed, decided on, superseded, removed, listed.
 //!
-//! What holds for them is decided in `charter_domain::memory`; searching is [`find`]'s business. What
-//! a caller may not see looks absent.
+//! `charter_domain::memory` decides their rules; [`find`] searches. A memory that is not visible to the caller looks
+//! absent.
 
 mod alike;
 mod draft;
@@ -31,12 +31,12 @@ pub use find::{MemoryHit, MemoryQuery};
 pub(crate) use index::MemoryIndexes;
 pub use shown::{MemoryView, RelatedMemory};
 
-/// A person's word on a proposed version.
+/// A person's decision on a proposed version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProposalAnswer {
-    /// It comes into force.
+    /// The version comes into force.
     Accept,
-    /// It does not.
+    /// The version is rejected.
     Reject,
 }
 
@@ -46,7 +46,7 @@ pub enum ProposalAnswer {
 pub struct MemoryPage {
     /// The memories, newest first.
     pub entries: Vec<MemoryView>,
-    /// Where the next page starts; absent on the last one.
+    /// Cursor to the next page; absent on the last one.
     pub next: Option<String>,
 }
 
@@ -69,11 +69,11 @@ fn absent(id: &MemoryId) -> EngineError {
 }
 
 impl Engine {
-    /// Writes a memory down: in force at once, or as a proposal.
+    /// Writes a memory: in force at once, or as a proposal.
     ///
     /// # Errors
-    /// `invalid_document` with every violation; `not_found` for a related memory that the caller does
-    /// not see; `too_large` when the tenant has as many memories as it may.
+    /// `invalid_document` with every violation; `not_found` for a related memory that is not visible to the caller;
+    /// `too_large` if the tenant has reached its limit of memories.
     pub async fn remember(
         &self,
         caller: &Caller,
@@ -109,13 +109,11 @@ impl Engine {
         Ok(shown)
     }
 
-    /// Writes the next version of a memory: in force at once, or as a proposal. The version before it
-    /// stays readable.
+    /// Writes the next version of a memory: in force at once, or as a proposal. The version before it stays readable.
     ///
     /// # Errors
-    /// As [`Engine::remember`]; `not_found` for a memory that the caller does not see;
-    /// `version_conflict` when another version is in force than the caller saw; `illegal_transition`
-    /// while a proposal waits.
+    /// As [`Engine::remember`]; `not_found` for a memory that is not visible to the caller; `version_conflict` if
+    /// another version is in force than the caller saw; `illegal_transition` while a proposal waits.
     pub async fn supersede_memory(
         &self,
         caller: &Caller,
@@ -138,11 +136,11 @@ impl Engine {
         Ok(shown)
     }
 
-    /// Says a person's word on a proposed version.
+    /// Decides on a proposed version.
     ///
     /// # Errors
-    /// `not_found` for what the caller does not see; `permission_denied` when it is not the caller's
-    /// to decide; `illegal_transition` when that version is not proposed.
+    /// `not_found` for a memory that is not visible to the caller; `permission_denied` if the caller may not decide;
+    /// `illegal_transition` if that version is not proposed.
     pub async fn decide_memory(
         &self,
         caller: &Caller,
@@ -178,11 +176,11 @@ impl Engine {
         self.show_written(caller, id, in_force).await
     }
 
-    /// Takes the content of a memory and of all its versions away. That it existed stays.
+    /// Removes the content of a memory and of all its versions. The record of its existence stays.
     ///
     /// # Errors
-    /// `not_found` for what the caller does not see; `permission_denied` for a shared memory of
-    /// somebody else.
+    /// `not_found` for a memory that is not visible to the caller; `permission_denied` for another user's shared
+    /// memory.
     pub async fn remove_memory(
         &self,
         caller: &Caller,
@@ -200,11 +198,11 @@ impl Engine {
         self.show_memory(caller, id).await
     }
 
-    /// The memories in force that the caller sees, newest first; or, with `proposals`, those that have
-    /// a proposal which it sees.
+    /// Lists the memories in force that are visible to the caller, newest first; with `proposals`, those that have a
+    /// visible proposal.
     ///
     /// # Errors
-    /// `invalid_request` for a cursor that no page gave out.
+    /// `invalid_request` for an invalid cursor.
     pub async fn list_memories(
         &self,
         caller: &Caller,
@@ -234,7 +232,7 @@ impl Engine {
         })
     }
 
-    /// A memory of which the caller sees something, also when it was removed.
+    /// Returns a memory with a part that is visible to the caller, even if it was removed.
     async fn seen(&self, caller: &Caller, id: &MemoryId) -> Result<MemoryRecord, EngineError> {
         let found = self.store().memory(&caller.tenant, id, self.now()).await?;
         let Some(record) = found else {
@@ -245,7 +243,7 @@ impl Engine {
         if !holding.is_seen_by(person) {
             return Err(self.no_memory(caller, id).await?);
         }
-        // Of a memory that was never in force there is only a proposal to see.
+        // Of a memory that was never in force, only a proposal can be visible.
         if record.current.is_none() && record.removed.is_none() {
             let newest = self
                 .store()
@@ -258,7 +256,7 @@ impl Engine {
         Ok(record)
     }
 
-    /// The same, unless it was removed.
+    /// Returns the memory, unless it was removed.
     async fn living(&self, caller: &Caller, id: &MemoryId) -> Result<MemoryRecord, EngineError> {
         let record = self.seen(caller, id).await?;
         match record.removed {
@@ -267,7 +265,7 @@ impl Engine {
         }
     }
 
-    /// An entry as it is written: checked, embedded, with its end.
+    /// Builds the version to write: checked, embedded, with its expiry.
     async fn version(
         &self,
         caller: &Caller,
@@ -290,7 +288,7 @@ impl Engine {
         })
     }
 
-    /// When a memory expires of which this version is the one that counts.
+    /// Returns when a memory expires, if this version is the deciding one.
     fn kept_until(
         &self,
         entry: &MemoryEntry,
@@ -328,7 +326,7 @@ impl Engine {
     }
 }
 
-/// What storage refuses because of where the memory stands.
+/// Converts storage's refusal because of the memory's state.
 fn standing(id: &MemoryId, error: StoreError) -> EngineError {
     match error {
         StoreError::Refused { detail, .. } => {

@@ -1,9 +1,9 @@
-//! Missions (seed 002): a goal becomes a task graph, prompt packages, results, one review and proposals,
-//! each a typed artifact.
+//! Missions (seed 002): a goal becomes a task graph, prompt packages, results, one review and proposals, each a typed
+//! artifact.
 //!
-//! A mission is a run, driven like any other ([`crate::runs`]); what is a mission's own is here: how it
-//! begins, what its stages do, and how it is shown. A stage makes drafts with a model and stamps them;
-//! what it made becomes durable with the end of its step.
+//! A mission is a run, driven like any other ([`crate::runs`]). This module has the mission's own parts: its start, its
+//! stages, and its views. A stage makes drafts with a model and stamps them; its artifacts become durable with the end
+//! of its step.
 
 mod aggregate;
 mod artifacts;
@@ -56,13 +56,13 @@ pub(crate) use stage::{StageExecution, StageFailure};
 pub use start::{Answerer, MissionOrder, MissionStarted};
 pub(crate) use start::{FirstMessage, MissionStart};
 
-/// Where the mission of a run stands; `None` for a run that is none.
+/// Returns the state of a run's mission; `None` for a run that is not a mission.
 pub(crate) fn state_of(run: &Run) -> Option<MissionState> {
     matches!(run.graph().source(), Some(PlanSource::Mission(_)))
         .then(|| charter_domain::mission::state(run))
 }
 
-/// What fails a call that a pass does not cover (B002-8).
+/// The failure of a call that a pass does not cover (B002-8).
 pub(crate) fn pass_refused(message: String) -> StepFailure {
     failure(
         ErrorKind::PermissionError,
@@ -72,7 +72,7 @@ pub(crate) fn pass_refused(message: String) -> StepFailure {
 }
 
 impl MissionContext {
-    /// Takes what a stage made into the mission; what is to be written with the step's end.
+    /// Adds a stage's artifacts to the mission. Returns the records to write with the step's end.
     pub(crate) fn take(&self, artifacts: &[Value]) -> Result<Vec<ArtifactRecord>, StepFailure> {
         let mut inventory = self.inventory_mut();
         let mut records = Vec::with_capacity(artifacts.len());
@@ -102,7 +102,7 @@ impl MissionContext {
 }
 
 impl Engine {
-    /// Who answers for a mission.
+    /// Returns the models that answer for a mission.
     fn models_for(&self, work: &StageExecution) -> Arc<dyn Models> {
         if work.desk.offline {
             Arc::new(Offline)
@@ -111,7 +111,7 @@ impl Engine {
         }
     }
 
-    /// The tools that new steps call, as they are now: each is pinned in that version.
+    /// Returns the tools of new steps in their current versions, each with its pin.
     async fn tools_of(
         &self,
         work: &StageExecution,

@@ -1,6 +1,6 @@
-//! Moments that runs wait for: retries, the ends of approvals and of time limits. The machine's clock may be set back
-//! while a run waits; what was a minute away when it was first looked at comes within a minute nevertheless. Leases and
-//! journals go by the machine's clock alone, because other processes compare them.
+//! Times that runs wait for: retries, the ends of approvals and of time limits. The machine's clock may be set back
+//! while a run waits; a time that was a minute away at first is reached within a minute nevertheless. Leases and
+//! journals use only the machine's clock, because other processes compare them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,19 +11,19 @@ use charter_domain::clock::Clock;
 
 use crate::Engine;
 
-/// When each moment comes, in time that passes without regard to what the clock is set to.
+/// The monotonic time of each deadline, independent of changes of the clock.
 #[derive(Debug, Default)]
 pub(crate) struct MonotonicDeadlines(Mutex<BTreeMap<Timestamp, Duration>>);
 
 impl MonotonicDeadlines {
-    /// How long it is until a moment comes; nothing when it has come.
+    /// Returns the time until a deadline; zero once it is reached.
     fn left(&self, clock: &dyn Clock, moment: Timestamp) -> Duration {
         let (now, passed) = (clock.now(), clock.passed());
         let left = moment.as_micros().saturating_sub(now.as_micros());
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if left.is_zero() {
-            // What has come by the clock is not waited for any more.
+            // Deadlines that the clock has reached are removed.
             *known = known.split_off(&now);
             return left;
         }
@@ -35,17 +35,17 @@ impl MonotonicDeadlines {
 }
 
 impl Engine {
-    /// How long it is until a moment comes; nothing when it has come.
+    /// Returns the time until a deadline; zero once it is reached.
     pub(crate) fn time_until(&self, moment: Timestamp) -> Duration {
         self.moments().left(self.clock(), moment)
     }
 
-    /// Whether a moment has come.
+    /// Returns whether a deadline is reached.
     pub(crate) fn is_due(&self, moment: Timestamp) -> bool {
         self.time_until(moment).is_zero()
     }
 
-    /// The present time; the moment, where it has come and the clock was set back since.
+    /// Returns the present time, or the deadline if it is reached and the clock was set back since.
     pub(crate) fn now_or_deadline(&self, moment: Timestamp) -> Timestamp {
         let come = self.is_due(moment).then_some(moment);
         come.map_or_else(|| self.now(), |moment| moment.max(self.now()))
@@ -64,7 +64,7 @@ mod tests {
         Timestamp::from_micros((1_000_000 + count) * 1_000_000).unwrap()
     }
 
-    /// Set back an hour, a moment comes after the seconds that were left; set forward, at once.
+    /// With the clock an hour back, a deadline is reached after the remaining seconds; with the clock forward, at once.
     #[test]
     fn a_moment_comes_though_the_clock_is_set_back() {
         let clock = SimulatedClock::at(seconds(0));
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(moments.left(&clock, soon), 10 * SECOND);
         clock.advance(4 * SECOND).unwrap();
         assert_eq!(moments.left(&clock, soon), 6 * SECOND);
-        // What is decided on now is waited for as long as it says.
+        // A deadline set after that is reached after its full time.
         let later = seconds(-3_580);
         assert_eq!(moments.left(&clock, later), 16 * SECOND);
         clock.advance(6 * SECOND).unwrap();

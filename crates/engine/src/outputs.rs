@@ -1,6 +1,6 @@
-//! The one admission of outputs: whoever ran a tool, what it gave is measured before it becomes a part of a run, of
-//! evidence or of an answer, all of which put more around it; and a large one has its memory from here. Must not know
-//! how a tool is run, nor what it declares.
+//! The admission of outputs. Wherever a tool ran, its output is measured before it becomes part of a run, of evidence
+//! or of an answer, all of which nest it deeper. Large outputs get their memory here. Must not know how a tool is run,
+//! nor its declaration.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) fn values() -> Shares {
     )
 }
 
-/// The memory for the values of runs that are carried on.
+/// The memory for the values of driven runs.
 pub(crate) fn run_values() -> Shares {
     Shares::new("bytes in runs", "RUNS_MEMORY", RUNS_MEMORY, || {})
 }
@@ -41,9 +41,9 @@ pub(crate) fn run_values() -> Shares {
 /// The memory of a large output.
 #[derive(Debug)]
 pub(crate) struct OutputMemory {
-    /// Until it is written.
+    /// Held until the output is written.
     pub(crate) written: Share,
-    /// As long as its run is carried on; none where the run may not have the output.
+    /// Held while its run is driven; none if the run may not keep the output.
     pub(crate) kept: Option<RunMemoryShare>,
 }
 
@@ -61,7 +61,7 @@ impl OutputAllocation {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was set aside, for whoever has the output now.
+    /// Returns the reserved memory to the output's next owner.
     pub(crate) fn take(&self) -> Option<Box<OutputMemory>> {
         self.taken().take()
     }
@@ -73,10 +73,10 @@ impl OutputBudget for OutputAllocation {
         if self.taken().is_some() {
             return Ok(());
         }
-        // What is held for long is waited for first, while nothing is held that others wait for.
+        // The long-held memory is acquired first, while nothing is held that others wait for.
         let kept = self.run.take(size.memory, VALUES_TIMEOUT).await;
         let kept = kept.map_err(|error| OutputBudgetExhausted(error.message))?;
-        // What is read, and what is written of it: the event and its text.
+        // The parsed output, and its written form: the event and its text.
         let bytes = size.bytes.saturating_add(size.memory).saturating_mul(2);
         let waited = self
             .shares
@@ -90,7 +90,7 @@ impl OutputBudget for OutputAllocation {
 }
 
 impl Engine {
-    /// Memory for the output of a call of a run.
+    /// Creates the memory budget for the output of a run's call.
     pub(crate) fn room_for_output(&self, run: &Arc<RunMemory>) -> Arc<OutputAllocation> {
         Arc::new(OutputAllocation {
             shares: self.values().clone(),
@@ -99,10 +99,10 @@ impl Engine {
         })
     }
 
-    /// Memory for as many bytes of values that are worked on for a tenant; none for a few.
+    /// Reserves memory for this many bytes of values that are processed for a tenant; none for small values.
     ///
     /// # Errors
-    /// `overloaded` when there is none for too long.
+    /// `overloaded` if memory does not become available in time.
     pub(crate) async fn memory_for(
         &self,
         tenant: &TenantId,
@@ -149,7 +149,7 @@ impl ToolRunner for OutputBudgetRunner {
     }
 }
 
-/// Whether a value may be an output, and has its memory; otherwise what kind of failure it is, and why.
+/// Admits a value as an output and reserves its memory; the error has the kind of failure, and the reason.
 async fn admitted(output: &Value, room: &dyn OutputBudget) -> Result<(), (ErrorKind, String)> {
     let extent = admit(output).map_err(|much| {
         let message = format!("its output {much}");
@@ -166,10 +166,10 @@ async fn admitted(output: &Value, room: &dyn OutputBudget) -> Result<(), (ErrorK
     set_aside.map_err(|none| (ErrorKind::ResourceError, none.to_string()))
 }
 
-/// Whether a value may be an output.
+/// Checks whether a value may be an output.
 ///
 /// # Errors
-/// [`TooMuch`].
+/// [`JsonLimitExceeded`].
 pub(crate) fn admit(output: &Value) -> Result<Extent, JsonLimitExceeded> {
     extent_of(output, Profile::OUTPUT)
 }
@@ -200,7 +200,7 @@ mod tests {
         memory: 16 << 20,
     };
 
-    /// Six of 16 MiB: each gets its memory when the one before is written, and asks for it once.
+    /// Six times 16 MiB: each gets its memory once the one before is written, after one request.
     #[tokio::test]
     async fn outputs_of_a_tenant_wait_for_the_one_before() {
         let shares = values();
@@ -211,14 +211,15 @@ mod tests {
         assert!(waits(waiting.as_mut()));
         let written = first.take();
         assert!(written.is_some() && first.take().is_none());
-        // That the run keeps it keeps no other from being written.
+        // The run's own memory for an output does not delay other writes.
         let kept = written.and_then(|memory| memory.kept);
         assert!(kept.is_some());
         waiting.await.unwrap();
         assert!(second.take().is_some());
     }
 
-    /// What nobody measured before is measured here: a tool of another process, or of this one's own.
+    /// Outputs that were not measured before are measured here: those of tools in another process, or of internal
+    /// tools.
     #[tokio::test]
     async fn a_large_value_has_its_memory_when_it_is_admitted() {
         let shares = values();

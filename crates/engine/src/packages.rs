@@ -1,8 +1,8 @@
 //! Packages: checking, comparing, registering, rolling back, removing.
 //!
-//! One road leads into the catalogue: read every file, check everything against the catalogue as
-//! it would be, embed what is new, run the routing tests, fetch and index the lenses, then put it
-//! all in force in one transaction. Nothing is written when anything is wrong, and every problem is reported.
+//! Every registration takes the same steps: read every file, check everything against the resulting catalogue, embed
+//! new texts, run the routing tests, fetch and index the lenses, then put it all in force in one transaction. If
+//! anything is wrong, nothing is written, and every problem is reported.
 
 mod admit;
 mod compare;
@@ -38,26 +38,26 @@ pub use versions::{ChangedDocument, VersionRange, VersionsDiff};
 
 use admit::AdmittedPackage;
 
-/// Losses of other packages that a refused removal names.
+/// Maximum losses of other packages that a refused removal names.
 const NAMED_LOSSES: usize = 50;
 
-/// What checking a package found.
+/// The result of checking a package.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PackageReport {
-    /// The package's name, where its manifest could be read.
+    /// The package's name, if its manifest was readable.
     pub package: Option<PackageName>,
     /// Its version.
     pub version: Option<String>,
-    /// Errors and warnings, by file and place.
+    /// Errors and warnings, by file and position.
     pub problems: Vec<Problem>,
     /// Number of documents that were read.
     pub documents: usize,
-    /// Where its routing tests led; none where something else is wrong already.
+    /// Results of its routing tests; none if there are other errors already.
     pub tests: Vec<RoutingTestResult>,
 }
 
 impl PackageReport {
-    /// Whether nothing stands in the way of registering it.
+    /// Returns whether it has no errors, and so may be registered.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.problems
@@ -66,26 +66,25 @@ impl PackageReport {
     }
 }
 
-/// Whether a registration is carried out.
+/// How to carry out a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Put the package in force.
     Apply,
-    /// Say what would happen and write nothing.
+    /// Report the effects and write nothing.
     DryRun,
-    /// Put it in force under a version that follows from its content, so that each change of somebody who is
-    /// still writing can be.
+    /// Put it in force under a version derived from its content, so that an author can register every draft.
     Draft,
 }
 
-/// What the version of a package is.
+/// The source of a package's version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum VersionNaming {
-    /// That of the manifest.
+    /// The manifest.
     OfManifest,
-    /// That and the content's hash.
+    /// The manifest and the content's hash.
     Draft,
-    /// The one that it had.
+    /// The version of an earlier registration.
     As(String),
 }
 
@@ -102,7 +101,7 @@ impl Engine {
     /// Checks a package against the catalogue without writing anything.
     ///
     /// # Errors
-    /// When storage or the embedder fails; problems of the package are in the report.
+    /// If storage or the embedder fails; problems of the package are in the report.
     pub async fn validate_package(
         &self,
         caller: &Caller,
@@ -124,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// Compares a package with what it has in force.
+    /// Compares a package with its version in force.
     ///
     /// # Errors
     /// `invalid_document` with all problems.
@@ -149,8 +148,8 @@ impl Engine {
     /// Puts a package in force. It is cancelled with its caller while the package is checked, and completes after that.
     ///
     /// # Errors
-    /// `invalid_document` with all problems; `routing_test_failed`; `version_conflict` when this
-    /// version is registered with other content; `permission_denied` for a global package without the role.
+    /// `invalid_document` with all problems; `routing_test_failed`; `version_conflict` if this version is registered
+    /// with other content; `permission_denied` for a global package without the role.
     pub async fn register_package(
         self: &Arc<Self>,
         caller: &Caller,
@@ -182,8 +181,8 @@ impl Engine {
         self.gate_and_store(caller, admitted, mode).await
     }
 
-    /// Registers a package that this system wrote itself. Whoever calls holds the registration lock
-    /// and has decided who may.
+    /// Registers a package that this system wrote itself. The caller holds the registration lock and has checked
+    /// permissions.
     pub(crate) async fn register_held(
         &self,
         caller: &Caller,
@@ -202,7 +201,7 @@ impl Engine {
         self.gate_and_store(caller, admitted, Mode::Apply).await
     }
 
-    /// The last part of a registration: the routing tests, then everything at once.
+    /// Finishes a registration: runs the routing tests, then stores everything at once.
     async fn gate_and_store(
         &self,
         caller: &Caller,
@@ -272,10 +271,10 @@ impl Engine {
         self.reload_catalogue().await
     }
 
-    /// The packages in force for the caller: the tenant's own, then the global ones.
+    /// Lists the packages in force for the caller: the tenant's own, then the global ones.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn packages(&self, caller: &Caller) -> Result<Vec<PackageView>, EngineError> {
         let mut packages = self
             .store()
@@ -285,10 +284,10 @@ impl Engine {
         Ok(packages.into_iter().map(PackageView::from).collect())
     }
 
-    /// Everything that happened to a package, oldest first.
+    /// Returns the history of a package, oldest first.
     ///
     /// # Errors
-    /// `not_found` when it never existed in that scope.
+    /// `not_found` if it never existed in that scope.
     pub async fn package_history(
         &self,
         caller: &Caller,
@@ -303,7 +302,7 @@ impl Engine {
         Ok(history.into_iter().map(PackageView::from).collect())
     }
 
-    /// That a scope has no such package, and the nearest that it has.
+    /// The error for a package that a scope does not have, with the nearest name.
     async fn no_package(
         &self,
         scope: &Scope,
@@ -337,7 +336,7 @@ impl Engine {
     /// Puts an earlier version in force again, checked and cancelled like any registration.
     ///
     /// # Errors
-    /// `not_found` for a version that was never registered; as for registering otherwise.
+    /// `not_found` for a version that was never registered; otherwise as for registering.
     pub async fn rollback_package(
         self: &Arc<Self>,
         caller: &Caller,
@@ -406,7 +405,7 @@ impl Engine {
     /// Takes a package out of force.
     ///
     /// # Errors
-    /// `not_found`; `still_referenced` naming what other packages would lose.
+    /// `not_found`; `still_referenced` naming the losses of other packages.
     pub async fn unregister_package(
         &self,
         caller: &Caller,
@@ -438,7 +437,7 @@ impl Engine {
     }
 }
 
-/// The first losses, and how many more there are.
+/// Formats the first losses, and the number of further ones.
 fn named(losses: &[String]) -> String {
     let (first, more) = losses.split_at(losses.len().min(NAMED_LOSSES));
     let first = first.join("; ");
@@ -454,7 +453,7 @@ enum InForce {
     No,
 }
 
-/// B000-7: the same version with the same content is a no-op, with other content a conflict.
+/// The same version with the same content is a no-op, with other content a conflict (B000-7).
 fn already_registered(
     history: &[PackageVersion],
     admitted: &AdmittedPackage,
@@ -480,7 +479,7 @@ fn already_registered(
     }
 }
 
-/// The scope that a caller means.
+/// Returns the scope for a caller.
 pub(crate) fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
     match scope {
         PackageScope::Global => Scope::Global,
@@ -492,14 +491,14 @@ pub(crate) fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineErr
     caller.must_edit(scope, "packages")
 }
 
-/// The report of failed routing tests as the error that a client sees.
+/// Converts the report of failed routing tests into a client error.
 fn failed_tests(report: &PackageReport) -> EngineError {
     let mut error = refusal(report);
     error.code = ErrorCode::RoutingTestFailed;
     error
 }
 
-/// The report as the error that a client sees.
+/// Converts the report into a client error.
 fn refusal(report: &PackageReport) -> EngineError {
     let errors = report
         .problems

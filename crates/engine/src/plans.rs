@@ -1,9 +1,9 @@
-//! Plans that callers send: execution plans, pipelines and decision trees (seed 003, B003-5 to
-//! B003-9), from a document to a run.
+//! Plans that callers send: execution plans, pipelines and decision trees (seed 003, B003-5 to B003-9), from a document
+//! to a run.
 //!
-//! Nobody registered such a plan. What only reads runs at once, as a skill's plan does. What writes is
-//! held to what a supervised playbook is held to: its plan is confirmed, and each write is approved by
-//! a person. Whether a step writes is said by its tool, in the version that the run pins.
+//! Such a plan is not registered. A plan that only reads runs at once, like a skill's plan. A plan that writes follows
+//! the rules of a supervised playbook: it is confirmed, and a person approves each write. The tool, in the version that
+//! the run pins, determines whether a step writes.
 
 use std::sync::Arc;
 
@@ -26,21 +26,21 @@ use uuid::Uuid;
 use crate::runs::{IdempotencyKey, NewRun, RunStarted, derived, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
-/// A plan, with those that may take over from it.
+/// A plan, with its possible fallbacks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SubmittedPlan {
     /// An execution plan.
     ExecutionPlan {
         /// The plan.
         plan: Box<ExecutionPlan>,
-        /// What `fallback_plan_id` may name, and nothing else.
+        /// The plans that `fallback_plan_id` may name.
         fallbacks: Vec<ExecutionPlan>,
     },
     /// A pipeline.
     Pipeline {
         /// The pipeline.
         pipeline: Box<PipelineDefinition>,
-        /// What `fallback_pipeline_id` may name, and nothing else.
+        /// The pipelines that `fallback_pipeline_id` may name.
         fallbacks: Vec<PipelineDefinition>,
     },
     /// A decision tree.
@@ -57,7 +57,7 @@ pub enum SubmittedPlan {
 }
 
 impl SubmittedPlan {
-    /// What kind of plan it is.
+    /// Returns the kind of the plan.
     #[must_use]
     pub const fn kind(&self) -> RunKind {
         match self {
@@ -67,7 +67,7 @@ impl SubmittedPlan {
         }
     }
 
-    /// The name in errors.
+    /// Returns its name for errors.
     fn name(&self) -> String {
         match self {
             Self::ExecutionPlan { .. } | Self::Pipeline { .. } | Self::DecisionTree(_) => {
@@ -77,7 +77,7 @@ impl SubmittedPlan {
         }
     }
 
-    /// The id of its run where it carries ids of its own: those of the plan and of the request that it is for.
+    /// Derives the run's id if the plan carries ids: those of the plan and of its request.
     fn id(&self, caller: &Caller, dry_run: bool) -> Option<Uuid> {
         let Self::ExecutionPlan { plan, .. } = self else {
             return None;
@@ -87,7 +87,7 @@ impl SubmittedPlan {
         Some(derived(caller, what, &name))
     }
 
-    /// Its steps, and the parameters that it declares; an execution plan declares none.
+    /// Compiles its steps, and returns its declared parameters; an execution plan declares none.
     fn compiled(
         &self,
         view: &View,
@@ -118,13 +118,13 @@ impl SubmittedPlan {
 }
 
 impl Engine {
-    /// Starts a run of a plan that the caller sent. An execution plan under the same ids, or any plan with the same
-    /// key, finds the run that it started; a dry run is a run beside that.
+    /// Starts a run of a plan that the caller sent. A repeat finds that run: an execution plan with the same ids, or
+    /// any plan with the same key. A dry run is a separate run.
     ///
     /// # Errors
-    /// `invalid_document` for a plan that cannot be run, with every violation; `missing_parameters`
-    /// and `invalid_parameters` for values that do not fit; `rate_limited` where the tenant has as many
-    /// runs as it may; `already_exists` when other content was sent under the same name. No run is started then.
+    /// `invalid_document` for a plan that cannot be run, with every violation; `missing_parameters` and
+    /// `invalid_parameters` for invalid values; `rate_limited` if the tenant has reached its run quota;
+    /// `already_exists` if other content was sent under the same name. In these cases no run starts.
     pub async fn start_plan(
         self: &Arc<Self>,
         caller: &Caller,
@@ -188,7 +188,7 @@ impl Engine {
     }
 }
 
-/// Refuses values that are nested deeper than any use of them expects.
+/// Refuses values that are nested too deeply.
 pub(crate) fn check_depth(given: &Map<String, Value>) -> Result<(), EngineError> {
     for (name, value) in given {
         extent_of(value, Profile::PARAMETER).map_err(|much| {

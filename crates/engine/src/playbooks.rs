@@ -1,7 +1,7 @@
 //! Playbooks: from a document to a run that changes something (seed 000 §2.8, B000-18).
 //!
-//! A run of a playbook begins with what is known. It asks for the parameters that are missing, shows
-//! its plan and waits for a person to confirm exactly that; only then does it start.
+//! A run of a playbook begins with the known values. It asks for missing parameters, shows its plan and waits for a
+//! person to confirm exactly that; only then does it start.
 
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass, Undefined};
 use charter_contract::catalogue::tags::Flow;
@@ -23,20 +23,18 @@ use crate::requests::Progress;
 use crate::runs::{IdempotencyKey, NewRun, RunStarted, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
-/// The parameter by which a caller asks for a run that changes nothing.
+/// The parameter with which a caller requests a dry run.
 const DRY_RUN: &str = "dry_run";
 
-/// Things that a playbook lacks, as many as an error names.
+/// Maximum undefined references that an error names.
 const NAMED: usize = 20;
 
 impl Engine {
-    /// Starts a run of a playbook with what is known of its parameters. The same order with the same key finds the
-    /// run that it started.
+    /// Starts a run of a playbook with the known parameters. A repeated request with the same key finds its run.
     ///
     /// # Errors
-    /// `not_found`; `invalid_parameters` for values that do not fit; `invalid_document` for a playbook
-    /// that cannot be compiled; `rate_limited` where the tenant has as many runs as it may; `already_exists` when
-    /// another order came with the same key.
+    /// `not_found`; `invalid_parameters` for invalid values; `invalid_document` for a playbook that cannot be compiled;
+    /// `rate_limited` if the tenant has reached its run quota; `already_exists` if another request had the same key.
     pub async fn start_playbook(
         self: &Arc<Self>,
         caller: &Caller,
@@ -53,11 +51,11 @@ impl Engine {
         self.start_once(caller, ordered, new).await
     }
 
-    /// Starts a run of a playbook and drives it as far as it goes without a person; how it ended, if
-    /// it has.
+    /// Starts a run of a playbook and drives it as far as possible without a person. Returns the outcome, if it has
+    /// ended.
     ///
     /// # Errors
-    /// As for [`Engine::start_playbook`] without a key; `unavailable` when the engine stops first.
+    /// As for [`Engine::start_playbook`] without a key; `unavailable` if the engine stops first.
     pub async fn drive_playbook(
         self: &Arc<Self>,
         caller: &Caller,
@@ -72,7 +70,7 @@ impl Engine {
         Ok((run_id, run.outcome().cloned()))
     }
 
-    /// The playbook that a caller may run: it is active, and the caller's tier reaches it.
+    /// Returns a playbook that the caller may run: active, and within the caller's tier.
     pub(crate) fn runnable_playbook(
         &self,
         caller: &Caller,
@@ -89,7 +87,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Refuses to start a playbook that refers to what it does not have: registration warned about it (ruling 12).
+    /// Refuses to start a playbook with undefined references: registration warned about it (ruling 12).
     ///
     /// # Errors
     /// `invalid_document`, with the file and line of each reference; `not_found`.
@@ -109,7 +107,7 @@ impl Engine {
         Err(not_defined(playbook, &undefined, place.as_ref()))
     }
 
-    /// A run of a playbook with what a caller gives.
+    /// Builds a run of a playbook with the caller's values.
     pub(crate) fn playbook_run(
         &self,
         caller: &Caller,
@@ -126,7 +124,7 @@ impl Engine {
         self.playbook_run_with(caller, playbook, bound, dry_run, run_id)
     }
 
-    /// Compiles a playbook and pins what the run executes. Values that the caller did not give outright are shown and
+    /// Compiles a playbook and pins the run's documents. Values that the caller did not state explicitly are shown and
     /// confirmed, however safe the playbook is.
     pub(crate) fn playbook_run_with(
         &self,
@@ -178,7 +176,7 @@ impl Engine {
     }
 }
 
-/// The refusal of a playbook that refers to what it does not have.
+/// The error for a playbook with undefined references.
 fn not_defined(
     playbook: &PlaybookId,
     undefined: &[Undefined],

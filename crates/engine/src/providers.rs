@@ -1,8 +1,7 @@
-//! Callers by tokens of identity providers: what a provider's claims mean here (OpenID Connect Core 1.0,
-//! section 5).
+//! Callers with tokens of identity providers: maps a provider's claims to rights (OpenID Connect Core 1.0, section 5).
 //!
-//! Whether a token is to be believed is the port's affair; this decides whose data its holder sees and what
-//! may be done. A token is checked at each request and kept in no memory.
+//! The port verifies tokens; this module determines the holder's tenant and rights. A token is checked at each request
+//! and never cached.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,13 +13,13 @@ use serde_json::{Map, Value, json};
 
 use crate::{Caller, CredentialId, Engine, EngineError};
 
-/// Where something stands in a token: the name of a claim, or, from a `/` on, the JSON pointer (RFC 6901) of
-/// a value within one.
+/// The path of a value in a token: the name of a claim, or, from a `/` on, the JSON pointer (RFC 6901) of a value
+/// within one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim(String);
 
 impl Claim {
-    /// The claim of this name, or at this pointer.
+    /// Creates the path of a claim, or of a pointer within one.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(text)
@@ -42,7 +41,7 @@ impl Claim {
         self.value_in(claims)?.as_str()
     }
 
-    /// Whether it is `value`, or holds it: a list of texts, or a text of words as `scope` is (RFC 8693,
+    /// Returns whether it is `value`, or contains it: a list of texts, or a text of words as `scope` is (RFC 8693,
     /// section 4.2).
     fn holds(&self, claims: &Map<String, Value>, value: &str) -> bool {
         match self.value_in(claims) {
@@ -53,16 +52,16 @@ impl Claim {
     }
 }
 
-/// Whose data the holders of a provider's tokens see.
+/// The tenant of the holders of a provider's tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tenancy {
-    /// This tenant's.
+    /// This tenant.
     One(TenantId),
-    /// That of the tenant which a claim names, if it is one of these.
+    /// The tenant that a claim names, if it is one of these.
     Claimed {
         /// The claim.
         claim: Claim,
-        /// The tenants that the provider speaks for.
+        /// The tenants that the provider may name.
         tenants: BTreeSet<TenantId>,
     },
 }
@@ -70,28 +69,28 @@ pub enum Tenancy {
 /// Rights for the holders of some tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimGrant {
-    /// The claim that has to hold a value; none for every token of the provider.
+    /// The claim that must have a value; none for every token of the provider.
     pub when: Option<(Claim, String)>,
-    /// What its holder may do.
+    /// The holder's rights.
     pub rights: Rights,
 }
 
-/// A provider, and what its claims mean.
+/// A provider, and the mapping of its claims.
 #[derive(Debug, Clone)]
 pub struct Provider {
-    /// Who it is, and which tokens of it are believed.
+    /// The issuer, and the accepted tokens.
     pub issuer: IssuerOptions,
-    /// Whose data is seen.
+    /// The tenant of its users.
     pub tenancy: Tenancy,
     /// The claim that names the user.
     pub user: Claim,
-    /// What may be done: the first one that applies counts.
+    /// The grants: the first one that applies counts.
     pub grants: Vec<ClaimGrant>,
     /// The scopes of the provider that clients request. They are not scopes of this interface.
     pub scopes: Vec<String>,
 }
 
-/// The providers whose tokens let in; none by default.
+/// The providers whose tokens are accepted; none by default.
 #[derive(Debug, Default)]
 pub struct Providers {
     issuers: Option<Issuers>,
@@ -101,10 +100,10 @@ pub struct Providers {
 }
 
 impl Providers {
-    /// Lets in by tokens of these.
+    /// Accepts tokens of these providers.
     ///
     /// # Errors
-    /// [`IssuerError`] for an issuer that cannot be meant.
+    /// [`IssuerError`] for an invalid issuer.
     pub fn new(providers: Vec<Provider>) -> Result<Self, IssuerError> {
         if providers.is_empty() {
             return Ok(Self::default());
@@ -125,26 +124,26 @@ impl Providers {
         })
     }
 
-    /// Whether there is none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The issuers, in the order of the configuration.
+    /// Returns the issuers, in the order of the configuration.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The scopes that clients request, each once.
+    /// Returns the scopes that clients request, each once.
     #[must_use]
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
 }
 
-/// The scopes of all providers, each once.
+/// Returns the scopes of all providers, each once.
 fn scopes(providers: &[Provider]) -> Vec<String> {
     let mut scopes: Vec<String> = Vec::new();
     for scope in providers.iter().flat_map(|provider| &provider.scopes) {
@@ -192,11 +191,11 @@ impl Provider {
 }
 
 impl Engine {
-    /// Whom a token of an identity provider stands for.
+    /// Returns the caller of an identity provider's token.
     ///
     /// # Errors
-    /// `unauthenticated` for one that is not believed, or names no user or tenant; `permission_denied` where
-    /// nothing is granted to its holder; `unavailable` when the provider's keys cannot be had.
+    /// `unauthenticated` for one that is invalid, or names no user or tenant; `permission_denied` if its holder has no
+    /// grant; `unavailable` if the provider's keys cannot be fetched.
     pub async fn caller_of_token(&self, token: &str) -> Result<Caller, EngineError> {
         let providers = self.providers();
         let refused = |why: String| EngineError::new(ErrorCode::Unauthenticated, why);

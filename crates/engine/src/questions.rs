@@ -1,7 +1,7 @@
-//! Questions to the gate: expressions of guardrails and plans, and policies, whose answers may take long. Such a question is
-//! answered in a place that tenants get in turn, while the thread's other tasks continue on another thread. An answer is
-//! bounded (`CEL_STEPS`, `CEDAR_STEPS`) and cannot be interrupted; a caller that goes while it waits for a place is not
-//! answered. Must not know what is asked.
+//! Long questions to the gate: expressions of guardrails and plans, and policies. Such a question is answered in a slot
+//! that tenants get in turn, while the thread's other tasks continue on another thread. An answer is bounded
+//! (`CEL_STEPS`, `CEDAR_STEPS`) and cannot be interrupted. A question whose caller leaves while waiting for a slot is
+//! dropped. Must not know the question.
 
 use charter_contract::ids::TenantId;
 
@@ -9,20 +9,20 @@ use crate::Engine;
 use crate::apart::apart;
 use crate::fair_slots::Slot;
 
-/// Long questions that are answered at the same time in this process.
+/// Maximum long questions that this process answers at once.
 pub(crate) const MAX_CONCURRENT: usize = 2;
 
 /// How long an answer may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// No expression and no policy is asked.
+    /// No expression and no policy is evaluated.
     Moment,
-    /// Expressions or policies are asked.
+    /// Expressions or policies are evaluated.
     Long,
 }
 
 impl Effort {
-    /// The effort of a question that is long if any of these is so.
+    /// Returns the effort of a question that is long if any of these holds.
     pub(crate) fn long_if_any(reasons: impl IntoIterator<Item = bool>) -> Self {
         match reasons.into_iter().any(|reason| reason) {
             true => Self::Long,
@@ -34,14 +34,14 @@ impl Effort {
 /// Where a question is answered.
 #[derive(Debug)]
 pub(crate) enum EvaluationSlot {
-    /// Among the thread's other tasks.
+    /// In the thread, among its other tasks.
     Here,
-    /// Apart from them, while this place is held.
+    /// Apart from them, while holding this slot.
     Apart(Slot),
 }
 
 impl EvaluationSlot {
-    /// Answers a question, and gives the place back.
+    /// Answers a question, and releases the slot.
     pub(crate) fn ask<T>(self, question: impl FnOnce() -> T) -> T {
         match self {
             Self::Here => question(),
@@ -55,7 +55,7 @@ impl EvaluationSlot {
 }
 
 impl Engine {
-    /// Waits for a place for a question of this tenant.
+    /// Waits for a slot for a question of this tenant.
     pub(crate) async fn evaluation_slot_for(
         &self,
         tenant: &TenantId,

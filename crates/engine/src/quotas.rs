@@ -1,4 +1,4 @@
-//! What one tenant may ask of this installation, so that others have their share.
+//! Quotas of tenants, so that each tenant gets its share of the installation.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use serde_json::json;
 
 use crate::{Caller, Engine, EngineError};
 
-/// What one tenant may ask. Nothing is bounded by default.
+/// The quota of one tenant. Unlimited by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Quota {
-    /// How often it may call, over all protocols, in each process.
+    /// Maximum call rate, over all protocols, in each process.
     pub calls: Option<Rate>,
-    /// How many of its runs may be under way or wait, in all processes together.
+    /// Maximum unfinished runs, in all processes together.
     pub runs: Option<u64>,
 }
 
 /// The quotas of all tenants.
 #[derive(Debug, Clone, Default)]
 pub struct Quotas {
-    /// Of each tenant that has none of its own.
+    /// The quota of each tenant without its own.
     pub each: Quota,
-    /// Of these.
+    /// The quotas of these tenants.
     pub tenants: HashMap<TenantId, Quota>,
 }
 
@@ -35,28 +35,28 @@ impl Quotas {
     }
 }
 
-/// What the caller's tenant may ask, and how much of it is taken.
+/// The quotas of the caller's tenant, and their use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "QuotaShown")]
 pub struct QuotaView {
-    /// How often it may call, in each process; null where nothing bounds it.
+    /// Maximum call rate, in each process; null if unlimited.
     pub calls: Option<Rate>,
-    /// Its runs; null where nothing bounds them.
+    /// Its runs; null if unlimited.
     pub runs: Option<RunQuotaUse>,
 }
 
-/// How many runs of a tenant are under way or wait, and how many may.
+/// The number of unfinished runs of a tenant, and the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RunsTaken")]
 pub struct RunQuotaUse {
-    /// How many may.
+    /// Maximum unfinished runs.
     pub most: u64,
-    /// How many do, counted up to `most`.
+    /// Unfinished runs, counted up to `most`.
     pub unfinished: u64,
 }
 
 impl Engine {
-    /// What a tenant may ask, and how much of it is taken.
+    /// Returns the quotas of a tenant, and their use.
     pub(crate) async fn quota_of(&self, tenant: &TenantId) -> Result<QuotaView, EngineError> {
         let quota = self.settings().quotas.for_tenant(tenant);
         let runs = match quota.runs {
@@ -75,7 +75,7 @@ impl Engine {
     /// Counts a call of the caller's tenant.
     ///
     /// # Errors
-    /// `rate_limited`, with the time to wait, when the tenant called too often; nothing is counted then.
+    /// `rate_limited`, with the time to wait, if the tenant called too often; the call is then not counted.
     pub fn count_call(&self, caller: &Caller) -> Result<(), EngineError> {
         let Some(rate) = self.settings().quotas.for_tenant(&caller.tenant).calls else {
             return Ok(());
@@ -90,11 +90,11 @@ impl Engine {
         })
     }
 
-    /// Refuses what would give a tenant another run when it has as many as it may. What begins at the same
-    /// moment may go over it by as many as begin.
+    /// Refuses a new run of a tenant that has reached its run quota. Concurrent starts may exceed the quota by their
+    /// number.
     ///
     /// # Errors
-    /// `rate_limited`; when storage fails.
+    /// `rate_limited`; errors of storage.
     pub(crate) async fn must_have_room_for_a_run(
         &self,
         tenant: &TenantId,

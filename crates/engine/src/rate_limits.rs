@@ -1,8 +1,7 @@
-//! The rate limits of this process: one bucket for each tenant, and for each tool of one, that called or was
-//! called lately.
+//! The rate limits of this process: one bucket for each tenant with recent calls, and for each tool of one.
 //!
-//! Buckets are kept in memory and are full after a start. Their number is bounded: a full bucket
-//! is as good as none and is forgotten first. Knows nothing of runs; whoever calls asks.
+//! Buckets are kept in memory and are full after a start. Their number is bounded: a full bucket is equivalent to none
+//! and is removed first. Knows nothing of runs.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,10 +10,10 @@ use std::sync::{Mutex, PoisonError};
 use charter_contract::time::Timestamp;
 use charter_domain::rate_limit::{Bucket, BucketLevel, Rate, RateLimitExceeded};
 
-/// Buckets kept at once, some 200 bytes each.
+/// Maximum buckets, some 200 bytes each.
 const MAX_BUCKETS: usize = 100_000;
 
-/// The buckets of all that have a limit.
+/// The buckets of all keys with a limit.
 #[derive(Debug)]
 pub(crate) struct RateLimits<K> {
     most: usize,
@@ -40,9 +39,9 @@ impl<K: Eq + Hash> RateLimits<K> {
     /// Takes one call.
     ///
     /// # Errors
-    /// [`RateLimitExceeded`] with the time to wait; nothing was taken.
+    /// [`RateLimitExceeded`] with the time to wait; no call was taken.
     pub(crate) fn take(&self, key: K, rate: Rate, now: Timestamp) -> Result<(), RateLimitExceeded> {
-        // A bucket is one value that is replaced whole, so a panic elsewhere leaves it sound.
+        // A bucket is one value that is replaced whole, so a panic elsewhere leaves it intact.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(&key) && buckets.len() >= self.most {
             make_room(&mut buckets, now);
@@ -52,7 +51,7 @@ impl<K: Eq + Hash> RateLimits<K> {
         bucket.take(now)
     }
 
-    /// What a call would find, without taking one.
+    /// Returns the state that a call would find, without taking one.
     pub(crate) fn look(
         &self,
         key: &K,
@@ -66,8 +65,8 @@ impl<K: Eq + Hash> RateLimits<K> {
     }
 }
 
-/// Forgets the buckets that are full. When all are in use, one in eight of any goes, so that this is
-/// not done for every call; those concerned may call a burst too often.
+/// Removes the buckets that are full. If all are in use, removes one in eight of any, so that this does not happen for
+/// every call; the removed keys may call a burst too often.
 fn make_room<K: Eq + Hash>(buckets: &mut HashMap<K, Bucket>, now: Timestamp) {
     const SHARE: usize = 8;
     let before = buckets.len();
@@ -149,7 +148,7 @@ mod tests {
             assert_eq!(limits.take(("acme", id), slow, at(0)), Ok(()));
         }
         assert_eq!(limits.take(("kept", 0), slow, at(50)), Ok(()));
-        // The fifteen are full again by now.
+        // The fifteen are full again at this time.
         assert_eq!(limits.take(("next", 0), slow, at(61)), Ok(()));
         assert_eq!(limits.buckets.lock().unwrap().len(), 2);
         assert!(limits.take(("kept", 0), slow, at(62)).is_err());

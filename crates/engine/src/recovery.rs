@@ -1,4 +1,4 @@
-//! What runs beside the requests: taking up what a crash left open, and sweeping what expired.
+//! Background tasks: resuming work that a crash left open, and sweeping expired data.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,22 +13,21 @@ use crate::requests::ActiveRequest;
 use crate::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
-/// Open requests that are taken up at once.
+/// Open requests that are resumed at once.
 const BATCH: usize = 100;
 
-/// Time between sweeps.
+/// Interval between sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// Runs deleted by one statement.
 const SWEEP_LIMIT: usize = 1_000;
 
 impl Engine {
-    /// Records the results of changes that have ended without them, and takes up requests that were recorded and not
-    /// answered: at the start those that the last process left, later those that something passing kept from their
-    /// answer. Returns how many are open.
+    /// Records missing results of ended changes, and resumes unanswered requests. At the start these are the requests
+    /// of the last process, later those with transient failures. Returns how many are open.
     ///
     /// # Errors
-    /// When storage fails; a request that fails again is recorded as failed.
+    /// If storage fails; a request that fails again is recorded as failed.
     pub async fn recover(self: &Arc<Self>) -> Result<usize, EngineError> {
         if self.settings().duty == ProcessRole::Api || self.is_draining() {
             return Ok(0);
@@ -60,7 +59,7 @@ impl Engine {
         }
         let engine = Arc::clone(self);
         self.tasks().spawn(async move {
-            // A request drives its own runs; what is left then belongs to none.
+            // A request drives its own runs; the remaining ones belong to none.
             futures_util::future::join_all(answering).await;
             if let Err(error) = engine.claim().await {
                 tracing::warn!(error = %error, "open runs could not be read; it is tried again");
@@ -69,8 +68,8 @@ impl Engine {
         Ok(count)
     }
 
-    /// Starts what runs beside the requests, until the engine shuts down: following the other processes
-    /// over the store, and, in a worker, driving what nobody drives and the chores.
+    /// Starts the background tasks, which run until the engine shuts down. They follow the other processes of the
+    /// store; in a worker they also drive unclaimed runs and do the chores.
     pub fn run_maintenance(self: &Arc<Self>) {
         let tasks = self.tasks();
         tasks.spawn(Arc::clone(self).follow_replicas_forever());
@@ -84,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Sweeps, and takes up what was left open, until the engine shuts down.
+    /// Sweeps, and resumes open work, until the engine shuts down.
     pub(crate) async fn sweep_forever(self: Arc<Self>) {
         let first = tokio::time::Instant::now() + SWEEP_EVERY;
         let mut ticks = tokio::time::interval_at(first, SWEEP_EVERY);
@@ -99,10 +98,10 @@ impl Engine {
         }
     }
 
-    /// Deletes what has expired or is past its retention.
+    /// Deletes data that has expired or is past its retention.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn sweep(&self) -> Result<(), EngineError> {
         let now = self.now();
         let before = self.before(now, self.settings().retention);
@@ -118,8 +117,8 @@ impl Engine {
     }
 }
 
-/// Logs why a request that was open has no answer yet. One that waits for a person is looked at once a minute for as long
-/// as they need, and has not failed.
+/// Logs why an open request has no answer yet. A request that waits for a person is checked once a minute, and has not
+/// failed.
 fn log_failure(id: &RequestId, error: &EngineError) {
     if error.code == ErrorCode::ApprovalRequired {
         tracing::debug!(request.id = %id, "a request waits for an approval");
@@ -129,7 +128,7 @@ fn log_failure(id: &RequestId, error: &EngineError) {
 }
 
 impl ActiveRequest {
-    /// The recorded form: what was asked and by whom, without the tenant, which the record has.
+    /// Returns the recorded form: the request and its user, without the tenant, which the record has.
     pub(crate) fn to_json(&self) -> Result<String, EngineError> {
         let recorded = RecordedRequest {
             user: self.caller.user.clone(),
@@ -174,7 +173,7 @@ struct RecordedRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<charter_contract::ids::Label>,
     request: AgentRequest,
-    /// Who made the key by which it was asked.
+    /// The makers of the key that was used.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     makers: BTreeSet<charter_contract::ids::UserId>,
 }
@@ -185,7 +184,7 @@ impl RecordedRequest {
     }
 }
 
-/// Whether two recorded forms are of one request. By which of a user's keys it was asked is no part of it.
+/// Returns whether two recorded forms are of one request. The key of the user does not matter.
 pub(crate) fn is_repeat(earlier: &str, again: &str) -> bool {
     let without_makers = |text: &str| {
         let recorded: RecordedRequest = decode_stored(text).ok()?;
@@ -204,7 +203,7 @@ mod tests {
     use super::*;
     use crate::caller::tests::person;
 
-    /// Ruling 33: the makers of the key have asked for every run that the request starts.
+    /// Ruling 33: the makers of the key count as requesters of every run that the request starts.
     #[test]
     fn a_request_resumed_after_a_crash_keeps_the_makers_of_its_key() {
         let makers = ["ann", "root"].map(|maker| UserId::parse(maker).unwrap());

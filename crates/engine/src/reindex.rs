@@ -1,4 +1,4 @@
-//! Embedding the catalogue anew, and fitting routing to labelled queries.
+//! Embeds the catalogue again, and fits routing to labelled queries.
 
 use charter_contract::error_code::ErrorCode;
 use charter_search::Calibration;
@@ -9,13 +9,12 @@ use crate::catalogue::{actions, parse_entry_id, texts_of};
 use crate::{Caller, Engine, EngineError};
 
 impl Engine {
-    /// Embeds every text, of the catalogue, of memories, of agent skills' summaries and of passages of lenses, that has
-    /// no vector of the model in use, serves the result, and forgets vectors that nothing needs any more. The index
-    /// of skills on a search node is made anew.
-    /// Returns how many texts were embedded.
+    /// Embeds every text without a vector of the current model: of the catalogue, memories, summaries of agent skills
+    /// and passages of lenses. Serves the result, and removes unused vectors. Rebuilds the index of skills on a search
+    /// node. Returns how many texts were embedded.
     ///
     /// # Errors
-    /// `unavailable` when the embedder or the search node fails; what storage says.
+    /// `unavailable` if the embedder or the search node fails; errors of storage.
     pub async fn reindex(&self) -> Result<usize, EngineError> {
         let texts = self.stored_texts().await?;
         let mut keep: Vec<_> = texts
@@ -43,7 +42,7 @@ impl Engine {
         Ok(texts.chain(accepted.map(|example| example.text)).collect())
     }
 
-    /// What the caller's requests are routed over, for measuring and fitting.
+    /// Returns the entries that the caller's requests are routed over, for measuring and fitting.
     #[must_use]
     pub fn routed_entries(&self, caller: &Caller) -> Vec<EvalEntry> {
         let live = self.live();
@@ -65,11 +64,10 @@ impl Engine {
         entries
     }
 
-    /// Keeps fitted weights and thresholds with the model that they were fitted for, and serves by
-    /// them from now on.
+    /// Stores fitted weights and thresholds with their model, and uses them from now on.
     ///
     /// # Errors
-    /// `model_mismatch` when they were fitted for another model.
+    /// `model_mismatch` if they were fitted for another model.
     pub async fn adopt_calibration(&self, calibration: &Calibration) -> Result<(), EngineError> {
         let model = calibration
             .model

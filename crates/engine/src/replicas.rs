@@ -1,9 +1,8 @@
-//! Several processes over one store: following what the others do, and claiming runs.
+//! Several processes over one store: follows the changes of others, and claims runs.
 //!
-//! What changed is told by the outbox ([`Engine::follow_others_forever`]): a notice says that there is
-//! something to read, and without one it is looked for every [`LOOK_EVERY`]. A message says what changed,
-//! not how; this process reads that from storage. What no message told of is found by comparing revisions
-//! every [`COMPARE_EVERY`].
+//! The outbox carries the changes ([`Engine::follow_replicas_forever`]): a notification announces new messages, and
+//! without one they are polled every [`POLL_INTERVAL`]. A message names the changed object, and this process reads the
+//! new state from storage. Changes without a message are found by comparing revisions every [`COMPARE_EVERY`].
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,52 +30,51 @@ use crate::{Engine, EngineError};
 /// Messages that are read at once.
 const BATCH: usize = 500;
 
-/// Time after which messages are looked for without a notice.
+/// Interval at which messages are polled without a notification.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Time between comparisons of what is served with what is stored.
+/// Interval between comparisons of served and stored revisions.
 const COMPARE_EVERY: Duration = Duration::from_secs(30);
 
-/// Longest time between two looks for runs that nobody drives.
+/// Longest interval between two searches for runs without a driver.
 const CLAIM_EVERY: Duration = Duration::from_secs(5);
 
-/// Claimed runs that are busy at most, for each tool call that may be under way: one has a place, one waits for
-/// it.
+/// Maximum busy claimed runs for each concurrent tool call: one has a slot, one waits for it.
 const ROUNDS: usize = 2;
 
-/// Runs left to a newer version that are kept in mind.
+/// Maximum remembered runs that are left to a newer version.
 const MOST_LEFT: usize = 1_000;
 
-/// How long a change of the catalogue waits for its turn, and how often it asks.
+/// How long a change of the catalogue waits for its turn, and the interval between attempts.
 const CATALOGUE_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const CATALOGUE_LOCK_RETRY: Duration = Duration::from_millis(50);
 
-/// A package was registered or rolled back, as storage says it.
+/// Topic: a package was registered or rolled back.
 const CATALOGUE: &str = "catalogue.changed";
 
-/// A tenant's accepted route examples changed.
+/// Topics: a tenant's accepted route examples changed.
 const EXAMPLE_ACCEPTED: &str = "route_example.accepted";
 const EXAMPLE_WITHDRAWN: &str = "route_example.withdrawn";
 
-/// What routing or lenses are made of changed.
+/// Topic: the inputs of routing or lenses changed.
 const ROUTING: &str = "replicas.routing";
 
-/// A worker left runs for others.
+/// Topic: a worker released runs for others.
 const LEFT: &str = "replicas.left";
 
-/// What this process knows of the others.
+/// This process's view of the other replicas.
 #[derive(Debug, Default)]
 pub(crate) struct PeerReplicas {
-    /// The last message that was acted on.
+    /// The last processed message.
     read: AtomicU64,
-    /// There may be runs to claim.
+    /// Notified when there may be runs to claim.
     claims: Notify,
     /// Runs that are left to a newer version, the newest last.
     left: Mutex<VecDeque<RunId>>,
 }
 
 impl PeerReplicas {
-    /// Claims a run no more. Of too many the first are forgotten, and given up again.
+    /// Stops claiming a run. Beyond the limit the oldest entry is dropped, and that run is claimed and released again.
     pub(crate) fn leave(&self, run: RunId) {
         let mut left = self.left();
         if left.len() == MOST_LEFT {
@@ -90,7 +88,7 @@ impl PeerReplicas {
     }
 }
 
-/// The turn to change the catalogue; the next one comes when it is dropped.
+/// The exclusive right to change the catalogue; released when dropped.
 pub(crate) struct CatalogueChangeGuard<'e> {
     engine: &'e Engine,
     lease: Option<Lease>,
@@ -102,14 +100,14 @@ impl Drop for CatalogueChangeGuard<'_> {
         if let Some(lease) = self.lease.take() {
             let store = Arc::clone(self.engine.store());
             self.engine.tasks().spawn(async move {
-                // If this fails, the lease runs out.
+                // If this fails, the lease expires.
                 drop(store.release(&lease).await);
             });
         }
     }
 }
 
-/// What messages ask for.
+/// The work that messages require.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct PendingNotices {
     catalogue: bool,
@@ -120,7 +118,7 @@ struct PendingNotices {
 }
 
 impl PendingNotices {
-    /// Takes in what a message says; what this process has is not fetched again.
+    /// Applies a message; state that this process already has is not fetched again.
     fn take(&mut self, engine: &Engine, message: &Message) {
         let NewMessage { topic, payload, .. } = &message.message;
         let payload: Value = decode_stored(payload).unwrap_or_default();
@@ -142,7 +140,7 @@ impl PendingNotices {
             EXAMPLE_ACCEPTED | EXAMPLE_WITHDRAWN => self.catalogue = true,
             ROUTING => self.catalogue |= payload["by"].as_str() != Some(engine.holder()),
             LEFT => self.runs = true,
-            // A run that has come to its end, or waits for a person, is nobody's to drive.
+            // A run that has ended, or waits for a person, needs no driver.
             topic if topic.starts_with("run.") => {
                 self.runs |= payload["status"].as_str().is_none_or(is_active);
             }
@@ -159,7 +157,7 @@ impl PendingNotices {
 }
 
 impl Engine {
-    /// Reads from where messages are followed: before anything is loaded, so that no change falls between.
+    /// Sets the position for following messages, before anything is loaded, so that no change is missed.
     pub(crate) async fn begin_following(&self) -> Result<(), EngineError> {
         if self.store().is_shared() {
             let last = self.store().last_message().await?;
@@ -168,8 +166,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps in step with the other processes over the same store, until the engine shuts down. Returns at
-    /// once where there are none.
+    /// Keeps in step with the other processes of the store, until the engine shuts down. Returns at once if there are
+    /// none.
     pub(crate) async fn follow_replicas_forever(self: Arc<Self>) {
         if !self.store().is_shared() {
             return;
@@ -195,7 +193,7 @@ impl Engine {
         }
     }
 
-    /// Reads what was published since the last look; all of it.
+    /// Reads all messages since the last read.
     async fn read_messages(self: &Arc<Self>, due: &mut PendingNotices) -> Result<(), EngineError> {
         loop {
             let after = self.peer_replicas().read.load(Ordering::Relaxed);
@@ -213,16 +211,16 @@ impl Engine {
         }
     }
 
-    /// Looks for changes that no message told of: its writer may have died before it could.
+    /// Looks for changes without a message: their writer may have died before sending it.
     async fn compare_revisions(&self, due: &mut PendingNotices) -> Result<(), EngineError> {
         due.catalogue = true;
         due.skills |= self.store().skills_revision().await? > self.skills().revision();
         Ok(())
     }
 
-    /// Does what is due. What fails stays due.
+    /// Does the pending work. Failed work stays pending.
     async fn catch_up(self: &Arc<Self>, due: &mut PendingNotices) {
-        // A registration that is under way here loads everything in the end.
+        // A registration that is running here loads everything at its end.
         if due.catalogue
             && let Ok(_one_at_a_time) = self.registration().try_lock()
         {
@@ -253,7 +251,7 @@ impl Engine {
         }
     }
 
-    /// Tells the other processes what they have to read again.
+    /// Notifies the other processes to read a part again.
     async fn notify_replicas(&self, topic: &str, mut payload: Value) {
         if !self.store().is_shared() {
             return;
@@ -271,13 +269,13 @@ impl Engine {
         }
     }
 
-    /// Tells the other processes that lenses or the calibration changed.
+    /// Notifies the other processes that lenses or the calibration changed.
     pub(crate) async fn notify_routing_change(&self) {
         self.notify_replicas(ROUTING, json!({})).await;
     }
 
-    /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
-    /// or that another process left to the workers. Returns at once where this process is no worker.
+    /// Drives unclaimed runs until the engine drains: runs of dead workers, runs whose wake time has come, and runs
+    /// that another process released. Returns at once if this process is no worker.
     pub(crate) async fn work_forever(self: Arc<Self>) {
         if self.settings().duty == ProcessRole::Api {
             return;
@@ -296,10 +294,9 @@ impl Engine {
         }
     }
 
-    /// Takes up runs that have something to do and that nobody drives, no more than this process can carry
-    /// out: those that would only wait here are left to others, and where there are none, to the store. What
-    /// is claimed at once and cannot be done at once makes work of its own, until nothing else is done
-    /// (Bronson et al., "Metastable Failures in Distributed Systems", 2021).
+    /// Claims runnable runs without a driver, at most as many as this process can execute. Runs that would only wait
+    /// here are left to other workers, or in storage. Claims beyond the capacity cause extra work that finally
+    /// displaces all other work (Bronson et al., "Metastable Failures in Distributed Systems", 2021).
     pub(crate) async fn claim(self: &Arc<Self>) -> Result<(), EngineError> {
         loop {
             let settings = self.settings();
@@ -327,8 +324,8 @@ impl Engine {
         }
     }
 
-    /// Pauses every run that has not ended: after a restore, what runs did since the backup is not in their
-    /// journals, and a person has to say that they may go on. Returns those that were not paused before.
+    /// Pauses every unfinished run. After a restore, the journals lack the runs' actions since the backup, and a person
+    /// must permit the runs to continue. Returns those that were not paused before.
     ///
     /// # Errors
     /// As storage's; `overloaded` while another process drives one.
@@ -351,7 +348,7 @@ impl Engine {
                     .await
                 {
                     Ok(()) => paused.push(run_id),
-                    // It is paused already, or on its way to its end.
+                    // It is paused already, or ending.
                     Err(error) if error.code == ErrorCode::IllegalTransition => {}
                     Err(error) => return Err(error),
                 }
@@ -359,7 +356,7 @@ impl Engine {
         }
     }
 
-    /// How this process holds what it answers, from now on.
+    /// Returns this process's lease on a request, from now on.
     pub(crate) fn hold(&self) -> RequestLease {
         RequestLease {
             holder: self.holder().to_owned(),
@@ -367,9 +364,9 @@ impl Engine {
         }
     }
 
-    /// Keeps the requests that this process answers and the runs that it drives, until the engine shuts
-    /// down. Each third of a lease, by one statement for all, and apart from the work itself: a run that
-    /// waits long for something is not taken for one whose process died.
+    /// Renews the leases of this process's requests and runs, until the engine shuts down. It does so every third of a
+    /// lease, in one statement for all, and apart from the work itself: a run that waits long does not look like a dead
+    /// process's.
     pub(crate) async fn renew_leases_forever(self: Arc<Self>) {
         let every = self.settings().lease / 3;
         loop {
@@ -388,7 +385,7 @@ impl Engine {
         }
     }
 
-    /// Renews the leases of all drivers, and tells those that have lost theirs.
+    /// Renews the leases of all drivers, and notifies those that have lost theirs.
     async fn renew_leases(&self) -> Result<(), EngineError> {
         let held = self.drivers().held();
         if held.is_empty() {
@@ -406,12 +403,12 @@ impl Engine {
         Ok(())
     }
 
-    /// The turn to change the catalogue, which nobody else changes meanwhile in any process; what others
-    /// changed before is served by then. Who takes longer than a lease may find that somebody was faster:
-    /// the change is then refused, for it names the revision that it was decided on.
+    /// Acquires the exclusive right to change the catalogue, over all processes, and serves earlier changes first. A
+    /// holder that takes longer than a lease may be overtaken: its change is then refused, because it names the
+    /// revision that it was based on.
     ///
     /// # Errors
-    /// `overloaded` when others go on changing it; what storage says.
+    /// `overloaded` if others keep changing it; errors of storage.
     pub(crate) async fn registration_turn(&self) -> Result<CatalogueChangeGuard<'_>, EngineError> {
         let here = self.registration().lock().await;
         let mut turn = CatalogueChangeGuard {
@@ -422,7 +419,7 @@ impl Engine {
         if !self.store().is_shared() {
             return Ok(turn);
         }
-        // A name of its own: giving back the turn before must not give back this one.
+        // A separate holder name: the release of the turn before must not release this one.
         let name = self.new_uuid().to_string();
         let patience = Instant::now() + CATALOGUE_LOCK_TIMEOUT;
         while turn.lease.is_none() {
@@ -443,18 +440,18 @@ impl Engine {
         Ok(turn)
     }
 
-    /// Whether a chore is this process's to do: one of those over the same store does it, once in a time.
+    /// Returns whether this process should do a chore: one process of the store does it, once per interval.
     pub(crate) async fn does_chore(&self, chore: &str, once_in: Duration) -> bool {
         let (now, resource) = (self.now(), format!("chore {chore}"));
-        // A name of its own for each time, so that a lease which is live is nobody's to extend.
+        // A new holder name each time, so that no process can extend a live lease.
         let holder = self.new_uuid().to_string();
         let until = self.after(now, once_in);
         let taken = self.store().acquire(&resource, &holder, now, until).await;
         taken.is_ok_and(|lease| lease.is_some())
     }
 
-    /// Begins nothing new of runs, and lets what is under way come to its end, for at most `patience`:
-    /// each run is given back between two steps, for another process to go on with.
+    /// Begins no new steps, and lets running ones finish, for at most `patience`. Each run is released between two
+    /// steps, for another process to resume.
     pub async fn drain(&self, patience: Duration) {
         self.draining().cancel();
         let until = Instant::now() + patience;

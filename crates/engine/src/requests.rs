@@ -1,12 +1,12 @@
 //! Requests: from a question to an answer with findings and evidence.
 //!
-//! A request is recorded before anything happens and closed with its answer. Each stage in between
-//! is recorded once and found again when the request is taken up after a crash: the verdict, the
-//! runs (whose ids follow from the request's), the evidence (whose ids follow from the runs'). So
-//! answering again goes on where it stopped, and a repeated request gets the recorded answer.
+//! A request is recorded before anything happens and closed with its answer. Each stage in between is recorded once and
+//! found again when the request is resumed after a crash: the verdict, the runs (whose ids follow from the request's),
+//! the evidence (whose ids follow from the runs'). So a retry resumes where the request stopped, and a repeated request
+//! gets the recorded answer.
 //!
-//! A request is classified by what it asks for (`classify`), which decides what is done (`course`): skills are run, a
-//! change is opened or only offered, a rule is explained, one question is asked back, or it is said what can be asked.
+//! The classification (`classify`) determines the course (`course`): run skills, open or only offer a change, explain a
+//! rule, ask one question back, or list the possible questions.
 
 mod analyse;
 mod answer;
@@ -61,7 +61,7 @@ pub use parameters::ParameterView;
 pub use progress::{Progress, ProgressEvent};
 pub(crate) use words::analysis_run_id;
 
-/// Settings that a client may pass in a request's `metadata` (this project).
+/// Options that a client may pass in a request's `metadata` (this project).
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub(crate) struct RequestOptions {
@@ -73,17 +73,17 @@ pub(crate) struct RequestOptions {
     pub(crate) flow: Option<charter_contract::catalogue::tags::Flow>,
     /// The skill, when the client knows it.
     pub(crate) skill_id: Option<charter_contract::ids::SkillId>,
-    /// Whether a change is only to be shown, not made.
+    /// Whether a change is only a dry run.
     pub(crate) dry_run: bool,
-    /// Whether a change waits to be confirmed, also where its document does not ask for that.
+    /// Whether a change waits for confirmation even if its document does not require that.
     pub(crate) confirm: bool,
     /// The playbook, when the client knows it.
     pub(crate) playbook_id: Option<charter_contract::ids::PlaybookId>,
-    /// The tier to answer on.
+    /// The tier of the answer.
     pub(crate) tier: Option<Tier>,
-    /// Whether a memory's value is used for a parameter that is missing, rather than proposed.
+    /// Whether a memory's value is used for a missing parameter, rather than proposed.
     pub(crate) use_memory: bool,
-    /// Which lenses to look in, for the flows of the reference library.
+    /// The filter for lenses, for the flows of the reference library.
     pub(crate) rag_params: LensFilter,
 }
 
@@ -100,7 +100,7 @@ impl RequestOptions {
     }
 }
 
-/// A request under way, with who asked it.
+/// A request in progress, with its caller.
 #[derive(Debug, Clone)]
 pub(crate) struct ActiveRequest {
     pub(crate) caller: Caller,
@@ -114,7 +114,7 @@ impl ActiveRequest {
         let mut caller = caller.clone();
         if let Some(tier) = wishes.tier {
             caller.must_have(tier, "the request asks for a higher tier than the caller's")?;
-            // All work for the request is done on the tier that it asks for.
+            // All work for the request uses the requested tier.
             caller.tier = tier;
         }
         Ok(Self {
@@ -124,7 +124,7 @@ impl ActiveRequest {
         })
     }
 
-    /// The tier to answer on: the one asked for, or the caller's.
+    /// Returns the tier of the answer: the requested one, or the caller's.
     pub(crate) fn tier(&self) -> Tier {
         self.caller.tier
     }

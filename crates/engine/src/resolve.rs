@@ -1,4 +1,4 @@
-//! Resolving: which documents are in force for something. Served from the snapshot, no storage.
+//! Resolves the documents in force for a subject. Served from the snapshot, no storage.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -28,18 +28,18 @@ use serde::Serialize;
 use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError};
 
-/// A document in force, and why this one.
+/// A document in force, with its layer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "{T}InForce")]
 pub struct InForce<T> {
     /// The document.
     #[serde(flatten)]
     entry: Shown<T>,
-    /// Which layer won.
+    /// The layer that won.
     pub layer: WinningLayer,
 }
 
-/// Shows an entry as its document and where it comes from.
+/// Serialises an entry as its document and origin.
 #[derive(Debug, Clone)]
 struct Shown<T>(Arc<CatalogueEntry<T>>);
 
@@ -77,7 +77,7 @@ impl<T: JsonSchema> JsonSchema for Shown<T> {
 }
 
 impl<T> InForce<T> {
-    /// The document itself.
+    /// Returns the document itself.
     #[must_use]
     pub fn document(&self) -> &T {
         &self.entry.0.document
@@ -93,7 +93,7 @@ impl<T> From<ResolvedDocument<T>> for InForce<T> {
     }
 }
 
-/// A guardrail that bears on the subject.
+/// A guardrail that applies to the subject.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResolvedGuardrail {
     /// The guardrail.
@@ -119,25 +119,26 @@ pub struct ResolvedTemplate {
     /// The template.
     #[serde(flatten)]
     pub template: InForce<Template>,
-    /// The level that it was found on.
+    /// The level at which it was found.
     pub level: TemplateLevel,
 }
 
-/// Which tools to list. Absent fields do not restrict.
+/// A filter for tools. Absent fields do not restrict.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFilter {
-    /// Of this class.
+    /// The class.
     pub class: Option<ToolClass>,
-    /// Of this domain.
+    /// The domain.
     pub domain: Option<String>,
 }
 
 impl Engine {
-    /// Every guardrail that bears on the subject, in order (B000-12). Where no persona is given, it is that of requests
-    /// that name none.
+    /// Returns every guardrail that applies to the subject, in order (B000-12). Without a persona, that of requests
+    /// that name none is used.
     ///
     /// # Errors
-    /// `not_found` for a skill, playbook, agent or domain that the caller does not see: none bears on what is not there.
+    /// `not_found` for a skill, playbook, agent or domain that is not visible to the caller: no guardrail applies to an
+    /// absent subject.
     pub fn resolve_guardrails(
         &self,
         caller: &Caller,
@@ -157,11 +158,11 @@ impl Engine {
         Ok(resolved.collect())
     }
 
-    /// Every policy in force that governs a tool: the tenant's by id, then the global ones. Both layers'
-    /// stand, and each has to permit a call.
+    /// Returns every policy in force that governs a tool: the tenant's by id, then the global ones. Policies of both
+    /// layers apply, and each must permit a call.
     ///
     /// # Errors
-    /// `not_found` for a tool that the caller does not see.
+    /// `not_found` for a tool that is not visible to the caller.
     pub fn resolve_policies(
         &self,
         caller: &Caller,
@@ -188,11 +189,11 @@ impl Engine {
         Ok(resolved.collect())
     }
 
-    /// The template for an output about a subject, on the caller's tier (B000-14). Where no persona is given, it is that
-    /// of requests that name none.
+    /// Returns the template for an output about a subject, on the caller's tier (B000-14). Without a persona, that of
+    /// requests that name none is used.
     ///
     /// # Errors
-    /// `template_missing`; `not_found` for a skill, playbook, agent or domain that the caller does not see.
+    /// `template_missing`; `not_found` for a skill, playbook, agent or domain that is not visible to the caller.
     pub fn resolve_template(
         &self,
         caller: &Caller,
@@ -225,10 +226,10 @@ impl Engine {
         })
     }
 
-    /// A skill by exact id (B000-6).
+    /// Returns a skill by exact id (B000-6).
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for one that the caller's tier does not reach.
+    /// `not_found`; `permission_denied` for one above the caller's tier.
     pub fn resolve_skill(&self, caller: &Caller, id: &str) -> Result<InForce<Skill>, EngineError> {
         let view = self.live().view(&caller.tenant);
         let found = view.skill(id);
@@ -238,10 +239,10 @@ impl Engine {
         Ok(found.into())
     }
 
-    /// A playbook by exact id (B000-6).
+    /// Returns a playbook by exact id (B000-6).
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for one that the caller's tier does not reach.
+    /// `not_found`; `permission_denied` for one above the caller's tier.
     pub fn resolve_playbook(
         &self,
         caller: &Caller,
@@ -255,10 +256,10 @@ impl Engine {
         Ok(found.into())
     }
 
-    /// An agent by exact id (B000-6).
+    /// Returns an agent by exact id (B000-6).
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for one that the caller's tier does not reach.
+    /// `not_found`; `permission_denied` for one above the caller's tier.
     pub fn resolve_agent(
         &self,
         caller: &Caller,
@@ -271,7 +272,7 @@ impl Engine {
         Ok(found.into())
     }
 
-    /// A kind of missions by exact id (B000-6).
+    /// Returns a mission type by exact id (B000-6).
     ///
     /// # Errors
     /// `not_found`.
@@ -285,7 +286,7 @@ impl Engine {
         found.ok_or_else(|| unseen(&view, DocumentKind::MissionType, id))
     }
 
-    /// A prompt template by exact id (B000-6).
+    /// Returns a prompt template by exact id (B000-6).
     ///
     /// # Errors
     /// `not_found`.
@@ -299,7 +300,7 @@ impl Engine {
         found.ok_or_else(|| unseen(&view, DocumentKind::PromptTemplate, id))
     }
 
-    /// A tool by exact id; an internal one is never returned (B000-10).
+    /// Returns a tool by exact id; an internal one is never returned (B000-10).
     ///
     /// # Errors
     /// `not_found`.
@@ -313,7 +314,7 @@ impl Engine {
             .ok_or_else(|| unseen(&view, DocumentKind::Tool, id))
     }
 
-    /// The active tools that fit, by id; internal ones are left out (B000-10).
+    /// Returns the active tools that match, by id; internal ones are left out (B000-10).
     #[must_use]
     pub fn resolve_tools(&self, caller: &Caller, filter: &ToolFilter) -> Vec<InForce<Tool>> {
         let view = self.live().view(&caller.tenant);
@@ -333,7 +334,7 @@ impl Engine {
     }
 }
 
-/// Refuses a subject of which a part is not there, with the nearest id that is.
+/// Refuses a subject with an unknown part, with the nearest existing id.
 fn must_exist(view: &View, subject: &GuardrailSubject<'_>) -> Result<(), EngineError> {
     if let Some(id) = subject.skill
         && view.skill(id).is_none()
@@ -356,7 +357,7 @@ fn must_exist(view: &View, subject: &GuardrailSubject<'_>) -> Result<(), EngineE
     Ok(())
 }
 
-/// The guardrails on a subject, whose owner and domain are looked up where they are not given.
+/// Returns the guardrails on a subject; an absent owner and domain are looked up.
 fn bearing_on(view: &View, subject: GuardrailSubject<'_>) -> Vec<ApplicableGuardrail> {
     let owner = subject.skill.and_then(|id| view.owner_of(id));
     let skill = subject.skill.and_then(|id| view.skill(id));

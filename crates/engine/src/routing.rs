@@ -1,7 +1,7 @@
-//! Routing: which registered thing a request is for, with the grounds (B000-1 to B000-5).
+//! Routing: the registered document for a request, with the grounds (B000-1 to B000-5).
 //!
-//! A request is read for its intent first; then skills are ranked for a question (phase 2C) and playbooks for a change
-//! (phase 2W), each kind by itself ([`by_intent`]).
+//! The intent of a request is read first; then skills are ranked for a question (phase 2C) and playbooks for a change
+//! (phase 2W), each kind separately ([`by_intent`]).
 
 mod by_intent;
 mod gateway;
@@ -30,22 +30,22 @@ pub use gateway::GatewayReading;
 use crate::requests::FollowUpReference;
 use crate::{Caller, Engine, EngineError};
 
-/// What a request is routed to.
+/// The kind of routing target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// What its intent asks for: skills for a question, playbooks for a change.
+    /// Determined by the intent: skills for a question, playbooks for a change.
     #[serde(alias = "actions")]
     Request,
-    /// Skills alone (phase 2C).
+    /// Only skills (phase 2C).
     Skills,
-    /// Playbooks alone (phase 2W).
+    /// Only playbooks (phase 2W).
     Playbooks,
     /// Agents, for grounding after a miss.
     Agents,
 }
 
-/// A kind of document that is ranked by itself.
+/// A kind of document that is ranked separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ranking {
     /// Phase 2C.
@@ -57,7 +57,7 @@ enum Ranking {
 }
 
 impl Ranking {
-    /// The documents that are ranked.
+    /// Returns the layers to rank.
     fn layers(self, stacked: &Stacked) -> &Layers {
         match self {
             Self::Skills | Self::Playbooks => &stacked.actions,
@@ -67,7 +67,7 @@ impl Ranking {
 }
 
 impl Purpose {
-    /// The one ranking that it asks for; `None` where the intent says which.
+    /// Returns the single ranking; `None` if the intent determines it.
     fn ranking(self) -> Option<Ranking> {
         match self {
             Self::Request => None,
@@ -78,25 +78,25 @@ impl Purpose {
     }
 }
 
-/// One candidate, with what explains its place.
+/// One candidate, with the parts of its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutedCandidate {
-    /// What it is.
+    /// Its kind.
     pub kind: DocumentKind,
     /// Its id.
     pub id: String,
     /// The layer it came from.
     pub scope: Scope,
-    /// Chance that it is right, 0 to 1; thresholds refer to it.
+    /// Probability that it is right, 0 to 1; thresholds refer to it.
     pub score: f32,
-    /// What it is ranked by within this query.
+    /// The ranking score within this query.
     pub fused: f32,
     /// Words in common, weighted.
     pub lexical: f32,
-    /// The same as a share of what the query could reach, 0 to 1; absent in verdicts of before it was noted.
+    /// The lexical score as a share of the maximum for the query, 0 to 1; absent in older verdicts.
     #[serde(default)]
     pub coverage: Option<f32>,
-    /// Similarity of meaning; absent where only words were compared.
+    /// Similarity of meaning; absent if only words were compared.
     pub cosine: Option<f32>,
     /// How the query names it, if it does; named documents come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,10 +112,10 @@ pub struct RoutedClause {
     pub candidates: Vec<RoutedCandidate>,
 }
 
-/// A verdict with everything it depends on, so that it can be shown and replayed.
+/// A verdict with everything that it depends on, so that it can be shown and replayed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoutedVerdict {
-    /// What was asked.
+    /// The query.
     pub query: String,
     /// Narrow, broad or miss.
     pub kind: VerdictKind,
@@ -123,25 +123,23 @@ pub struct RoutedVerdict {
     pub candidates: Vec<RoutedCandidate>,
     /// The thresholds that decided.
     pub thresholds: Thresholds,
-    /// The embedding model; absent where only words were compared.
+    /// The embedding model; absent if only words were compared.
     pub model: Option<String>,
-    /// Why, for people.
+    /// The reason, as text.
     pub reason: String,
-    /// The turn of the session that it rests on, where the text leans on one.
+    /// The turn of the session that the text refers to, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<FollowUpReference>,
-    /// What the request asks for, decided before anything was ranked; absent where only a ranking was asked for, and in
-    /// verdicts of before it was decided.
+    /// The intent, decided before ranking; absent for a bare ranking, and in older verdicts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
-    /// Why it is taken to ask for that, for people.
+    /// The reason for the intent, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent_reason: Option<String>,
-    /// The words that were compared, where they are not all of the query: without greetings, and with identifiers
-    /// replaced by what they name.
+    /// The compared words, if they differ from the query: without greetings, and with identifiers replaced by nouns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// What the model of the route `gateway` made of the request, where it was asked.
+    /// The reading of the `gateway` route's model, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewayReading>,
     /// Mistyped words and their corrections.
@@ -156,12 +154,12 @@ pub struct RoutedVerdict {
 }
 
 impl RoutedVerdict {
-    /// The verdict of a request that names its skill or playbook.
+    /// Builds the verdict of a request that names its skill or playbook.
     pub(crate) fn named(query: &str, intent: Intent, document: &str) -> Self {
         Self::unrouted(query, intent, &format!("the request names `{document}`"))
     }
 
-    /// The verdict of a request that says itself where it goes.
+    /// Builds the verdict of a request that states its own target.
     pub(crate) fn unrouted(query: &str, intent: Intent, reason: &str) -> Self {
         Self {
             query: query.to_owned(),
@@ -191,8 +189,8 @@ impl RoutedVerdict {
         }
     }
 
-    /// Candidates that are acted on: the first of a narrow verdict; of a broad one the best of each clause, if its clauses ask
-    /// for different things, or else the first few.
+    /// Returns the candidates to use: the first of a narrow verdict. Of a broad one, the best of each clause if its
+    /// clauses ask for different things, or else the first few.
     #[must_use]
     pub fn chosen(&self, few: usize) -> Vec<&RoutedCandidate> {
         let count = match self.kind {
@@ -210,7 +208,7 @@ impl RoutedVerdict {
         self.candidates.iter().take(count).collect()
     }
 
-    /// Whether a candidate is the best of one of the clauses.
+    /// Returns whether a candidate is the best of one of the clauses.
     pub(crate) fn is_best_of_clause(&self, candidate: &RoutedCandidate) -> bool {
         let mut best = self
             .clauses
@@ -220,19 +218,19 @@ impl RoutedVerdict {
     }
 }
 
-/// Thresholds that are tried in place of those in force. Absent ones stay.
+/// Thresholds to try instead of those in force. Absent ones stay.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ThresholdOverrides {
     /// Candidates with a lower score are dropped.
     pub floor: Option<f32>,
-    /// From this score on the best candidate may stand alone.
+    /// Minimum score of the best candidate for a narrow verdict.
     pub narrow: Option<f32>,
-    /// How far its fused score must lead for that.
+    /// Minimum lead of its fused score for that.
     pub margin: Option<f32>,
 }
 
 impl ThresholdOverrides {
-    /// These over those in force.
+    /// Applies the overrides to the thresholds in force.
     fn over(self, in_force: Thresholds) -> Result<Thresholds, EngineError> {
         let tried = |name: &str, tried: Option<f32>, in_force: f32| match tried {
             None => Ok(in_force),
@@ -250,22 +248,22 @@ impl ThresholdOverrides {
     }
 }
 
-/// A verdict as somebody looks at it who asks why, and what it would be.
+/// A verdict with further details for diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Verdict")]
 pub struct VerdictView {
     /// The verdict.
     #[serde(flatten)]
     pub verdict: RoutedVerdict,
-    /// The thresholds in force, whichever decided.
+    /// The thresholds in force, even if others decided.
     pub in_force: Thresholds,
-    /// What was found and is below the floor, best first.
+    /// Candidates below the floor, best first.
     pub dropped: Vec<RoutedCandidate>,
 }
 
 impl Engine {
-    /// Routes a request over what the caller sees, with what a request would not be told; and with other
-    /// thresholds, where some are tried. Nothing is kept.
+    /// Routes a request over the caller's visible documents, with details for diagnosis, and optionally with other
+    /// thresholds. Stores nothing.
     ///
     /// # Errors
     /// As for [`Engine::route`]; `invalid_request` for a threshold that is not 0 to 1.
@@ -303,10 +301,10 @@ impl Engine {
         })
     }
 
-    /// Routes a request over what the caller sees.
+    /// Routes a request over the caller's visible documents.
     ///
     /// # Errors
-    /// `invalid_request` for an empty query or no candidates asked for (B000-2).
+    /// `invalid_request` for an empty query or zero candidates (B000-2).
     pub async fn route(
         &self,
         caller: &Caller,
@@ -326,13 +324,13 @@ impl Engine {
         weighed.map(|(verdict, _)| verdict)
     }
 
-    /// A query ready to be searched: embedded, or words alone without an embedder.
+    /// Prepares a query for search: embedded, or only words without an embedder.
     pub(crate) async fn embedded(&self, text: &str) -> Result<EmbeddedQuery, EngineError> {
         let query = RouteQuery::parse(text).map_err(refused)?;
         self.embedded_query(query).await
     }
 
-    /// The same, with spelling corrected by the words of `layers`, and cut into clauses.
+    /// Prepares a query, with spelling corrected by the words of `layers`, and cut into clauses.
     async fn compared(&self, text: &str, layers: &Layers) -> Result<ComparableQuery, EngineError> {
         let mut query = RouteQuery::parse(text).map_err(refused)?.in_clauses();
         let mut unknown_language = None;
@@ -371,21 +369,21 @@ impl Engine {
     }
 }
 
-/// An embedded query, and how its text was changed before.
+/// An embedded query, with the changes to its text.
 #[derive(Debug, Clone)]
 pub(crate) struct ComparableQuery {
     pub(crate) query: EmbeddedQuery,
     corrections: Vec<Correction>,
     /// Shortened.
     set_aside: Vec<String>,
-    /// The language of the text, if the embedding model does not know it.
+    /// The language of the text, if the embedding model does not support it.
     unknown_language: Option<&'static str>,
-    /// Whether words of the text suggest a language that neither the model nor the catalogue knows.
+    /// Whether words of the text suggest a language that neither the model nor the catalogue supports.
     has_strange_words: bool,
 }
 
 impl ComparableQuery {
-    /// With the pieces that a query sets aside, shown shortened; as it is if there are none.
+    /// Records the shortened pieces that a query sets aside; unchanged if there are none.
     fn setting_aside(mut self, query: &RouteQuery) -> Self {
         let pieces = query.set_aside().iter().take(SHOWN_ASIDE);
         let pieces: Vec<String> = pieces.map(|piece| shortened(piece)).collect();
@@ -399,8 +397,8 @@ impl ComparableQuery {
 /// Weighted share of a query's words in a document from which the catalogue counts as written in the query's language.
 const KNOWN_WORDS: f32 = 0.5;
 
-/// Makes a narrow verdict broad if neither model nor catalogue knows the language of the text: the model gives such texts
-/// similar vectors.
+/// Makes a narrow verdict broad if neither model nor catalogue supports the language of the text: the model gives such
+/// texts similar vectors.
 fn not_narrow_in_unknown_language(verdict: Verdict, language: Option<&str>) -> Verdict {
     let known = |best: &Candidate| best.named.is_some() || best.coverage >= KNOWN_WORDS;
     match language {
@@ -421,12 +419,12 @@ fn not_narrow_in_unknown_language(verdict: Verdict, language: Option<&str>) -> V
     }
 }
 
-/// Most set-aside pieces that a verdict lists.
+/// Maximum set-aside pieces that a verdict lists.
 const SHOWN_ASIDE: usize = 8;
-/// Most characters of each.
+/// Maximum characters of each.
 const SHOWN_OF_PIECE: usize = 80;
 
-/// The beginning of a piece, in one line.
+/// Returns the beginning of a piece, in one line.
 fn shortened(piece: &str) -> String {
     let words = piece.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(SHOWN_OF_PIECE) {
@@ -435,7 +433,7 @@ fn shortened(piece: &str) -> String {
     }
 }
 
-/// What a caller's requests are routed over: what its tier and its profile reach.
+/// Returns the entries for a caller's requests: those within its tier and its profile.
 fn reached(live: &LiveCatalogue, caller: &Caller) -> Arc<Stacked> {
     let stacked = live.stacked(&caller.tenant, caller.tier);
     let Some(profile) = &caller.profile else {
@@ -452,7 +450,7 @@ fn reached(live: &LiveCatalogue, caller: &Caller) -> Arc<Stacked> {
     Arc::new(stacked.without(&hidden))
 }
 
-/// The verdict, and what is below the floor.
+/// Returns the verdict, and the candidates below the floor.
 fn weigh(
     stacked: &Stacked,
     settings: &RouteSettings,
@@ -506,7 +504,7 @@ fn weigh(
     Ok((verdict, dropped))
 }
 
-/// Most candidates of a clause that a verdict lists.
+/// Maximum candidates of a clause that a verdict lists.
 const SHOWN_OF_CLAUSE: usize = 3;
 
 fn routed_clause(found: &ClauseResult) -> RoutedClause {

@@ -1,7 +1,7 @@
-//! Runs: creating them, driving them to their end, finding what a crash left behind.
+//! Runs: creating them, driving them to their end, recovering them after a crash.
 //!
-//! A worker drives a run under a lease. Every decision is appended to the journal before it takes
-//! effect; whoever picks the run up after a crash folds the journal and goes on from there.
+//! A worker drives a run under a lease. Every decision is appended to the journal before it takes effect. After a
+//! crash, the next worker folds the journal and resumes from there.
 
 mod call;
 mod control;
@@ -65,13 +65,14 @@ pub use show::{ReplayDivergence, Replayed, RunAt, RunState, RunView, StepView};
 pub(crate) use wait::is_active;
 pub(crate) use warnings::guardrail_warnings;
 
-/// What a run is made from.
+/// The input for creating a run.
 #[derive(Debug, Clone)]
 pub(crate) struct NewRun {
     pub(crate) run_id: RunId,
     pub(crate) tenant: TenantId,
     pub(crate) by: UserId,
-    /// Users who asked for it besides `by`: the makers of their key, and the askers of the run that it rolls back.
+    /// Users who requested the run besides `by`: the makers of the key in use, and the requesters of the run that this
+    /// one rolls back.
     pub(crate) askers: BTreeSet<UserId>,
     /// The user who owns it: `by`, or the owner of the run that it rolls back.
     pub(crate) owner: UserId,
@@ -82,33 +83,33 @@ pub(crate) struct NewRun {
     pub(crate) pins: Vec<DocumentPin>,
     pub(crate) dry_run: bool,
     pub(crate) opening: RunPrerequisites,
-    /// The request that it is for, as guardrails read it.
+    /// The tags of the run's request, as guardrails read them.
     pub(crate) tags: RequestTags,
-    /// What of a mission is written with it: its envelope; nothing for a run that is none.
+    /// Mission artifacts stored with the run: the mission's envelope. Empty for other runs.
     pub(crate) artifacts: Vec<ArtifactRecord>,
 }
 
-/// A run that storage does not know yet.
+/// A run that is not in storage yet.
 #[derive(Debug)]
 struct PendingRun {
     run: Run,
     record: RunRecord,
     started: PendingEvent,
     artifacts: Vec<ArtifactRecord>,
-    /// Set when storage knows it.
+    /// Set once the run is in storage.
     stored: Arc<SetOnce<()>>,
 }
 
 impl Engine {
-    /// Creates a run, or finds that an earlier attempt at the same request created it, and has it driven in
-    /// the background, here or by the workers. Says whether it is new.
+    /// Creates a run, or finds the run that an earlier attempt at the same request created. Then this process or a
+    /// worker drives it in the background. Returns whether the run is new.
     pub(crate) async fn start_run(self: &Arc<Self>, new: NewRun) -> Result<bool, EngineError> {
         let new = self.unstored(new)?;
         let (tenant, run) = (new.record.tenant_id.clone(), new.record.run_id.clone());
         let place = self.drives_runs().then(|| self.drivers().acquire(&run));
         let (is_driven, stored) = match place {
             Some(Ok(place)) => (true, self.spawn_new_run(place, new).await),
-            // Somebody decides on its id, or begins it too.
+            // Another task of this process is deciding on this run, or starts it too.
             None | Some(Err(_)) => (false, self.store_new(new).await),
         };
         let is_new = match stored {
@@ -121,7 +122,7 @@ impl Engine {
         Ok(is_new)
     }
 
-    /// Stores a new run, for whoever claims it.
+    /// Stores a new run, for any replica to claim.
     async fn store_new(&self, new: PendingRun) -> Result<(), EngineError> {
         let PendingRun {
             run,
@@ -139,7 +140,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A run that storage does not know yet, with its first event.
+    /// Builds a run that is not in storage yet, with its first event.
     fn unstored(&self, new: NewRun) -> Result<PendingRun, EngineError> {
         let at = self.now();
         let started = RunEvent::Started(Box::new(RunStart {
@@ -163,7 +164,7 @@ impl Engine {
             tenant_id: new.tenant,
             user_id: Some(run.owner().clone()),
             title: new.title,
-            // What needs something of a person first is nobody's to drive.
+            // A run that starts by waiting for a person is not runnable yet.
             phase: if run.is_open() {
                 RunPhase::Runnable
             } else {
@@ -185,18 +186,18 @@ impl Engine {
     }
 }
 
-/// A skill's plan, with the versions that a run of it pins.
+/// A skill's plan, with the versions that its run pins.
 #[derive(Debug)]
 pub(crate) struct PlannedSkill {
     pub(crate) found: ResolvedDocument<Skill>,
-    /// Its own parameters, and those that its tools need beside them.
+    /// The skill's own parameters, and those that its tools need in addition.
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) graph: StepGraph,
     pub(crate) pins: Vec<DocumentPin>,
 }
 
 impl Engine {
-    /// The parameters of a skill, and those that its tools need beside them.
+    /// Returns the parameters of a skill, and those that its tools need in addition.
     ///
     /// # Errors
     /// `not_found`; `invalid_document` for a plan that cannot be compiled.
@@ -209,10 +210,11 @@ impl Engine {
             .map(|planned| planned.parameters)
     }
 
-    /// Compiles the plan of a skill that the caller sees and that its tier reaches.
+    /// Compiles the plan of a skill that is visible to the caller and within the caller's tier.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for a skill above the tier; `invalid_document` for a plan that cannot be compiled.
+    /// `not_found`; `permission_denied` for a skill above the tier; `invalid_document` for a plan that cannot be
+    /// compiled.
     pub(crate) fn planned_skill(
         &self,
         caller: &Caller,
@@ -242,7 +244,7 @@ impl Engine {
     }
 }
 
-/// The pin of a document in force.
+/// Returns the pin of a document in force.
 pub(crate) fn pin<T>(kind: DocumentKind, id: &str, entry: &CatalogueEntry<T>) -> DocumentPin {
     let origin: &Arc<Origin> = &entry.origin;
     DocumentPin {
@@ -255,10 +257,10 @@ pub(crate) fn pin<T>(kind: DocumentKind, id: &str, entry: &CatalogueEntry<T>) ->
     }
 }
 
-/// Pins for every tool that a graph calls, its fallbacks' among them.
+/// Returns pins for every tool that a graph calls, including the tools of its fallbacks.
 ///
 /// # Errors
-/// `not_found` for a tool that is not in view any more.
+/// `not_found` for a tool that is no longer visible.
 pub(crate) fn pins_of_graph(
     view: &View,
     graph: &StepGraph,

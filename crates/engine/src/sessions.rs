@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::requests::ActiveRequest;
 use crate::{Caller, Engine, EngineError};
 
-/// A session as its user sees it.
+/// A session as shown to its user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "SessionShown")]
 pub struct SessionView {
@@ -31,11 +31,11 @@ pub struct SessionView {
 pub struct SessionTurn {
     /// The request.
     pub request_id: RequestId,
-    /// What was asked.
+    /// The question.
     pub input: String,
-    /// What was answered; absent when the request failed.
+    /// The answer; absent if the request failed.
     pub output: Option<String>,
-    /// When.
+    /// When it was answered.
     pub at: Timestamp,
 }
 
@@ -62,7 +62,7 @@ impl Engine {
     /// Opens a session for the caller.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn open_session(&self, caller: &Caller) -> Result<SessionView, EngineError> {
         let at = self.now();
         let session = SessionRecord {
@@ -76,10 +76,10 @@ impl Engine {
         Ok(SessionView::new(session, Vec::new()))
     }
 
-    /// A live session of the caller's tenant and user.
+    /// Returns a live session of the caller's tenant and user.
     ///
     /// # Errors
-    /// `session_not_found` when it is unknown, expired, or somebody else's.
+    /// `session_not_found` if it is unknown, expired, or another user's.
     pub(crate) async fn session(
         &self,
         caller: &Caller,
@@ -96,10 +96,10 @@ impl Engine {
             })
     }
 
-    /// A session with its newest turns, oldest first.
+    /// Returns a session with its newest turns, oldest first.
     ///
     /// # Errors
-    /// `session_not_found` when it is unknown, expired, or somebody else's.
+    /// `session_not_found` if it is unknown, expired, or another user's.
     pub async fn show_session(
         &self,
         caller: &Caller,
@@ -113,7 +113,7 @@ impl Engine {
         Ok(SessionView::new(session, turns))
     }
 
-    /// Adds an answered request to its session, if it has one that still lives.
+    /// Adds an answered request to its session, if it has a live one.
     pub(crate) async fn record_turn(
         &self,
         asked: &ActiveRequest,
@@ -137,7 +137,7 @@ impl Engine {
             .await
             .map_err(EngineError::from);
         match appended {
-            // It expired while the request was answered: the answer stands all the same.
+            // It expired while the request was answered: the answer remains valid.
             Err(error) if error.code == ErrorCode::NotFound => Ok(()),
             other => other,
         }

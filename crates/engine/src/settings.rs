@@ -1,5 +1,4 @@
-//! Everything about the engine that an operator may set. Plain values: where they come from is
-//! the binary's business.
+//! The engine's configurable settings. Plain values: the binary reads them from their sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,80 +18,79 @@ pub struct Settings {
     pub tags_ttl: Duration,
     /// How long a session lives after its last turn.
     pub session_ttl: Duration,
-    /// How many turns a session keeps.
+    /// Maximum turns that a session keeps.
     pub session_turns: usize,
-    /// How many skills a broad verdict runs.
+    /// Maximum skills that a broad verdict runs.
     pub broad_skills: usize,
-    /// How many candidates a verdict carries.
+    /// Maximum candidates of a verdict.
     pub candidates: usize,
     /// The persona of requests that name none.
     pub persona: String,
     /// How long finished runs, requests and messages are kept.
     pub retention: Duration,
-    /// How long payloads of evidence are kept; for ever when absent. Records and their leaves stay.
+    /// How long payloads of evidence are kept; forever when absent. Records and their leaves stay.
     pub evidence_retention: Option<Duration>,
-    /// What this process does.
+    /// This process's role.
     pub duty: ProcessRole,
-    /// A process's hold on a run or request; it is renewed at a third of this.
+    /// Term of a process's lease on a run or request; it is renewed at a third of this.
     pub lease: Duration,
-    /// Runs that this process drives at once, as far as it may choose.
+    /// Maximum runs that this process claims to drive at once.
     pub driven_runs: usize,
-    /// How long an approval waits for a person.
+    /// How long an approval waits for a decision.
     pub approval_ttl: Duration,
-    /// How long a worker's pass opens the way to data (B002-8).
+    /// Term of a worker's pass to data (B002-8).
     pub pass_ttl: Duration,
-    /// Whether callers come by credentials that the store does not keep: keys of the configuration, or tokens of
-    /// identity providers.
+    /// Whether callers have credentials outside the store: keys of the configuration, or tokens of identity providers.
     pub credentials: bool,
-    /// Whether a second person has to approve, also where the playbook does not ask for it. Where it is absent:
-    /// if callers have credentials.
+    /// Whether a second person must approve even if the playbook does not require it. When absent: if callers have
+    /// credentials.
     pub four_eyes: Option<bool>,
-    /// Who may approve by a credential that the store does not keep.
+    /// Users who may approve with a credential outside the store.
     pub approvers: Approvers,
-    /// How memories are kept.
+    /// Settings of memories.
     pub memories: MemorySettings,
-    /// Tool calls of this process that may be under way at once.
+    /// Maximum concurrent tool calls of this process.
     pub tool_calls: usize,
-    /// Tool results kept for reuse.
+    /// Maximum cached tool results.
     pub cached_results: usize,
-    /// What one tenant may ask.
+    /// Quotas of tenants.
     pub quotas: Quotas,
-    /// What tools may be granted.
+    /// The operator's grants to tools.
     pub grants: ToolGrants,
-    /// Who runs the tools of clients that have an implementation.
+    /// Where client tools with an implementation run.
     pub client_tools: ClientTools,
-    /// How long an executor holds a call without a word.
+    /// How long an executor's lease lasts without a renewal.
     pub executor_lease: Duration,
-    /// How lenses are fetched and cut.
+    /// Settings for fetching and cutting lenses.
     pub lenses: LensSettings,
     /// Where vectors of agent skills are searched.
     pub skill_vectors: SkillVectors,
-    /// Where people reach this server by https: evidence that no other console shows leads to its run here.
+    /// This server's public https address: evidence without another console links to its run here.
     pub public_url: Option<HttpsUrl>,
 }
 
-/// Where vectors of agent skills are searched, where there is an index on a search node.
+/// Where vectors of agent skills are searched, if a search node has an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SkillVectors {
     /// On the node, and in this process while the node does not answer.
     #[default]
     AlsoHere,
-    /// On the node only: they take no memory here.
+    /// Only on the node: they use no memory here.
     Elsewhere,
 }
 
-/// How lenses are fetched and cut.
+/// Settings for fetching and cutting lenses.
 #[derive(Debug, Clone)]
 pub struct LensSettings {
-    /// Private addresses, and ports beside 80 and 443, that sources may be fetched from.
+    /// Private addresses, and ports besides 80 and 443, that sources may be fetched from.
     pub egress: Vec<HostPattern>,
     /// Largest source, in bytes.
     pub max_bytes: usize,
     /// Longest time for fetching one source.
     pub timeout: Duration,
-    /// Tokens that a passage repeats of the one before.
+    /// Tokens that a passage repeats from the one before.
     pub overlap_tokens: usize,
-    /// How often linked sources are looked at again; never when absent.
+    /// How often linked sources are checked again; never when absent.
     pub refresh: Option<Duration>,
 }
 
@@ -108,23 +106,23 @@ impl Default for LensSettings {
     }
 }
 
-/// Who may approve by a credential that the store does not keep.
+/// Users who may approve with a credential outside the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approvers {
     /// The users of the configuration's keys, by tenant.
     pub users: BTreeMap<TenantId, BTreeSet<UserId>>,
-    /// The tenants in which an identity provider lets in people who may approve.
+    /// The tenants in which an identity provider admits possible approvers.
     pub provided: BTreeSet<TenantId>,
 }
 
-/// How memories are kept.
+/// Settings of memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// How long the most important are kept that are not kept for good.
+    /// How long the most important memories with an expiry are kept.
     pub retention: Duration,
-    /// How long a proposal waits for a person.
+    /// How long a proposal waits for a decision.
     pub proposal_ttl: Duration,
-    /// How many a tenant may have.
+    /// Maximum memories of a tenant.
     pub most: u64,
 }
 
@@ -138,22 +136,22 @@ impl Default for MemorySettings {
     }
 }
 
-/// What a process does among those over the same store.
+/// The role of a process among those of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProcessRole {
     /// Everything.
     #[default]
     All,
-    /// It answers callers and leaves runs to the workers.
+    /// Answers callers and leaves runs to the workers.
     Api,
-    /// It drives runs and does the chores.
+    /// Drives runs and does the chores.
     Worker,
 }
 
-/// Who runs tools whose `execution_target` is `client`. Those without an implementation are the executors' in any case.
+/// Where tools run whose `execution_target` is `client`. Executors always run those without an implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientTools {
-    /// This process, as it runs all others.
+    /// In this process, like all other tools.
     Here,
     /// Executors of the tenant, which lease the calls.
     Executors,

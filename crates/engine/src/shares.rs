@@ -1,8 +1,10 @@
-//! What callers of a process share: places, or bytes of memory. A tenant holds at most half of what other tenants
-//! leave, and a credential at most half of what other credentials leave to its tenant, so that one caller does not keep
-//! the others out. The local user, who needs no credential, may hold all.
+//! Resources that callers of a process share: slots, or bytes of memory.
 //!
-//! A request for bytes may be for more than the half: a holder of nothing gets it as soon as there is room for it.
+//! A tenant holds at most half of the amount that other tenants leave. A credential holds at most half of the amount
+//! that other credentials leave to its tenant. So one caller does not block the others. The local user, without a
+//! credential, may hold all.
+//!
+//! A request for bytes may exceed the half: a holder of nothing gets it as soon as there is room for it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,28 +21,28 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Caller, CredentialId, EngineError};
 
-/// How long a caller had better wait before it asks for a share again, in milliseconds.
+/// Suggested wait before a caller's next attempt, in milliseconds.
 const WAIT_MS: u64 = 1_000;
 
-/// Something that is shared; cheap to clone.
+/// A shared resource; cheap to clone.
 #[derive(Clone)]
 pub struct Shares(Arc<Pool>);
 
 struct Pool {
-    /// What it is, in the plural.
+    /// Its name, in the plural.
     what: &'static str,
     /// The name of its limit.
     limit: &'static str,
     total: usize,
-    /// How much may be waited for at the same time.
+    /// Maximum amount that may be waited for at once.
     most_waiting: usize,
     held: Mutex<ShareLedger>,
     given_back: Notify,
-    /// Told of every refusal.
+    /// Called at every refusal.
     refused: Box<dyn Fn() + Send + Sync>,
 }
 
-/// How much is held and waited for, and by whom.
+/// The amounts that are held and waited for, by holder.
 #[derive(Debug, Default)]
 struct ShareLedger {
     all: usize,
@@ -54,14 +56,14 @@ struct OfTenant {
     holders: HashMap<Option<CredentialId>, usize>,
 }
 
-/// Who holds a share: a caller, or its tenant where no caller waits for what is done.
+/// The holder of a share: a caller, or its tenant for work without a waiting caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Holder {
     tenant: TenantId,
     credential: Option<CredentialId>,
 }
 
-/// A part of what is shared, until it is dropped.
+/// A part of the resource, released when dropped.
 pub struct Share {
     pool: Arc<Pool>,
     holder: Holder,
@@ -81,7 +83,8 @@ impl fmt::Debug for Share {
 }
 
 impl Shares {
-    /// `total` of `what`, which messages name in the plural, and its limit. `refused` is told of every refusal.
+    /// Creates `total` of `what`, a plural for messages, with the name of its limit. `refused` is called at every
+    /// refusal.
     pub fn new(
         what: &'static str,
         limit: &'static str,
@@ -99,7 +102,7 @@ impl Shares {
         }))
     }
 
-    /// The same, where what waits takes memory as well: at most as much again may wait.
+    /// Bounds the waiting amount by the total, for waiting work that needs memory as well.
     #[must_use]
     pub fn with_bounded_waiting(mut self) -> Self {
         if let Some(pool) = Arc::get_mut(&mut self.0) {
@@ -108,20 +111,20 @@ impl Shares {
         self
     }
 
-    /// One place for a caller.
+    /// Acquires one slot for a caller.
     ///
     /// # Errors
-    /// `overloaded` when the caller, its tenant, or all together hold as much as they may.
+    /// `overloaded` if the caller, its tenant, or all together have reached their limit.
     pub fn take(&self, caller: &Caller) -> Result<Share, EngineError> {
         let holder = Holder::from_caller(caller);
         self.try_take(&holder, 1)
             .map_err(|own| self.refusal(&holder, own))
     }
 
-    /// As many bytes for a caller, once there is room for them.
+    /// Waits for this many bytes for a caller.
     ///
     /// # Errors
-    /// `overloaded` when there is none for so long.
+    /// `overloaded` if they do not become available in time.
     pub async fn wait_for(
         &self,
         caller: &Caller,
@@ -132,7 +135,7 @@ impl Shares {
             .await
     }
 
-    /// As many bytes for what is done for a tenant, once there is room for them.
+    /// Waits for this many bytes for a tenant's work.
     ///
     /// # Errors
     /// As for [`Shares::wait_for`].
@@ -159,7 +162,7 @@ impl Shares {
         let mut waiting = None;
         loop {
             let mut given_back = std::pin::pin!(self.0.given_back.notified());
-            // From here on nothing that is given back escapes.
+            // From here on, no release is missed.
             given_back.as_mut().enable();
             let own = match self.try_take(&holder, amount) {
                 Ok(share) => return Ok(share),
@@ -176,7 +179,7 @@ impl Shares {
     }
 
     fn try_take(&self, holder: &Holder, amount: usize) -> Result<Share, usize> {
-        // What is more than all of it takes all of it.
+        // A request for more than the total gets the total.
         let amount = amount.min(self.0.total);
         self.0.held().take(self.0.total, holder, amount)?;
         Ok(Share {
@@ -218,7 +221,7 @@ impl Shares {
     }
 }
 
-/// Counts what is waited for, until it is dropped.
+/// Counts a waiting amount, until dropped.
 struct Waiting<'p> {
     pool: &'p Pool,
     amount: usize,
@@ -248,7 +251,7 @@ impl Pool {
 }
 
 impl ShareLedger {
-    /// Takes a part of `total` for a holder, or says how much it holds.
+    /// Takes a part of `total` for a holder; the error has the amount that it holds.
     fn take(&mut self, total: usize, holder: &Holder, amount: usize) -> Result<(), usize> {
         let Holder { tenant, credential } = holder;
         let of_tenant = self.tenants.get(tenant);
@@ -295,7 +298,7 @@ impl ShareLedger {
     }
 }
 
-/// How much may be held of what is left: half, and one at least.
+/// Returns the permitted part of the rest: half, and at least one.
 fn share_of(left: usize) -> usize {
     (left / 2).max(1)
 }
@@ -305,7 +308,7 @@ impl Drop for Share {
         self.pool.held().give_back(&self.holder, self.amount);
         self.pool.given_back.notify_waiters();
         if self.amount > LARGE_OUTPUT {
-            // What it was held for is being freed.
+            // The memory that it was held for is being freed.
             give_back_soon();
         }
     }

@@ -6,7 +6,7 @@ use charter_domain::guardrail::RequestTags;
 
 use crate::{Caller, Engine, EngineError, Role};
 
-/// Tags are for the parts of a deployment, not for those who ask it questions.
+/// Tags are for the parts of a deployment, not for callers with questions.
 const INTERNAL: &str = "tags are internal";
 
 impl Engine {
@@ -23,7 +23,7 @@ impl Engine {
         Ok(self.store().put_tags(&tags).await?)
     }
 
-    /// The tags of a request, unless they are absent or expired.
+    /// Returns the tags of a request, unless they are absent or expired.
     ///
     /// # Errors
     /// `permission_denied` below operator; `not_found`.
@@ -40,7 +40,7 @@ impl Engine {
         found.ok_or_else(|| EngineError::not_found("tag record", request))
     }
 
-    /// The persona that is answered: the one that is named, or that of requests that name none.
+    /// Returns the persona of an answer: the named one, or that of requests that name none.
     pub(crate) fn persona(&self, named: Option<&Label>) -> Result<Label, EngineError> {
         match named {
             Some(persona) => Ok(persona.clone()),
@@ -49,7 +49,7 @@ impl Engine {
         }
     }
 
-    /// The tags of a request, or of a run that no request started, for guardrails and templates.
+    /// Returns the tags of a request, or of a run without a request, for guardrails and templates.
     pub(crate) fn request_tags(
         &self,
         caller: &Caller,

@@ -1,11 +1,10 @@
-//! Tasks: requests and missions as another agent sees them, which follows them, replies to them and
-//! cancels them.
+//! Tasks: requests and missions as another agent sees them. The agent follows them, replies to them and cancels them.
 //!
-//! A task is nothing that is stored: it is a request with what became of it, or a mission. Its id is the
-//! id of the request that began it, or the mission's, so it is found again after a restart. The user who
-//! began it sees it, and so do the operators of the tenant. Where it stands is read from the request's answer and from the
-//! runs that it led to. A reply to a request that lacked parameters is a request of its own, whose id
-//! follows from the first one's; a mission takes none. Must not know by which protocol it is asked.
+//! A task is not stored: it is a request with its outcome, or a mission. Its id is the id of its first request, or the
+//! mission's, so it is found again after a restart. It is visible to the user who started it and to the tenant's
+//! operators. Its state is read from the request's answer and from its runs. A reply to a request that lacked
+//! parameters is a separate request, whose id follows from the first one's; a mission accepts no replies. Must not know
+//! the protocol.
 
 mod begin;
 mod cancel;
@@ -30,23 +29,23 @@ use crate::{ArtifactView, Caller, Confirmation, Engine, EngineError};
 
 pub use list::{TaskFilter, TaskPage};
 
-/// Longest id that a client may give to a message, a context or an order, in bytes.
+/// Longest id of a client for a message, a context or a request, in bytes.
 pub(crate) const MAX_CLIENT_ID: usize = 256;
 
-/// Characters of a text that is no id of a task that an error repeats.
+/// Maximum characters of an invalid task id that an error repeats.
 const MAX_SHOWN_ID: usize = 80;
 
-/// What a task is, and so what it is called.
+/// The kind of a task, with its id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskKey {
-    /// The request that began it.
+    /// The request that started it.
     Request(RequestId),
     /// A mission.
     Mission(MissionId),
 }
 
 impl TaskKey {
-    /// Reads a task's id; nothing for a text that no task can be called.
+    /// Parses a task's id; `None` for a text that cannot be one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let request = RequestId::parse(text).ok().map(Self::Request);
@@ -69,56 +68,56 @@ impl Serialize for TaskKey {
     }
 }
 
-/// A message that begins a task or replies to one.
+/// A message that starts a task or replies to one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TaskMessage {
-    /// The client's id for it: the same message sent again does nothing again.
+    /// The client's id for it: a repeat of the message has no further effect.
     pub message_id: String,
-    /// The conversation that it belongs to, as the client names it.
+    /// The conversation that it belongs to, by the client's name.
     pub context: Option<String>,
-    /// What it says; may be empty.
+    /// Its text; may be empty.
     pub text: String,
-    /// What it gives for a program: the fields that a request may have in its `metadata`; or `mission`,
-    /// an order of one.
+    /// Its machine-readable options: the fields that a request may have in its `metadata`; or `mission`, a request for
+    /// one.
     pub wishes: Map<String, Value>,
-    /// An agreement to the plan that was shown.
+    /// A confirmation of the plan that was shown.
     pub confirmation: Option<Confirmation>,
 }
 
-/// What was said to a task.
+/// An input of a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskInput {
     /// The client's id for it; the request's for one that was no message.
     pub message_id: String,
-    /// What it said.
+    /// Its text.
     pub text: String,
-    /// What it gave for a program.
+    /// Its machine-readable options.
     pub wishes: Map<String, Value>,
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskState {
     /// It is recorded.
     Submitted,
-    /// Something is being done for it.
+    /// Work is in progress.
     Working,
-    /// It waits for whoever asked: for parameters, or for an agreement to its plan.
+    /// It waits for its user: for parameters, or for a confirmation of its plan.
     InputRequired,
-    /// It waits for somebody who may approve a call.
+    /// It waits for an approver.
     ApprovalRequired,
     /// It is done.
     Completed,
-    /// It came to nothing.
+    /// It failed.
     Failed,
     /// It was ended early.
     Canceled,
-    /// It is not done, because it is not allowed or nothing here can do it.
+    /// It is refused, because it is not allowed or not supported.
     Rejected,
 }
 
 impl TaskState {
-    /// Whether nothing more becomes of it.
+    /// Returns whether the state is final.
     #[must_use]
     pub fn is_final(self) -> bool {
         match self {
@@ -127,7 +126,7 @@ impl TaskState {
         }
     }
 
-    /// Whether it goes on only when somebody does something, or not at all.
+    /// Returns whether it needs an action to continue, or is final.
     #[must_use]
     pub fn is_settled(self) -> bool {
         match self {
@@ -145,37 +144,37 @@ impl TaskState {
 /// A task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// What it is.
+    /// Its kind and id.
     pub id: TaskKey,
     /// The conversation that it belongs to.
     pub context: String,
-    /// Where it stands.
+    /// Its state.
     pub state: TaskState,
-    /// Since when.
+    /// When that state began.
     pub since: Timestamp,
-    /// What a person is told about that; empty for a task that is done.
+    /// A description of the state; empty for a task that is done.
     pub words: String,
-    /// What it waits for, for a program.
+    /// The input that it waits for, machine-readable.
     pub asks: Option<Value>,
-    /// What was said to it, oldest first.
+    /// Its inputs, oldest first.
     pub said: Vec<TaskInput>,
-    /// What a request was answered with, once it is done.
+    /// The answer of a request, once it is done.
     pub answer: Option<AgentResponse>,
-    /// What the change came to that a request asked for, once it has ended.
+    /// The result of a requested change, once it has ended.
     pub result: Option<AgentResponse>,
-    /// What a mission has brought so far, in the order of writing.
+    /// The artifacts of a mission so far, in the order of writing.
     pub artifacts: Vec<ArtifactView>,
     /// Why it is not done.
     pub failure: Option<AgentError>,
-    /// The runs that it led to.
+    /// Its runs.
     pub runs: Vec<RunId>,
 }
 
 impl Engine {
-    /// Reads a task's id.
+    /// Parses a task's id.
     ///
     /// # Errors
-    /// `not_found` for a text that is no id of a task, as for a task that the caller does not see.
+    /// `not_found` for a text that is no task id, as for a task that is not visible to the caller.
     pub async fn task_key(&self, caller: &Caller, text: &str) -> Result<TaskKey, EngineError> {
         match TaskKey::parse(text) {
             Some(key) => Ok(key),
@@ -186,10 +185,10 @@ impl Engine {
         }
     }
 
-    /// A task that the caller sees: its own, for an operator any of the tenant.
+    /// Returns a task that is visible to the caller: its own, for an operator any of the tenant.
     ///
     /// # Errors
-    /// `not_found`, also for a task that the caller does not see.
+    /// `not_found`, also for a task that is not visible to the caller.
     pub async fn task(&self, caller: &Caller, id: &TaskKey) -> Result<Task, EngineError> {
         match id {
             TaskKey::Request(id) => {

@@ -1,5 +1,5 @@
-//! The spans of the use cases: an answer, an agent's part of it, a run, a step. They name what was done and
-//! how it ended, by ids and codes. Never in them: texts of requests, parameters, results, messages of errors.
+//! The spans of the use cases: an answer, an agent's part of it, a run, a step. They record the work and its end, by
+//! ids and codes. Never in them: texts of requests, parameters, results, messages of errors.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{AgentId, RunId, TenantId, ToolId};
@@ -11,7 +11,7 @@ use crate::EngineError;
 use crate::requests::{ActiveRequest, Classification};
 use crate::runs::StepEnd;
 
-/// The answer to a request: routing, and all that is done for it.
+/// The span of a request's answer: routing, and all work for it.
 pub(crate) fn answer(asked: &ActiveRequest) -> Span {
     tracing::info_span!(
         target: TELEMETRY,
@@ -25,7 +25,7 @@ pub(crate) fn answer(asked: &ActiveRequest) -> Span {
     )
 }
 
-/// Where the request went, in the span that is entered.
+/// Records the routing of the request in the current span.
 pub(crate) fn routed(classified: &Classification) {
     let span = Span::current();
     if span.is_disabled() {
@@ -38,7 +38,7 @@ pub(crate) fn routed(classified: &Classification) {
     span.record("charter.skills", chosen.join(","));
 }
 
-/// What an agent does for a request with one of its skills or playbooks.
+/// The span of an agent's work for a request with one of its skills or playbooks.
 pub(crate) fn agent(agent: Option<&AgentId>, capability: &str, tenant: &TenantId) -> Span {
     let agent = agent.map(AsRef::<str>::as_ref);
     tracing::info_span!(
@@ -56,7 +56,7 @@ pub(crate) fn agent(agent: Option<&AgentId>, capability: &str, tenant: &TenantId
     )
 }
 
-/// A run, as far as this process drives it now. The same run may go on elsewhere, in a trace of its own.
+/// The span of a run while this process drives it. The same run may continue elsewhere, in a separate trace.
 pub(crate) fn run(run: &RunId, tenant: &TenantId) -> Span {
     tracing::info_span!(
         target: TELEMETRY,
@@ -69,7 +69,7 @@ pub(crate) fn run(run: &RunId, tenant: &TenantId) -> Span {
     )
 }
 
-/// Where a run was left.
+/// Records the state in which a run was left.
 pub(crate) fn run_left(span: &Span, left: &Result<Run, EngineError>) {
     match left {
         Ok(run) => {
@@ -90,7 +90,7 @@ pub(crate) fn run_left(span: &Span, left: &Result<Run, EngineError>) {
     }
 }
 
-/// One step's call of a tool.
+/// The span of one step's call of a tool.
 pub(crate) fn tool(tool: &ToolId, call: &str, run: &RunId, tenant: &TenantId) -> Span {
     tracing::info_span!(
         target: TELEMETRY,
@@ -107,7 +107,7 @@ pub(crate) fn tool(tool: &ToolId, call: &str, run: &RunId, tenant: &TenantId) ->
     )
 }
 
-/// How a step's call ended.
+/// Records the end of a step's call.
 pub(crate) fn tool_ended(span: &Span, end: &StepEnd) {
     match end {
         StepEnd::Succeeded { source, .. } => {
@@ -126,7 +126,7 @@ pub(crate) fn tool_ended(span: &Span, end: &StepEnd) {
     }
 }
 
-/// Says in a span that it ended with a failure. Waiting for a person is none.
+/// Records a failure on a span. Waiting for a person is not a failure.
 pub(crate) fn failed(span: &Span, error: &EngineError) {
     if error.code != ErrorCode::ApprovalRequired {
         fails(span, error.code.as_str());

@@ -1,7 +1,7 @@
 //! Results of readonly calls, for reuse within a step's `cache_ttl_seconds`.
 //!
-//! Kept in this process only, and bounded in number and in memory. A key holds the tenant, the tool's content and
-//! the exact parameters, so nothing is shared across tenants or tool versions.
+//! In this process only, and bounded in number and in memory. A key has the tenant, the tool's content and the exact
+//! parameters, so no result is shared across tenants or tool versions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value};
 
-/// What makes two calls the same.
+/// The identity of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct ResultKey {
     tenant: TenantId,
@@ -41,7 +41,7 @@ impl ResultKey {
     }
 }
 
-/// A result, and what is counted for it.
+/// A result, and its weight.
 #[derive(Debug, Clone)]
 struct CachedResult {
     at: Timestamp,
@@ -49,7 +49,7 @@ struct CachedResult {
     weight: u64,
 }
 
-/// Counts what a result takes.
+/// Weighs results.
 #[derive(Debug, Clone, Copy)]
 struct Weights;
 
@@ -63,19 +63,19 @@ impl Weighter<ResultKey, CachedResult> for Weights {
 #[derive(Debug)]
 pub(crate) struct ToolResults {
     results: Cache<ResultKey, CachedResult, Weights>,
-    /// What the smallest result counts: no more of them are kept than may.
+    /// Minimum weight of a result, which bounds the number of results.
     least: u64,
 }
 
-/// Bytes of memory as the cache counts them.
+/// Bytes of memory in the cache's unit.
 const MEMORY: u64 = RESULTS_MEMORY as u64;
 
 impl ToolResults {
-    /// Keeps as many results at most, and no more than `RESULTS_MEMORY` of them.
+    /// Creates a cache for this many results, and at most `RESULTS_MEMORY` of them.
     pub(crate) fn new(capacity: usize) -> Self {
         let most = u64::try_from(capacity).unwrap_or(u64::MAX);
         Self {
-            // Few items are estimated, so that one shard has all the memory.
+            // A low estimate of items, so that one shard has all the memory.
             results: Cache::with_weighter(capacity.clamp(1, 32), MEMORY, Weights),
             least: MEMORY
                 .checked_div(most)
@@ -83,7 +83,7 @@ impl ToolResults {
         }
     }
 
-    /// A result of the same call that is not older than `ttl`.
+    /// Returns a result of the same call that is not older than `ttl`.
     pub(crate) fn get(&self, key: &ResultKey, ttl: Duration, now: Timestamp) -> Option<Value> {
         let CachedResult { at, output, .. } = self.results.get(key)?;
         let age = now.as_micros().saturating_sub(at.as_micros());
@@ -91,12 +91,12 @@ impl ToolResults {
         (age < ttl).then(|| Value::clone(&output))
     }
 
-    /// Forgets a tenant's results: something was changed, and nobody knows which of them it touches.
+    /// Removes a tenant's results after a change, because it is unknown which of them it affects.
     pub(crate) fn forget(&self, tenant: &TenantId) {
         self.results.retain(|key, _| key.tenant != *tenant);
     }
 
-    /// Keeps a result, unless it is too large.
+    /// Stores a result, unless it is too large.
     pub(crate) fn insert(&self, key: ResultKey, output: &Value, now: Timestamp) {
         let memory = memory_of(output).saturating_add(key.parameters.len());
         if memory > RESULT_MEMORY || self.least > MEMORY {

@@ -1,5 +1,5 @@
-//! Finding tools by words. Requests are never routed to tools, so they have no index: one is made of the
-//! few that a question is about, or of the caller's, and costs less than keeping it.
+//! Finds tools by words. Requests are never routed to tools, so they have no permanent index. An index of the few
+//! relevant tools, or of the caller's, is made for each query, which costs less than keeping one.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::resolve::InForce;
 use crate::routing::refused;
 use crate::{Caller, Engine, EngineError, ToolFilter};
 
-/// A tool that fits some words.
+/// A tool that matches a query.
 #[derive(Debug, Clone)]
 pub struct FoundTool {
     /// The tool.
     pub tool: InForce<Tool>,
-    /// Chance that it is right, 0 to 1.
+    /// Probability that it is right, 0 to 1.
     pub score: f32,
 }
 
 impl Engine {
-    /// Whether the caller could call a tool at all: it is offered, not internal, and its permission level
-    /// is the caller's. The gate says more about an exact call.
+    /// Returns whether the caller could call a tool at all: it is active, not internal, and within the caller's
+    /// permission level. The gate decides on exact calls.
     #[must_use]
     pub fn may_call(&self, caller: &Caller, tool: &Tool) -> bool {
         tool.status == Status::Active
@@ -34,10 +34,10 @@ impl Engine {
             && caller.role.may_call(tool.permission_level)
     }
 
-    /// The tools that the caller could call and that fit the words, best first.
+    /// Returns the tools that the caller could call and that match the words, best first.
     ///
     /// # Errors
-    /// `invalid_request` for an empty query or no tools asked for; `too_large`.
+    /// `invalid_request` for an empty query or a limit of zero; `too_large`.
     pub async fn find_tools(
         self: &Arc<Self>,
         caller: &Caller,
@@ -66,7 +66,7 @@ impl Engine {
     }
 }
 
-/// Tools by how well their words fit, best first, with their scores.
+/// Ranks tools by their words, best first, with their scores.
 pub(crate) fn rank_tools<'a>(
     tools: impl Iterator<Item = &'a Tool>,
     query: &EmbeddedQuery,

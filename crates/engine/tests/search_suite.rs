@@ -1,5 +1,4 @@
-//! The contract suite of searching skills, on what a process without a search node searches: exact, in
-//! memory.
+//! The contract suite of skill search, on the index of a process without a search node: exact, in memory.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "tests")]
 
@@ -57,7 +56,7 @@ impl Layer {
                 SkillVisibility::Only(ids) => ids.contains(&entry.id),
                 SkillVisibility::AllBut(ids) => !ids.contains(&entry.id),
             };
-            // What has no vector is found by words, of which the suite has none.
+            // An entry without a vector is found by words, of which the suite has none.
             seen && entry.vector.is_some() && is_folder.is_none_or(|is| is == entry.is_folder)
         });
         visible.map(|(slot, _)| slot).collect()

@@ -1,5 +1,5 @@
-//! Directories of Agent Skills into the graph (B001-9), and their files again. What can be imported is, in one transaction;
-//! the rest is named.
+//! Imports directories of Agent Skills into the graph (B001-9), and reads their files. Valid skills are imported in one
+//! transaction; the others are named.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,16 +24,16 @@ use crate::checks::WaitingCaller;
 use crate::packages::Mode;
 use crate::{Caller, Engine, EngineError};
 
-/// A file as it is sent: text where it is text, else base64.
+/// A file in transfer: text where possible, else base64.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SentFile {
     /// Its path with `/`, relative to the directory that holds the skills.
     pub path: String,
-    /// What it holds, as text.
+    /// Its content, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// What it holds, as base64 of RFC 4648.
+    /// Its content, as base64 of RFC 4648.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
     /// Whether it may be executed.
@@ -49,30 +49,30 @@ pub struct SkillsSent {
     pub files: Vec<SentFile>,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillsImported")]
 pub struct SkillsImported {
-    /// The skills that are new.
+    /// New skills.
     pub created: Vec<SkillId>,
-    /// Those that were there and are changed.
+    /// Existing skills that changed.
     pub changed: Vec<SkillId>,
-    /// Those that were there as they are.
+    /// Existing skills that did not change.
     pub unchanged: Vec<SkillId>,
     /// The directories of skills that are left out.
     pub left_out: Vec<String>,
-    /// Errors, which say why a skill is left out, and warnings.
+    /// Errors, with the reasons why skills are left out, and warnings.
     pub problems: Vec<Problem>,
-    /// How many summaries were embedded.
+    /// Number of embedded summaries.
     pub embedded: usize,
 }
 
 impl Engine {
-    /// Writes the skills that can be read from their directories, in one transaction; a dry run says what would happen.
+    /// Writes the valid skills of directories, in one transaction; a dry run only reports the effects.
     ///
     /// # Errors
-    /// `permission_denied`; `invalid_document` with every violation, file and line, when there is no skill that can be
-    /// imported: nothing is written.
+    /// `permission_denied`; `invalid_document` with every violation, file and line, if no skill can be imported:
+    /// nothing is written.
     pub async fn import_skills(
         self: &Arc<Self>,
         caller: &Caller,
@@ -151,8 +151,8 @@ impl Engine {
         })
     }
 
-    /// Whether the scope has the skill as it is. Equal files mean an equal instruction: it is one of
-    /// them; a directory without a `SKILL.md` has none.
+    /// Compares a skill with the stored one. Equal files mean an equal instruction, because it is one of them; a
+    /// directory without a `SKILL.md` has none.
     fn compare(
         &self,
         scope: &Scope,
@@ -173,10 +173,10 @@ impl Engine {
         }
     }
 
-    /// The files of a skill; nothing of them is read before it is asked for.
+    /// Lists the files of a skill, without reading their contents.
     ///
     /// # Errors
-    /// `not_found`, also for a skill that the caller may not reach.
+    /// `not_found`, also for a skill outside the caller's reach.
     pub async fn skill_files(
         &self,
         caller: &Caller,
@@ -187,10 +187,10 @@ impl Engine {
         Ok(files.into_iter().map(Into::into).collect())
     }
 
-    /// One file of a skill.
+    /// Reads one file of a skill.
     ///
     /// # Errors
-    /// `not_found`, also for a skill that the caller may not reach.
+    /// `not_found`, also for a skill outside the caller's reach.
     pub async fn skill_file(
         &self,
         caller: &Caller,

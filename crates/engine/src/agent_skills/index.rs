@@ -1,5 +1,5 @@
-//! The skills that this process serves, in memory: one graph and one index by scope, changed in
-//! place by single writes, under one lock that readers share.
+//! The skills that this process serves, in memory: one graph and one index by scope. Single writes change them in
+//! place, under one lock that readers share.
 //!
 //! Must not know storage, and holds no instruction.
 
@@ -18,15 +18,15 @@ use tokio::sync::Mutex;
 
 use crate::Caller;
 
-/// Callers whose reach is kept.
+/// Callers whose reach is cached.
 const KEPT_REACHES: usize = 512;
 
-/// The skills of all scopes, and who reaches which.
+/// The skills of all scopes, with the reach of callers.
 #[derive(Debug)]
 pub(crate) struct SkillIndexes {
     state: RwLock<Indexes>,
     reaches: Cache<(TenantId, SkillGrants), Arc<Access>>,
-    /// Held while a write is decided and carried out.
+    /// Held while a write is decided and applied.
     pub(super) writing: Mutex<()>,
 }
 
@@ -44,7 +44,7 @@ impl Default for SkillIndexes {
 #[derive(Debug, Default)]
 pub(crate) struct Indexes {
     pub(super) revision: SkillsRevision,
-    /// Whether storage knows the model of the vectors.
+    /// Whether storage has the model of the vectors.
     pub(super) model_is_stored: bool,
     pub(super) model: Option<EmbeddingModel>,
     kept: KeptVectors,
@@ -52,7 +52,7 @@ pub(crate) struct Indexes {
     tenants: BTreeMap<TenantId, ScopeIndex>,
 }
 
-/// Where vectors are kept.
+/// Where vectors are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum KeptVectors {
     /// In this process.
@@ -71,7 +71,7 @@ pub(crate) struct ScopeIndex {
     facts: Vec<Facts>,
 }
 
-/// What else a write needs to know of a skill.
+/// Further facts about a skill for writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Facts {
     pub(super) vector: Option<VectorOrigin>,
@@ -104,7 +104,7 @@ impl ScopeIndex {
             .unwrap_or_default()
     }
 
-    /// Writes a skill. Of an unchanged summary the vector may be left out: it stays.
+    /// Writes a skill. If the summary is unchanged, the vector may be left out: it stays.
     pub(super) fn upsert(
         &mut self,
         node: SkillNode,
@@ -142,10 +142,10 @@ impl ScopeIndex {
     }
 }
 
-/// The vector of a skill that is written.
+/// The vector of a written skill.
 #[derive(Debug, Clone)]
 pub(super) enum NewVector {
-    /// The one that it has; id and summary are the same.
+    /// The present one; id and summary are the same.
     Same,
     /// None: there is no model.
     None,
@@ -189,7 +189,7 @@ impl Indexes {
         }
     }
 
-    /// The skills as a tenant sees them.
+    /// Returns the skills that are visible to a tenant.
     pub(super) fn view(&self, tenant: &TenantId) -> SkillsView<'_> {
         SkillsView {
             own: self.own(tenant).map(|own| &own.graph),
@@ -197,7 +197,7 @@ impl Indexes {
         }
     }
 
-    /// The skills as those see them that a scope's writes are for.
+    /// Returns the skills that are visible to the readers of a scope.
     pub(super) fn view_of(&self, scope: &Scope) -> SkillsView<'_> {
         SkillsView {
             own: scope
@@ -209,7 +209,7 @@ impl Indexes {
     }
 }
 
-/// What somebody may reach at one revision.
+/// A caller's reach at one revision.
 #[derive(Debug)]
 pub(crate) struct Access {
     revision: SkillsRevision,
@@ -219,7 +219,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Whatever is within reach, by id.
+    /// Returns the skills within reach, by id.
     pub(super) fn by_id(&self, view: &SkillsView<'_>) -> &[SkillPosition] {
         self.by_id.get_or_init(|| {
             let nodes = self.reach.places();
@@ -230,7 +230,7 @@ impl Access {
         })
     }
 
-    /// Whatever nothing within reach points at, by id.
+    /// Returns the skills without a parent within reach, by id.
     pub(super) fn roots(&self, view: &SkillsView<'_>) -> &[SkillPosition] {
         self.roots.get_or_init(|| {
             let nodes = self.reach.places();
@@ -248,7 +248,7 @@ impl Access {
 }
 
 impl SkillIndexes {
-    /// Answers from the present state and from what the caller may reach in it.
+    /// Reads the present state and the caller's reach in it.
     pub(super) fn read<T>(
         &self,
         caller: &Caller,
@@ -259,12 +259,12 @@ impl SkillIndexes {
         answer(&indexes, &access)
     }
 
-    /// Looks at the present state for a write.
+    /// Reads the present state for a write.
     pub(super) fn look<T>(&self, look: impl FnOnce(&Indexes) -> T) -> T {
         look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The revision that is served.
+    /// Returns the served revision.
     pub(crate) fn revision(&self) -> SkillsRevision {
         self.look(|indexes| indexes.revision)
     }
@@ -274,7 +274,7 @@ impl SkillIndexes {
         change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What the caller may reach, worked out once for each revision.
+    /// Returns the caller's reach, computed once for each revision.
     fn access(&self, indexes: &Indexes, caller: &Caller) -> Arc<Access> {
         let key = (caller.tenant.clone(), caller.agent_skills.clone());
         if let Some(known) = self.reaches.get(&key)

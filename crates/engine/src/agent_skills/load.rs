@@ -1,5 +1,5 @@
-//! From stored skills to the indexes in memory, and vectors for summaries that have none. A summary's vector is mixed with
-//! those of the phrases that it quotes as what people say, as the vector of a package's skill is.
+//! Loads stored skills into the indexes in memory, and embeds summaries without vectors. A summary's vector is mixed
+//! with those of its quoted trigger phrases, like the vector of a package's skill.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,10 +24,10 @@ use crate::{Engine, EngineError};
 pub(super) type BySummary = HashMap<String, Vector>;
 
 impl Engine {
-    /// Serves the skills that the store has. Summaries without a vector of the model are embedded.
+    /// Serves the stored skills. Embeds summaries without a vector of the model.
     ///
     /// # Errors
-    /// `model_mismatch` when the index was made by another model (B001-2): `reindex` mends it.
+    /// `model_mismatch` if another model made the index (B001-2): `reindex` repairs it.
     pub(crate) async fn load_skills(&self) -> Result<(), EngineError> {
         let loaded = self.store().load_skills().await?;
         let model = self.embedder().map(|embedder| embedder.model());
@@ -56,8 +56,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Embeds what has no vector of the model in use, and serves the result; returns how many.
-    /// Vectors that were supplied for another model make way for the summary's.
+    /// Embeds summaries without a vector of the current model, and serves the result; returns how many. Replaces
+    /// vectors that were supplied for another model.
     pub(crate) async fn reindex_skills(&self) -> Result<usize, EngineError> {
         let mut loaded = self.store().load_skills().await?;
         let model = self
@@ -71,7 +71,7 @@ impl Engine {
         self.serve_skills(loaded).await
     }
 
-    /// Whether this process keeps vectors of skills: it need not where a search node has them.
+    /// Returns whether this process stores vectors of skills: it need not if a search node has them.
     pub(super) fn kept_vectors(&self) -> KeptVectors {
         match (self.skill_index(), self.settings().skill_vectors) {
             (Some(_), SkillVectors::Elsewhere) => KeptVectors::Elsewhere,
@@ -106,7 +106,7 @@ impl Engine {
         Ok(embedded)
     }
 
-    /// Vectors of summaries; none without an embedder.
+    /// Embeds summaries; returns none without an embedder.
     pub(super) async fn embed_summaries(
         &self,
         summaries: BTreeSet<String>,
@@ -144,10 +144,10 @@ impl Engine {
     }
 }
 
-/// The texts that a summary's vector is made of.
+/// The texts behind a summary's vector.
 type SummaryTexts = Vec<(VectorRole, String)>;
 
-/// A summary, and the phrases that it quotes as what people say.
+/// Returns a summary, and its quoted trigger phrases.
 fn summary_texts(summary: &str) -> SummaryTexts {
     let phrases = trigger_phrases(summary).into_iter();
     let phrases = phrases.map(|phrase| (VectorRole::Example, phrase));
@@ -155,7 +155,7 @@ fn summary_texts(summary: &str) -> SummaryTexts {
     std::iter::once(own).chain(phrases).collect()
 }
 
-/// One vector of several; a single one stays as it is.
+/// Mixes several vectors into one; a single one stays unchanged.
 fn mixed(mut parts: Vec<(VectorRole, Vector)>, dims: usize) -> Result<Option<Vector>, EngineError> {
     if parts.len() == 1 {
         return Ok(parts.pop().map(|(_, vector)| vector));
@@ -164,7 +164,7 @@ fn mixed(mut parts: Vec<(VectorRole, Vector)>, dims: usize) -> Result<Option<Vec
         .map_err(|error| EngineError::internal("mixing the vectors of a summary", error))
 }
 
-/// A model as it is stored with the index.
+/// Returns a model as stored with the index.
 pub(super) fn stored_form(model: &EmbeddingModel) -> SkillsModel {
     SkillsModel {
         name: model.to_string(),
@@ -172,7 +172,7 @@ pub(super) fn stored_form(model: &EmbeddingModel) -> SkillsModel {
     }
 }
 
-/// A vector as it is stored.
+/// Returns a vector as stored.
 pub(super) fn stored_vector(summary: &str, vector: &Vector, origin: VectorOrigin) -> SkillVector {
     SkillVector {
         origin,
@@ -181,7 +181,7 @@ pub(super) fn stored_vector(summary: &str, vector: &Vector, origin: VectorOrigin
     }
 }
 
-/// The hash of what a vector stands for. One that was made of a summary alone, before phrases counted, is made anew.
+/// Hashes the texts behind a vector. A vector of a summary alone, from before phrases counted, is recomputed.
 fn source_hash(summary: &str, origin: VectorOrigin) -> TextHash {
     match origin {
         VectorOrigin::Supplied => text_hash(summary),
@@ -192,7 +192,7 @@ fn source_hash(summary: &str, origin: VectorOrigin) -> TextHash {
     }
 }
 
-/// Whether a stored vector stands for the skill's summary as it is.
+/// Returns whether a stored vector matches the skill's present summary.
 fn is_current(skill: &SkillRecord) -> bool {
     let vector = skill.vector.as_ref();
     vector.is_some_and(|vector| vector.summary == source_hash(&skill.summary, vector.origin))

@@ -1,9 +1,9 @@
 //! Agent skills in the open format, as the Skills extension of the Model Context Protocol serves them
-//! (`io.modelcontextprotocol/skills`, <https://github.com/modelcontextprotocol/ext-skills>): what a
-//! `SKILL.md` says of itself, with the digest of every file of its directory, and one file by its path.
+//! (`io.modelcontextprotocol/skills`, <https://github.com/modelcontextprotocol/ext-skills>): the frontmatter of a
+//! `SKILL.md`, the digest of every file of its directory, and one file by its path.
 //!
-//! An imported skill is served byte for byte; one that was written as a document becomes a `SKILL.md`
-//! where the format can hold it. What the caller may not reach is in no directory. Must not know addresses.
+//! An imported skill is served byte for byte; one that was written as a document becomes a `SKILL.md` if the format can
+//! hold it. Directories omit skills outside the caller's reach. Must not know addresses.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use super::index::{Access, Indexes};
 use super::{AgentSkillFile, AgentSkillSummary};
 use crate::{Caller, Engine, EngineError};
 
-/// Files of a skill, those of skills below it included, and their bytes: what every client has to take
-/// (the extension's limits). A skill beyond them is left out.
+/// Maximum files of a skill, including those of skills below it, and their bytes: the amount that every client must
+/// accept (the extension's limits). A larger skill is left out.
 const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Longest path of a file, its skill's directory included, in bytes.
+/// Longest path of a file, including its skill's directory, in bytes.
 const MAX_PATH: usize = 4_096;
 
 /// A skill in the open format.
@@ -38,14 +38,14 @@ pub struct SkillManifest {
     pub skill_id: SkillId,
     /// Its directory among all skills: `sql/migration`.
     pub directory: String,
-    /// The frontmatter of its `SKILL.md`, as it stands.
+    /// The frontmatter of its `SKILL.md`, unchanged.
     pub frontmatter: Map<String, Value>,
-    /// Whether the frontmatter keeps every rule of the format. Clients that check the rules refuse a list that has one
-    /// other skill.
+    /// Whether the frontmatter keeps every rule of the format. Strict clients refuse a whole list because of one skill
+    /// that does not.
     pub keeps_format: bool,
     /// Its files by path; `SKILL.md` is among them.
     pub files: Vec<AgentSkillFile>,
-    /// The files of skills below it that the caller reaches, by path from its own directory.
+    /// The files of skills below it within the caller's reach, by path from its own directory.
     pub below: Vec<AgentSkillFile>,
 }
 
@@ -54,7 +54,7 @@ pub struct SkillManifest {
 pub struct SkillManifests {
     /// By id.
     pub entries: Vec<SkillManifest>,
-    /// Where the next page starts; absent on the last one.
+    /// Cursor to the next page; absent on the last one.
     pub next: Option<SkillId>,
 }
 
@@ -72,16 +72,16 @@ struct PlacedSkill {
 /// The files of one skill.
 struct SkillFiles {
     files: Vec<AgentSkillFile>,
-    /// The `SKILL.md` that is not stored as a file.
+    /// The generated `SKILL.md`, if it is not stored as a file.
     written: Option<SkillFile>,
 }
 
 impl Engine {
-    /// A page of the skills in the caller's reach that the open format can hold. A page may be short or
-    /// empty and not be the last.
+    /// Returns a page of the skills in the caller's reach that the open format can hold. A page may be short or empty
+    /// and not be the last.
     ///
     /// # Errors
-    /// What storage says.
+    /// Errors of storage.
     pub async fn skill_manifests(
         &self,
         caller: &Caller,
@@ -105,10 +105,10 @@ impl Engine {
         Ok(SkillManifests { entries, next })
     }
 
-    /// The skill of a directory, in the open format.
+    /// Returns the skill of a directory, in the open format.
     ///
     /// # Errors
-    /// `not_found`, also for one that the caller may not reach or that the format cannot hold.
+    /// `not_found`, also for one that is outside the caller's reach or that the format cannot hold.
     pub async fn skill_manifest(
         &self,
         caller: &Caller,
@@ -127,11 +127,11 @@ impl Engine {
         manifest.ok_or_else(absent)
     }
 
-    /// A file by its path among all skills (`sql/migration/scripts/run.sh`): that of the skill furthest down
-    /// which has it. A `SKILL.md` is there also where none was imported.
+    /// Returns a file by its path among all skills (`sql/migration/scripts/run.sh`), from the deepest skill that has
+    /// it. A `SKILL.md` exists even if none was imported.
     ///
     /// # Errors
-    /// `not_found`, also for a skill that the caller may not reach.
+    /// `not_found`, also for a skill outside the caller's reach.
     pub async fn skill_source(
         &self,
         caller: &Caller,
@@ -163,7 +163,7 @@ impl Engine {
         })
     }
 
-    /// The manifest; `None` when the format or its limits cannot hold the skill.
+    /// Returns the manifest; `None` if the format or its limits cannot hold the skill.
     async fn manifest(&self, directory: Directory) -> Result<Option<SkillManifest>, EngineError> {
         let top = directory.top;
         let id = top.skill.skill_id.clone();
@@ -187,7 +187,7 @@ impl Engine {
                 ..file
             }));
         }
-        // One path is one file: that of the skill further down.
+        // If two skills have the same path, the deeper skill's file counts.
         let paths: HashSet<&str> = below.iter().map(|file| file.path.as_str()).collect();
         files.retain(|file| !paths.contains(file.path.as_str()));
         let bytes: u64 = files.iter().chain(&below).map(|file| file.bytes).sum();
@@ -220,7 +220,7 @@ impl Engine {
         })
     }
 
-    /// The `SKILL.md` of a skill that was written as a document. A folder that only leads on has none.
+    /// Generates the `SKILL.md` of a skill that was written as a document. A folder without an instruction has none.
     async fn written(&self, placed: &PlacedSkill) -> Result<Option<SkillFile>, EngineError> {
         let skill = &placed.skill;
         let instruction = self
@@ -241,7 +241,7 @@ impl Engine {
     }
 }
 
-/// The fields of a `SKILL.md`, read off the async threads.
+/// Reads the fields of a `SKILL.md`, off the async threads.
 async fn frontmatter_of(
     skill_md: Option<SkillFile>,
 ) -> Result<Option<Map<String, Value>>, EngineError> {
@@ -254,7 +254,7 @@ async fn frontmatter_of(
         .map_err(|error| EngineError::internal("reading a SKILL.md", error))
 }
 
-/// What a caller reaches, by id.
+/// The skills within a caller's reach, by id.
 struct ReachableSkillIndex<'r> {
     view: SkillsView<'r>,
     places: &'r [SkillPosition],
@@ -275,7 +275,7 @@ impl<'r> ReachableSkillIndex<'r> {
         self.places.len()
     }
 
-    /// The first place whose id is one of those that come last.
+    /// Returns the position of the first id for which `is_later` holds.
     fn from(&self, is_later: impl Fn(&SkillId) -> bool) -> usize {
         let before = |place: &SkillPosition| {
             self.view
@@ -291,7 +291,7 @@ impl<'r> ReachableSkillIndex<'r> {
         let first = self.from(|id| id.as_str() >= prefix.as_str());
         let below = (first..self.len()).map_while(|at| self.placed(at));
         let below = below.take_while(|nested| nested.skill.skill_id.as_str().starts_with(&prefix));
-        // One more than a client has to take tells that there are too many.
+        // One more than the limit shows that there are too many.
         let below = below.take(MAX_FILES + 1).collect();
         Some(Directory { top, below })
     }
@@ -308,7 +308,7 @@ impl<'r> ReachableSkillIndex<'r> {
     }
 }
 
-/// The skill whose directory this is; a name with a dot in it is no directory.
+/// Returns the skill of a directory; a name with a dot in it is no directory.
 fn skill_of(directory: &str) -> Option<SkillId> {
     if directory.contains('.') {
         return None;
@@ -316,7 +316,7 @@ fn skill_of(directory: &str) -> Option<SkillId> {
     SkillId::parse(&directory.replace('/', ".")).ok()
 }
 
-/// Where a skill stands in the directory of one above it.
+/// Returns the path of a nested skill from the directory of one above it.
 fn directory_below(top: &SkillId, nested: &SkillId) -> String {
     let (top, mut nested) = (directory_of(top), directory_of(nested));
     nested.drain(..(top.len() + 1).min(nested.len()));

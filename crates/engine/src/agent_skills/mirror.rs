@@ -1,9 +1,9 @@
-//! Keeping the index on a search node in step with storage: what changed is read from the outbox, in its
-//! order, from where the index says that it is. A gap there, an index that is not there, or one that is
-//! ahead of storage: it is made anew, and takes its place when it is whole.
+//! Keeps the index on a search node in step with storage. Changes are read from the outbox, in order, from the index's
+//! position. If the outbox has a gap, the index is missing, or it is ahead of storage, it is rebuilt and replaced once
+//! complete.
 //!
-//! Entries carry the revision that they were read at, so that of two processes at work, or one that was
-//! stopped and goes on, the later state stays.
+//! Entries carry the revision at which they were read, so the later state wins if two processes write, or one resumes
+//! after a stop.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,36 +32,36 @@ use super::load::stored_form;
 use crate::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
-/// Time after which the index is looked at without a change.
+/// Interval at which the index is checked without a change.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The same while another process is at it.
+/// The interval while another process updates it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The first and the longest pause after a failure.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// How long searches leave a node alone that did not answer.
+/// How long searches avoid a node that did not answer.
 const REST: Duration = Duration::from_secs(2);
 
-/// Who holds this brings the index up to date.
+/// The lease under which a process updates the index.
 const TURN: &str = "index of skills";
 
-/// How long a process may be at it without a sign of life.
+/// How long a process may update it without renewing the lease.
 const SYNC_LEASE: Duration = Duration::from_secs(60);
 
-/// Messages that are read at once, and skills that are sent at once.
+/// Maximum messages that are read at once, and skills that are sent at once.
 const MESSAGES: usize = 500;
 const SKILLS: usize = 2_000;
 
-/// Refused entries that are named.
+/// Maximum refused entries that are named.
 const NAMED: usize = 20;
 
-/// What this process knows of the index on the node.
+/// This process's view of the index on the node.
 #[derive(Debug, Default)]
 pub(crate) struct Mirror {
     changed: Notify,
-    /// Up to this message nothing is in the outbox that the index has not.
+    /// All outbox messages up to this one are in the index.
     read: AtomicU64,
     known: Mutex<MirroredIndex>,
 }
@@ -74,29 +74,29 @@ struct MirroredIndex {
     rests_until: Option<Instant>,
 }
 
-/// How the index on the search node stands.
+/// The state of the index on the search node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkillIndexState {
-    /// `in_step`, `behind`, `unknown`, or `failing`, when the last attempt to reach it failed.
+    /// `in_step`, `behind`, `unknown`, or `failing` if the last attempt to reach it failed.
     pub state: &'static str,
-    /// The revision of the skills that is in it, as far as this process knows.
+    /// The revision of the skills in it, as far as this process knows.
     pub indexed: Option<u64>,
     /// The revision that this process serves.
     pub served: u64,
-    /// Entries that the node refused for good; the log names them.
+    /// Entries that the node refused permanently; the log names them.
     pub refused: usize,
 }
 
-/// What a look at the index came to.
+/// The result of a check of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MirrorState {
-    /// It has what storage has.
+    /// The index matches storage.
     InStep,
-    /// It has not, and another process is to bring it up.
+    /// The index is behind, and another process is to update it.
     Behind,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Debug, Deserialize)]
 struct Changed {
     revision: u64,
@@ -108,14 +108,14 @@ struct Changed {
     skills: Vec<SkillId>,
 }
 
-/// What is to be looked up again, and where the index is then.
+/// Skills to look up again, and the index's position afterwards.
 struct PendingLookup {
     skills: BTreeSet<(Scope, SkillId)>,
     position: IndexPosition,
 }
 
 impl Mirror {
-    /// Something changed.
+    /// Signals a change.
     pub(crate) fn wake(&self) {
         self.changed.notify_one();
     }
@@ -124,7 +124,7 @@ impl Mirror {
         with(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Notes that the node did not do what it was asked.
+    /// Records that the node failed.
     pub(super) fn failed(&self) {
         self.known(|known| {
             known.failing = true;
@@ -132,7 +132,7 @@ impl Mirror {
         });
     }
 
-    /// Notes that the node answers.
+    /// Records that the node answers.
     pub(super) fn answered(&self) {
         self.known(|known| {
             known.failing = false;
@@ -140,7 +140,7 @@ impl Mirror {
         });
     }
 
-    /// Whether the node is left alone for the moment.
+    /// Returns whether searches avoid the node at present.
     pub(super) fn rests(&self) -> bool {
         self.known(|known| {
             known
@@ -156,7 +156,7 @@ impl Mirror {
 }
 
 impl Engine {
-    /// How the index on the search node stands; `None` where there is none.
+    /// Returns the state of the index on the search node; `None` without one.
     #[must_use]
     pub fn skill_index_state(&self) -> Option<SkillIndexState> {
         self.skill_index()?;
@@ -174,7 +174,7 @@ impl Engine {
         }))
     }
 
-    /// Keeps the index in step, until the engine shuts down. Returns at once where there is none.
+    /// Keeps the index in step, until the engine shuts down. Returns at once without an index.
     pub(crate) async fn mirror_skills_forever(self: Arc<Self>) {
         if self.skill_index().is_none() {
             return;
@@ -182,7 +182,7 @@ impl Engine {
         let mut pause = RETRY.0;
         loop {
             let done = self.mirror_skills().await;
-            // After a failure a change is no reason to hurry.
+            // After a failure, a change does not shorten the pause.
             let hurries = done.is_ok();
             let wait = match done {
                 Ok(standing) => {
@@ -208,16 +208,16 @@ impl Engine {
         }
     }
 
-    /// Brings the index up to what storage has, unless that is another process's to do.
+    /// Updates the index to the state of storage, unless another process is doing so.
     ///
     /// # Errors
-    /// `unavailable` when the node fails, `model_mismatch` when the index does not fit.
+    /// `unavailable` if the node fails, `model_mismatch` if the index does not fit.
     pub(crate) async fn mirror_skills(&self) -> Result<MirrorState, EngineError> {
         let Some((index, embedder)) = self.skill_index() else {
             return Ok(MirrorState::InStep);
         };
         let model = stored_form(embedder.model());
-        // First the message, then the revision: all that was published before is in it.
+        // First the message, then the revision: the revision includes everything published before.
         let read = self.store().last_message().await?;
         let stored = self.store().skills_revision().await?;
         let current = self.asked(index.current(&model).await)?;
@@ -239,10 +239,10 @@ impl Engine {
         done.map(|()| MirrorState::InStep)
     }
 
-    /// Makes the index anew from storage, for `charter reindex`.
+    /// Rebuilds the index from storage, for `charter reindex`.
     ///
     /// # Errors
-    /// As for [`Engine::mirror_skills`]; `overloaded` while another process is at it.
+    /// As for [`Engine::mirror_skills`]; `overloaded` while another process updates it.
     pub(crate) async fn remake_skill_index(&self) -> Result<(), EngineError> {
         let Some((index, embedder)) = self.skill_index() else {
             return Ok(());
@@ -261,7 +261,7 @@ impl Engine {
     async fn mirror_turn(&self) -> Result<Option<Lease>, EngineError> {
         let now = self.now();
         let until = self.after(now, SYNC_LEASE);
-        // A name of its own: a turn that goes on elsewhere in this process is not this one.
+        // A separate holder name, because another turn in this process may still hold the lease.
         let holder = self.new_uuid().to_string();
         Ok(self.store().acquire(TURN, &holder, now, until).await?)
     }
@@ -292,7 +292,7 @@ impl Engine {
                     self.mirror().is_at(stored);
                     return Ok(());
                 }
-                // Storage was put back to an earlier state.
+                // Storage was restored to an earlier state.
                 Some(current) if current.position.revision > stored => None,
                 Some(current) => self.due_after(current.position).await?,
             };
@@ -306,7 +306,7 @@ impl Engine {
         }
     }
 
-    /// What messages say to look up again; `None` when they do not say all.
+    /// Returns the skills that messages mark as changed; `None` if the messages are incomplete.
     async fn due_after(
         &self,
         position: IndexPosition,
@@ -396,7 +396,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What a node said, with a note of how it stands.
+    /// Records a node's result in its state.
     fn asked<T>(&self, said: Result<T, SkillIndexError>) -> Result<T, EngineError> {
         said.map_err(|error| {
             self.mirror().failed();
@@ -404,7 +404,7 @@ impl Engine {
         })
     }
 
-    /// Keeps what was refused in mind until it is written.
+    /// Records refused entries until they are written.
     fn note_refused(&self, sent: &[IndexChange], refused: Vec<FailedEntry>) {
         for entry in refused.iter().take(NAMED) {
             let FailedEntry { scope, id, reason } = entry;
@@ -421,7 +421,7 @@ impl Engine {
 }
 
 impl PendingLookup {
-    /// Takes in a message; `false` when it does not follow on what is known, or says no names.
+    /// Applies a message; `false` if it does not follow the known position, or names no skills.
     fn take(&mut self, message: &Message) -> Result<bool, EngineError> {
         let changed: Changed = decode_stored(&message.message.payload)
             .map_err(|error| EngineError::internal("reading what changed among skills", error))?;
@@ -477,7 +477,7 @@ fn check_model(loaded: &SkillsLoaded, model: &SkillsModel) -> Result<(), EngineE
     }
 }
 
-/// A failure of the node, as callers are told of it.
+/// Converts a failure of the node for callers.
 pub(super) fn of_node(error: SkillIndexError) -> EngineError {
     let (code, message) = match &error {
         SkillIndexError::Mismatch { .. } => (

@@ -1,6 +1,5 @@
-//! Discovery by the index on a search node. What the caller may reach goes along as the search's filter, and
-//! what comes back is looked up among what the caller may reach now: the node is believed in how near a
-//! skill is, and in nothing else.
+//! Discovery by the index on a search node. The caller's reach is part of the search's filter, and the results are
+//! checked against the current reach: the node is trusted only for similarity.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::SkillId;
@@ -15,20 +14,20 @@ use super::mirror::of_node;
 use super::{AgentSkillHit, SkillKind, SkillSearch};
 use crate::{Caller, Engine, EngineError};
 
-/// How many of the nearest are ranked by words as well.
+/// How many of the nearest are also ranked by words.
 const RANKED: usize = 200;
 
-/// How many more than are wanted a question without words asks for first, in the place of those that are out
-/// of reach, or gone, since the node took them in.
+/// How many extra hits a query without words requests first, to replace those that left the reach or the graph after
+/// indexing.
 const SPARE: usize = 10;
 
 impl Engine {
-    /// What the node finds, best first; `None` where this process is to search itself: there is no node,
-    /// the query has no vector, or the node does not answer and the vectors are here too.
+    /// Returns the node's hits, best first. `None` if this process must search itself: there is no node, the query has
+    /// no vector, or the node does not answer and this process has the vectors.
     ///
     /// # Errors
-    /// `unavailable` when the node does not answer and the vectors are nowhere else; `too_large` when so
-    /// many single skills are in reach, and out of it, that they cannot be named to it.
+    /// `unavailable` if the node does not answer and no other vectors exist; `too_large` if the filter would have to
+    /// name too many single skills within or out of reach.
     pub(super) async fn found_by_node(
         &self,
         caller: &Caller,
@@ -140,7 +139,7 @@ impl Engine {
     }
 }
 
-/// Where a hit is, if the caller may reach it and looks for such a skill.
+/// Returns the position of a hit, if it is within the caller's reach and matches the search.
 fn place(
     indexes: &Indexes,
     access: &Access,
@@ -168,7 +167,7 @@ fn place(
     (wanted && access.reach.contains(place)).then_some(place)
 }
 
-/// What of a layer is in reach, in the fewest words; `None` when these are too many.
+/// Describes the reach within a layer in the fewest names; `None` if these are too many.
 fn sight(graph: &LinkGraph, reach: &FixedBitSet) -> Option<SkillVisibility> {
     let named = |slots: &mut dyn Iterator<Item = usize>| -> Vec<SkillId> {
         let nodes = slots.filter_map(|slot| graph.node(slot));

@@ -1,8 +1,8 @@
-//! Imported skills as public installers find them: the index of the Agent Skills discovery draft
-//! (0.2.0, <https://github.com/cloudflare/agent-skills-discovery-rfc>) and the artifacts it names.
+//! Imported skills in the form of public installers: the index of the Agent Skills discovery draft (0.2.0,
+//! <https://github.com/cloudflare/agent-skills-discovery-rfc>) and its artifacts.
 //!
-//! A skill of one file is published as that file, any other as an archive of its directory. Who asks
-//! gets what it may reach, as everywhere.
+//! A skill of one file is published as that file, any other as an archive of its directory. As everywhere, the caller
+//! gets only skills within reach.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write as _;
@@ -20,19 +20,19 @@ use sha2::{Digest, Sha256};
 
 use crate::{Caller, Engine, EngineError};
 
-/// Which form of index this is.
+/// The schema of the index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// Where the index and its artifacts are.
+/// The path of the index and its artifacts.
 const ROOT: &str = "/.well-known/agent-skills";
 
-/// The ending of an archive.
+/// The file extension of an archive.
 const ARCHIVE: &str = ".tar.gz";
 
-/// The skills that somebody publishes.
+/// The index of published skills.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PublishedIndex {
-    /// Which form of index this is.
+    /// The schema of the index.
     #[serde(rename = "$schema")]
     pub schema: &'static str,
     /// The skills, by name.
@@ -47,15 +47,15 @@ pub struct PublishedSkill {
     /// `skill-md` or `archive`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// What it does and when to use it.
+    /// Its purpose and when to use it.
     pub description: String,
-    /// Where its artifact is.
+    /// The URL of its artifact.
     pub url: String,
     /// `sha256:…` of the artifact.
     pub digest: String,
 }
 
-/// What an installer downloads.
+/// A downloadable artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Artifact {
     /// A `SKILL.md`.
@@ -65,11 +65,11 @@ pub enum Artifact {
 }
 
 impl Engine {
-    /// The imported skills in the caller's reach. Of several with one name, which an installer would
-    /// write over each other, the one with the shortest id is published.
+    /// Returns the imported skills in the caller's reach. Of several with one name, which would overwrite each other in
+    /// an installer, the one with the shortest id is published.
     ///
     /// # Errors
-    /// What storage says.
+    /// Errors of storage.
     pub async fn published_skills(&self, caller: &Caller) -> Result<PublishedIndex, EngineError> {
         let mut files = BTreeMap::new();
         for (layer, scope) in [
@@ -128,10 +128,10 @@ impl Engine {
         })
     }
 
-    /// An artifact of the index: `SKILL.md` or the archive of an imported skill.
+    /// Returns an artifact of the index: `SKILL.md` or the archive of an imported skill.
     ///
     /// # Errors
-    /// `not_found`, also for a skill that the caller may not reach.
+    /// `not_found`, also for a skill outside the caller's reach.
     pub async fn published_artifact(
         &self,
         caller: &Caller,
@@ -152,7 +152,7 @@ impl Engine {
             .map(Artifact::Archive)
     }
 
-    /// The digest of a skill's archive, worked out once for the same files.
+    /// Returns the digest of a skill's archive, computed once for the same files.
     async fn archive_digest(
         &self,
         scope: &Scope,
@@ -191,7 +191,7 @@ impl Engine {
     }
 }
 
-/// What an archive depends on.
+/// Hashes the inputs of an archive.
 fn manifest(entries: &[SkillFileEntry]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for entry in entries {
@@ -203,7 +203,7 @@ fn manifest(entries: &[SkillFileEntry]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// A compressed archive that is the same for the same files: no times, no owners.
+/// Packs a compressed archive that is the same for the same files: no times, no owners.
 fn pack(files: &[SkillFile]) -> std::io::Result<Vec<u8>> {
     let gzip = GzBuilder::new().write(Vec::new(), Compression::default());
     let mut archive = tar::Builder::new(gzip);

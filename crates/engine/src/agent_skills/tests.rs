@@ -1,4 +1,4 @@
-//! Skills over a real store, with an embedder that counts what it embeds.
+//! Skills over a real store, with an embedder that counts its calls.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Embedder for Letters {
     }
 }
 
-/// An engine over a directory that nobody else has open.
+/// An engine over a directory that no other process has open.
 struct Opened {
     engine: Arc<Engine>,
     store: Arc<SqliteStore>,
@@ -147,14 +147,14 @@ async fn b001_8_only_a_new_summary_is_embedded() {
         opened.put(skill).await.unwrap();
         assert_eq!(letters.embedded(), texts, "{summary}");
     }
-    // A vector that was given is not asked for, and one that is no longer given is made.
+    // A supplied vector is not computed, and one that is no longer supplied is.
     let mut supplied = leaf("a", "second");
     supplied["skill_desc_vector"] = json!([1, 0, 0, 0, 0, 0, 0, 0]);
     opened.put(supplied).await.unwrap();
     assert_eq!(letters.embedded(), 2);
     opened.put(leaf("a", "second")).await.unwrap();
     assert_eq!(letters.embedded(), 3);
-    // What a batch says twice is embedded once, and what is known not at all.
+    // A repeated summary of a batch is embedded once, and a known one not at all.
     let batch = [leaf("a", "second"), leaf("b", "both"), leaf("c", "both")];
     let caller = &opened.caller;
     let written = opened
@@ -190,7 +190,7 @@ async fn phrases_that_a_summary_quotes_count_in_its_vector() {
     assert!(made.dot(&mixed) > made.dot(&alone[0]));
     assert_eq!(opened.found("live").await, ["a"]);
 
-    // One that was made before phrases counted is made anew.
+    // A vector from before phrases counted is recomputed.
     let old = SkillVector {
         origin: VectorOrigin::Embedded,
         summary: text_hash(summary),
@@ -216,7 +216,7 @@ async fn phrases_that_a_summary_quotes_count_in_its_vector() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b001_2_another_model_is_refused_until_the_index_is_made_anew() {
     let dir = tempfile::tempdir().unwrap();
-    // Written without a model, then found by words; embedded when there is one.
+    // Written without a model, then found by words; embedded once there is a model.
     let opened = open(dir.path(), None).await.unwrap();
     opened.put(leaf("a", "aaaa")).await.unwrap();
     assert_eq!(opened.found("aaaa").await, ["a"]);
@@ -261,7 +261,7 @@ async fn b001_4_links_written_at_the_same_time_close_no_cycle() {
         );
         assert_eq!(usize::from(one.is_ok()) + usize::from(other.is_ok()), 1);
     }
-    // What was refused is neither in memory nor in storage.
+    // The refused link is neither in memory nor in storage.
     let findings = opened.engine.lint_skills(&opened.caller).unwrap();
     assert!(
         findings

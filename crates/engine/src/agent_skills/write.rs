@@ -1,8 +1,8 @@
-//! Writing skills: one, many at once, deleting.
+//! Writes skills: one, many at once, deletions.
 //!
-//! A write is decided on the state in memory and carried out in one transaction at that state's
-//! revision, one at a time, on a task of its own: when the caller goes away, memory and storage still
-//! agree. Summaries are embedded before that, while nobody waits.
+//! A write is decided on the state in memory and applied in one transaction at that state's revision. Writes run one at
+//! a time, each in a task of its own: if the caller goes away, memory and storage still agree. Summaries are embedded
+//! before that, outside the lock.
 
 mod bulk;
 mod decide;
@@ -30,7 +30,7 @@ pub use bulk::{BulkItem, BulkWritten, MAX_BULK_ITEMS};
 
 use decide::{Step, WritePlan, decide, missing_vectors};
 
-/// Most skills of one scope.
+/// Maximum skills of one scope.
 const MAX_SKILLS: usize = 1 << 20;
 
 /// Longest summary, in bytes: it is shown with every hit.
@@ -39,35 +39,35 @@ const MAX_SUMMARY_BYTES: usize = 8 << 10;
 /// Longest instruction, in bytes.
 const MAX_INSTRUCTION_BYTES: usize = 4 << 20;
 
-/// Most skills that one folder points at.
+/// Maximum skills that one folder points at.
 const MAX_CHILDREN: usize = 10_000;
 
-/// Parents that a refusal names.
+/// Maximum parents that a refusal names.
 const NAMED_PARENTS: usize = 20;
 
-/// How often a write is decided anew because another process wrote in between.
+/// How often a write is decided again because another process wrote in between.
 const ATTEMPTS: usize = 3;
 
-/// Whether a skill is deleted that others point at.
+/// Whether to delete a skill that others point at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     /// No: that is refused.
     No,
-    /// Yes: they dangle from then on.
+    /// Yes: their links dangle afterwards.
     Yes,
 }
 
-/// What came of writing one skill.
+/// The result of writing one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillWritten")]
 pub struct SkillWritten {
-    /// Which.
+    /// The skill's id.
     pub skill_id: SkillId,
     /// Whether it is new in its scope.
     pub created: bool,
-    /// Whether its summary was embedded for this.
+    /// Whether its summary was embedded.
     pub embedded: bool,
-    /// What is worth a look about it.
+    /// Warnings about it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Violation>,
 }
@@ -77,32 +77,32 @@ pub struct SkillWritten {
 pub(super) struct Draft {
     pub(super) skill: AgentSkill,
     pub(super) supplied: Option<Vector>,
-    /// Its files, where it is imported.
+    /// Its files, if it is imported.
     pub(super) files: Option<Vec<SkillFile>>,
 }
 
-/// One act of a write.
+/// One action of a write.
 #[derive(Debug, Clone)]
 pub(super) enum Act {
     Put(Box<Draft>),
     Delete(SkillId, Force),
 }
 
-/// Whether what can be done is done although something else cannot.
+/// Whether valid actions are applied although others are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BatchMode {
-    /// Each act has an answer of its own.
+    /// Each action succeeds or fails by itself.
     EachAlone,
     /// All or nothing.
     AllOrNothing,
 }
 
 impl Engine {
-    /// Writes a skill over whatever had its id (B001-1).
+    /// Writes a skill, replacing any with the same id (B001-1).
     ///
     /// # Errors
-    /// `permission_denied`; `invalid_document` with every violation: a cycle by its path, a vector
-    /// that is not the index's, what is too large; `illegal_transition` for a skill that was imported.
+    /// `permission_denied`; `invalid_document` with every violation: a cycle by its path, a vector that is not the
+    /// index's, values that are too large; `illegal_transition` for a skill that was imported.
     pub async fn put_skill(
         self: &Arc<Self>,
         caller: &Caller,
@@ -121,7 +121,7 @@ impl Engine {
     /// Deletes a skill of a scope.
     ///
     /// # Errors
-    /// `permission_denied`; `not_found`; `still_referenced` naming who points at it, unless forced.
+    /// `permission_denied`; `not_found`; `still_referenced` naming its parents, unless forced.
     pub async fn delete_skill(
         self: &Arc<Self>,
         caller: &Caller,
@@ -135,8 +135,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The scope that the caller may write to. Whoever was granted a part of the graph may not change
-    /// it: a link to a skill would grant what is under it, and refusals name skills.
+    /// Returns the scope that the caller may write to. A caller with grants to only a part of the graph may not change
+    /// it: a link to a skill would grant its descendants, and refusals name skills.
     pub(super) fn may_write(
         &self,
         caller: &Caller,
@@ -153,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// A skill within the bounds, its vector checked (B001-2).
+    /// Checks the limits of a skill, and its vector (B001-2).
     pub(super) fn draft(&self, mut skill: AgentSkill) -> Result<Draft, EngineError> {
         let mut violations = Vec::new();
         let mut report = Report::new();
@@ -202,7 +202,7 @@ impl Engine {
         })
     }
 
-    /// Carries acts out, one answer for each.
+    /// Applies actions, one result for each.
     pub(super) async fn write(
         self: &Arc<Self>,
         scope: Scope,
@@ -267,7 +267,7 @@ impl Engine {
         }
     }
 
-    /// Storage first, then memory, which then is what storage has.
+    /// Writes to storage first, then to memory, which then matches storage.
     async fn apply_skill_write(
         &self,
         scope: &Scope,

@@ -1,9 +1,9 @@
-//! As much of a tool's output as a model is shown: the beginning, with how much there is.
+//! Extracts the beginning of a tool's output for a model, with its total size.
 
 use charter_contract::json::text_length;
 use serde_json::{Map, Value, json};
 
-/// As much of an output as goes into so many bytes, with how many items its lists have.
+/// Returns the part of an output that fits into this many bytes, with the item counts of its lists.
 pub(super) fn extract(output: &Value, most: usize) -> Map<String, Value> {
     let mut shown = Map::new();
     match output {
@@ -33,7 +33,7 @@ pub(super) fn extract(output: &Value, most: usize) -> Map<String, Value> {
     shown
 }
 
-/// The beginning of a value: whole items of lists, and whole fields of objects, as long as there is room.
+/// Returns the beginning of a value: whole items of lists, and whole fields of objects, while there is room.
 fn part(value: &Value, left: &mut usize) -> Value {
     let whole = text_length(value);
     if whole <= *left {

@@ -1,5 +1,5 @@
-//! Tells of each sentence while the draft comes in, once its citations were checked. A draft that fails has told of
-//! sentences that hold all the same: each was checked.
+//! Reports each sentence while the draft streams in, after a check of its citations. The sentences that a failed draft
+//! reported remain valid: each was checked.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use charter_effects::ModelListener;
 
 use crate::requests::{Progress, ProgressEvent};
 
-/// Hears a draft and tells of its sentences, each once.
+/// Receives a draft and reports its sentences, each once.
 pub(super) struct SentenceReporter<'a> {
     citable: &'a CitableSources,
     progress: &'a Progress,
@@ -32,7 +32,7 @@ impl<'a> SentenceReporter<'a> {
         }
     }
 
-    /// Tells of the sentences that were kept and not heard.
+    /// Reports the accepted sentences that were not reported yet.
     pub(super) fn tell_rest(&self, sentences: &[CitedSentence]) {
         let mut heard = self.heard();
         for sentence in sentences {

@@ -1,5 +1,5 @@
-//! The data that a model analyses: results, findings, their totals and passages of lenses, each with an alias by which
-//! it is cited. What a sentence may say of a source is what the model was shown of it. Writes no instructions.
+//! The data that a model analyses: results, findings, their totals and passages of lenses, each with an alias for
+//! citing it. A sentence may use only the part of a source that the model received. Writes no instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,11 +25,11 @@ use crate::requests::{ExaminedRun, values};
 use crate::runs::{HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError, Tier};
 
-/// Passages of lenses that a model is shown.
+/// Maximum passages of lenses for a model.
 const PASSAGES: usize = 3;
-/// The least chance that a passage has to do with the question, for a model to be shown it.
+/// Minimum probability that a passage is relevant to the question, for a model to receive it.
 const RELATED: f32 = 0.25;
-/// Names that a template fills in without a rule's or a model's help.
+/// Names that a template fills in without a value from a rule or a model.
 const OWN_NAMES: [&str; 7] = [
     "finding_id",
     "rule_id",
@@ -47,17 +47,17 @@ pub(super) struct Case {
     pinned: LoadedRun,
     run: Run,
     examined: ExaminedRun,
-    /// What each step was called with.
+    /// The arguments of each step's call.
     called: BTreeMap<StepId, Map<String, Value>>,
 }
 
 impl Case {
-    /// Whether the model may contribute this to the skill's part of the answer.
+    /// Returns whether the model may contribute this to the skill's part of the answer.
     pub(super) fn may(&self, duty: AnalysisDuty) -> bool {
         self.skill.model().is_some_and(|model| model.may(duty))
     }
 
-    /// What its run answers for.
+    /// Returns the tags of its run's request.
     fn tags(&self) -> &RequestTags {
         &self.pinned.workspace.tags
     }
@@ -68,7 +68,8 @@ impl Case {
         Some(&tool.entry.document)
     }
 
-    /// The results of tools, each with its step: by its evidence, else by its place. The output of an analysis is not one.
+    /// Returns the results of tools, each with its step: by its evidence, else by its position. The output of an
+    /// analysis is not one.
     fn results(&self) -> Vec<(&StepId, CitedResult)> {
         let outputs = self.run.outputs().keys();
         let results = outputs.filter_map(|step| {
@@ -86,12 +87,12 @@ impl Case {
     }
 }
 
-/// What a model is shown, and what it may cite.
+/// The data for a model, and the sources that it may cite.
 #[derive(Debug)]
 pub(super) struct Material {
     pub(super) context: Value,
     pub(super) citable: CitableSources,
-    /// Placeholders of findings for which a value is wanted.
+    /// Placeholders of findings that need values.
     pub(super) wanted: BTreeSet<String>,
     /// Placeholders of the findings that the model states itself.
     pub(super) stated: BTreeSet<String>,
@@ -100,7 +101,7 @@ pub(super) struct Material {
 }
 
 impl Material {
-    /// The material of these cases, in at most so many bytes of JSON.
+    /// Collects the material of these cases, in at most this many bytes of JSON.
     pub(super) fn gather(
         engine: &Engine,
         work: &AnalysisWork,
@@ -128,13 +129,13 @@ impl Material {
         self.ranked.contains(finding)
     }
 
-    /// Whether there is more than one finding to rank.
+    /// Returns whether there is more than one finding to rank.
     pub(super) fn has_ranking(&self) -> bool {
         self.ranked.len() > 1
     }
 }
 
-/// The material as far as it was put together.
+/// Material under construction.
 struct Gathering {
     evidence: Vec<Value>,
     findings: Vec<Value>,
@@ -167,7 +168,7 @@ impl Gathering {
         if case.skill.has_rules() {
             self.take_totals(case, &results);
         }
-        // Results take what findings leave, in equal parts.
+        // Results share the rest equally after the findings.
         let share = self.left / results.len().max(1);
         for (step, result) in results {
             let Some(output) = case.run.outputs().get(step) else {
@@ -196,8 +197,8 @@ impl Gathering {
         }
     }
 
-    /// The findings of a case, as far as half of what is left allows; returns their aliases, each with the step in whose
-    /// result it was found.
+    /// Adds the findings of a case, up to half of the remaining bytes. Returns their aliases, each with the step whose
+    /// result has the finding.
     fn take_findings<'c>(
         &mut self,
         engine: &Engine,
@@ -278,7 +279,7 @@ impl Gathering {
         }
     }
 
-    /// Makes a source of what is shown, and gives it with its alias.
+    /// Registers the shown fields as a source, and returns them with its alias.
     fn cite(
         &mut self,
         alias: &str,
@@ -330,7 +331,8 @@ fn shown_finding(finding: &Finding) -> Map<String, Value> {
     }))
 }
 
-/// The placeholders of a structure that these values leave open. Those of one with expressions are its author's.
+/// Returns the placeholders of a structure that these values leave open. A structure with expressions is left to its
+/// author.
 fn missing(structure: &Value, values: &Map<String, Value>) -> BTreeSet<String> {
     let Ok(Structure::Plain(plain)) = Structure::read(structure) else {
         return BTreeSet::new();
@@ -344,7 +346,7 @@ fn missing(structure: &Value, values: &Map<String, Value>) -> BTreeSet<String> {
     }
 }
 
-/// The placeholders that a finding needs which a model states.
+/// Returns the placeholders of a finding that a model states.
 fn stated_names(engine: &Engine, work: &AnalysisWork, case: &Case) -> BTreeSet<String> {
     let template = engine.template_of(&work.caller.tenant, case.tags(), &case.skill);
     let Some(template) = template else {
@@ -355,7 +357,7 @@ fn stated_names(engine: &Engine, work: &AnalysisWork, case: &Case) -> BTreeSet<S
     missing(&structure, &own.collect())
 }
 
-/// The texts of registered documents that an answer is made with.
+/// Returns the texts of registered documents that contribute to an answer.
 fn words_of(case: &Case) -> Vec<&str> {
     let skill = &case.skill;
     let mut words = vec![
@@ -385,7 +387,7 @@ fn words_of(case: &Case) -> Vec<&str> {
 }
 
 impl Engine {
-    /// The results that an analysis is about, with what rules found in them.
+    /// Returns the results to analyse, with the findings of rules in them.
     pub(super) async fn cases(&self, work: &AnalysisWork) -> Result<Vec<Case>, EngineError> {
         let tenant = &work.caller.tenant;
         let mut cases = Vec::with_capacity(work.order.runs.len());
@@ -405,8 +407,8 @@ impl Engine {
         Ok(cases)
     }
 
-    /// Passages that come close to the question, of lenses of the skills' domain. That there are none, or that they
-    /// cannot be searched, takes nothing from the analysis.
+    /// Returns passages near the question, from lenses of the skills' domain. If there are none, or the search fails,
+    /// the analysis continues without them.
     pub(super) async fn passages_for(
         &self,
         work: &AnalysisWork,
@@ -443,7 +445,7 @@ impl Engine {
     }
 }
 
-/// What each step was called with, the last time.
+/// Returns the arguments of each step's last call.
 fn called(history: &[HistoryEvent]) -> BTreeMap<StepId, Map<String, Value>> {
     let begun = history.iter().filter_map(|entry| match &entry.event {
         RunEvent::StepBegun(begun) => Some((begun.step.clone(), begun.parameters.clone())),

@@ -1,4 +1,4 @@
-//! What the model is told, and the schema that its draft keeps to. Instructions are fixed, or come from registered
+//! The instructions for the model, and the schema of its draft. Instructions are fixed, or come from registered
 //! documents: hints and guardrails. Results and the question are data.
 
 use charter_contract::bounds::{ANALYSIS_DATA, ANALYSIS_SENTENCES, PROMPT_BYTES};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::material::{Case, Material};
 use super::{AnalysisWork, route_of, stating};
 
-/// How much is sent and asked for.
+/// Limits of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     /// Bytes of data.
@@ -20,7 +20,7 @@ pub(super) struct Extent {
     tokens: u32,
 }
 
-/// From the largest on, each is tried where the model cannot read as much as the one before.
+/// Largest first; each smaller one is tried if the model's context window is too small for the one before.
 pub(super) const EXTENTS: [Extent; 3] = [
     Extent {
         data: ANALYSIS_DATA,
@@ -36,7 +36,7 @@ pub(super) const EXTENTS: [Extent; 3] = [
     },
 ];
 
-/// Most findings that a model states.
+/// Maximum findings that a model states.
 const MOST_STATED: usize = 50;
 
 const SYSTEM: &str = "You put the results of tools into words for the person who asked a question. The data holds the \
@@ -53,7 +53,7 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// The request over this material; `None` where the model has nothing to contribute.
+    /// Builds the request over this material; `None` if the model has nothing to contribute.
     pub(super) fn build(
         work: &AnalysisWork,
         cases: &[Case],
@@ -85,7 +85,7 @@ impl Prompt {
     }
 }
 
-/// Whether one of the skills lets the model contribute this.
+/// Returns whether one of the skills lets the model contribute this.
 fn may(cases: &[Case], duty: AnalysisDuty) -> bool {
     cases.iter().any(|case| case.may(duty))
 }
@@ -140,7 +140,7 @@ fn list<'t>(task: &mut String, head: &str, lines: impl Iterator<Item = &'t str>)
     }
 }
 
-/// The schema of the draft. It lets citations be any text: a wrong one costs its sentence and not the draft.
+/// Builds the schema of the draft. Citations may be any text: a wrong one costs its sentence and not the draft.
 fn schema(cases: &[Case], material: &Material) -> Option<Map<String, Value>> {
     let text = || json!({"type": "string"});
     let texts = || json!({"type": "array", "items": {"type": "string"}});
@@ -181,7 +181,7 @@ fn schema(cases: &[Case], material: &Material) -> Option<Map<String, Value>> {
     }
 }
 
-/// An object with these fields, all of them and no others: the form that providers hold a model to.
+/// Builds an object schema in which all fields are required and no others allowed: the form that providers enforce.
 fn object(properties: &Value) -> Value {
     let names = properties.as_object().into_iter().flat_map(Map::keys);
     let required: Vec<String> = names.cloned().collect();

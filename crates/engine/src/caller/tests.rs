@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A caller of the tenant `acme` with this role and the catalogue role that goes with it.
+/// A caller of the tenant `acme` with this role and the matching catalogue role.
 pub(crate) fn caller(user: &str, role: Role) -> Caller {
     Caller {
         tenant: TenantId::parse("acme").unwrap(),
@@ -23,7 +23,7 @@ pub(crate) fn person(name: &str) -> Caller {
     caller(name, Role::Operator)
 }
 
-/// A user sees its own data alone; operators see the data of the tenant, also what has no known user.
+/// A user sees only its own data; operators see the tenant's data, including data without a known user.
 #[test]
 fn a_user_sees_its_own() {
     let id = |name: &str| UserId::parse(name).unwrap();

@@ -1,6 +1,6 @@
-//! The code agent: candidates that a model drafts within an agent's boundary (seed 000 §2.11). The draft
-//! says which tools are called with what; the document is made here, and what is wrong with a draft is
-//! told to the model, a bounded number of times. Nothing that it writes is evaluated or run.
+//! The code agent: candidates that a model drafts within an agent's boundary (seed 000 §2.11). The draft names the
+//! tools and their arguments; the document is built here. The defects of a draft are returned to the model, a bounded
+//! number of times. Nothing that it writes is evaluated or run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::{Composer, Generator, GeneratorError};
 
-/// The route that the code agent asks. A tenant without it gets what the composer makes.
+/// The route of the code agent. A tenant without it gets the composer's candidates.
 pub const ROUTE: &str = "code_agent";
-/// How often the model is told what is wrong with its draft.
+/// How often defects of a draft are returned to the model.
 const MAX_REPAIRS: usize = 2;
-/// Most tools of a boundary that the model is shown: those near the request first.
+/// Maximum tools of a boundary for the model: those near the request first.
 const SHOWN_TOOLS: usize = 40;
 const MAX_OUTPUT_TOKENS: u32 = 4_096;
-/// A request waits for the candidate.
+/// Limited, because a request waits for the candidate.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 const SYSTEM: &str = "You put registered tools together into a plan that answers requests of a kind. Use \
@@ -36,21 +36,21 @@ const SYSTEM: &str = "You put registered tools together into a plan that answers
     step returned as ${step_id.field}. Give nothing a value that you do not know. If the tools cannot \
     answer the request, say why instead.";
 
-/// Asks a model where the tenant has a route for it, and composes otherwise.
+/// Asks a model if the tenant has a route for it, and composes otherwise.
 #[derive(Clone)]
 pub struct CodeAgent {
     models: Arc<dyn Models>,
 }
 
 impl CodeAgent {
-    /// A code agent that asks these models.
+    /// Creates a code agent that asks these models.
     #[must_use]
     pub fn new(models: Arc<dyn Models>) -> Self {
         Self { models }
     }
 }
 
-/// What a model answers: one of the two.
+/// A model's answer: one of the two.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CodeAgentReply {
@@ -92,7 +92,7 @@ impl Generator for CodeAgent {
     }
 }
 
-/// The document of a draft, with everything that would be refused said of it.
+/// Builds the document of a draft; the error lists everything that would be refused.
 fn checked(brief: &Brief, draft: &CandidateDraft) -> Result<Document, Vec<String>> {
     let document = candidate::drafted(brief, draft)?;
     let mut wrong = breaches(brief, &document);
@@ -138,7 +138,7 @@ fn request(
     })
 }
 
-/// What is asked for. Of a change, what registered playbooks advise is a part of it.
+/// Returns the task. For a change, it includes the advice of registered playbooks.
 fn task(brief: &Brief) -> String {
     let mut task = "Draft a plan for the request of the context.".to_owned();
     let hints = brief.boundary.hints();
@@ -152,7 +152,7 @@ fn task(brief: &Brief) -> String {
     task
 }
 
-/// The tools of the boundary that may be called, those near the request first.
+/// Returns the tools of the boundary that may be called, those near the request first.
 fn shown(brief: &Brief) -> Vec<&Tool> {
     let near = brief.near.iter().filter_map(|id| brief.boundary.tool(id));
     let others = brief.boundary.tools();
@@ -178,7 +178,7 @@ fn shown_tool(tool: &Tool) -> Value {
 fn schema(tools: &[&Tool]) -> Map<String, Value> {
     let text = |longest: u32| json!({"type": "string", "minLength": 1, "maxLength": longest});
     let tool = match tools {
-        // An empty list of names is no schema; nothing can be called then, and that is said.
+        // An empty list of names is not a valid schema; nothing can be called then, and the model reports that.
         [] => text(200),
         tools => {
             json!({"type": "string", "enum": tools.iter().map(|t| &t.tool_id).collect::<Vec<_>>()})

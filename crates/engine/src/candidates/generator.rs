@@ -1,5 +1,5 @@
-//! The port to whatever generates candidates, and the generator that is always there. Another asks a
-//! model ([`super::CodeAgent`]); what it may return is the same.
+//! The port to generators of candidates, and the generator that is always available. Another asks a model
+//! ([`super::CodeAgent`]); both may return the same kinds of documents.
 
 use std::error::Error as StdError;
 
@@ -8,15 +8,15 @@ use charter_contract::catalogue::Document;
 use charter_contract::ids::TenantId;
 use charter_domain::candidate::{self, Brief, NoFit};
 
-/// Makes a candidate of a brief.
+/// Generates a candidate from a brief.
 #[async_trait]
 pub trait Generator: Send + Sync {
-    /// A skill or playbook for a tenant, as the brief wants it. It is checked against the brief before anybody sees
-    /// it, so a generator need not be trusted. Nothing is remembered between calls, and a repeat may
-    /// give another document; the first that is kept stays.
+    /// Generates a skill or playbook for a tenant, as the brief demands. The result is checked against the brief before
+    /// use, so a generator need not be trusted. Calls are independent, and a repeat may return another document; the
+    /// first that is kept stays.
     ///
     /// # Errors
-    /// [`GeneratorError::NoFit`] when the boundary holds nothing for the request.
+    /// [`GeneratorError::NoFit`] if the boundary holds nothing for the request.
     async fn generate(&self, tenant: &TenantId, brief: &Brief) -> Result<Document, GeneratorError>;
 }
 
@@ -26,10 +26,10 @@ pub enum GeneratorError {
     /// The boundary holds nothing for the request.
     #[error(transparent)]
     NoFit(#[from] NoFit),
-    /// The generator could not do its work.
+    /// The generator failed.
     #[error("generating a candidate")]
     Failed {
-        /// Why.
+        /// The cause.
         source: Box<dyn StdError + Send + Sync>,
     },
 }

@@ -1,5 +1,4 @@
-//! Grounding: the boundaries of the agents that come near, and which tools inside them have to do with
-//! the request.
+//! Grounding: the boundaries of the nearest agents, and their tools that relate to the request.
 
 use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::ids::{AgentId, ToolId};
@@ -10,7 +9,7 @@ use crate::routing::refused;
 use crate::tool_search::rank_tools;
 use crate::{Caller, Engine, EngineError};
 
-/// An agent's boundary, and what of it a request is about.
+/// An agent's boundary, with the tools that relate to a request.
 #[derive(Debug)]
 pub(crate) struct Grounding {
     pub(crate) boundary: Boundary,
@@ -19,7 +18,7 @@ pub(crate) struct Grounding {
 }
 
 impl Grounding {
-    /// Whether the nearest tool changes something; `None` where no tool comes near.
+    /// Returns whether the nearest tool changes something; `None` if no tool is near.
     pub(crate) fn changes(&self) -> Option<bool> {
         let nearest = self.boundary.tool(self.near.first()?)?;
         Some(nearest.tool_class == ToolClass::Write)
@@ -27,7 +26,7 @@ impl Grounding {
 }
 
 impl Engine {
-    /// The boundaries of these agents for a caller, in the order of the agents.
+    /// Returns the boundaries of these agents for a caller, in the order of the agents.
     pub(crate) async fn grounds(
         &self,
         caller: &Caller,
@@ -52,7 +51,7 @@ impl Engine {
     }
 }
 
-/// The tools that clear the narrow threshold by their words.
+/// Returns the tools that clear the narrow threshold by their words.
 fn near(
     boundary: &Boundary,
     query: &EmbeddedQuery,

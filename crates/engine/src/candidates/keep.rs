@@ -1,5 +1,5 @@
-//! Keeping candidates: each is a package of its own in the tenant's layer, so that validation,
-//! versions, history and removal are those of every package.
+//! Stores candidates: each is a separate package in the tenant's layer, so it has the validation, versions, history and
+//! removal of every package.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use serde_json::json;
 use super::CandidateProposal;
 use crate::{Caller, Engine, EngineError};
 
-/// Most candidates of one tenant that nobody has accepted.
+/// Maximum unaccepted candidates of one tenant.
 pub(super) const MAX_CANDIDATES: usize = 100;
 
 impl Engine {
-    /// Registers a candidate for the caller's tenant, whatever the caller's role: what it does is
-    /// decided by whoever starts it. An equal request's candidate that came first stays.
+    /// Registers a candidate for the caller's tenant, for any role of the caller: its effects are decided when a person
+    /// starts it. An equal request's earlier candidate stays.
     pub(super) async fn keep_candidate(
         &self,
         caller: &Caller,
@@ -53,8 +53,8 @@ impl Engine {
             .ok_or_else(|| EngineError::internal("keeping a candidate", "it is not in force"))
     }
 
-    /// Registers a generated document as the next version of its package. The registration lock is
-    /// held, and who may has been decided.
+    /// Registers a generated document as the next version of its package. The caller holds the registration lock and
+    /// has checked permissions.
     pub(super) async fn put_generated(
         &self,
         caller: &Caller,
@@ -63,7 +63,7 @@ impl Engine {
     ) -> Result<crate::RegistrationReport, EngineError> {
         let scope = Scope::Tenant(caller.tenant.clone());
         let history = self.store().package_history(&scope, package).await?;
-        // Every entry of the history has a version of its own.
+        // Every entry of the history has its own version.
         let version = Version::parse(&format!("0.{}.0", history.len() + 1))
             .map_err(|error| EngineError::internal("numbering a candidate", error))?;
         match &mut document {
@@ -79,7 +79,7 @@ impl Engine {
     }
 }
 
-/// The document of a key's package that can still be used; one whose tools are gone is made again.
+/// Returns the document of a key's package if it is still usable; one whose tools are gone is made again.
 pub(super) fn known(
     view: &View,
     key: &CandidateKey,
@@ -95,7 +95,7 @@ pub(super) fn known(
     Ok(usable)
 }
 
-/// The tenant's candidates, and what was generated and accepted, with where they come from.
+/// Returns the tenant's candidates, and accepted generated documents, with their origins.
 pub(super) fn all(view: &View) -> impl Iterator<Item = CandidateProposal> + '_ {
     let is_one = |candidate: bool, origin: &Origin| candidate || is_generated(&origin.package);
     let skills = view.tenant.skills.values();
@@ -120,8 +120,8 @@ fn package_of(key: &CandidateKey) -> Result<PackageName, EngineError> {
         .map_err(|error| EngineError::internal("naming a candidate", error))
 }
 
-/// The files of a package that holds this document alone. JSON is YAML too. What is accepted has to be
-/// reached by the requests that it says it answers, like any package; a candidate is not routed to.
+/// Builds the files of a package that holds only this document. JSON is YAML too. An accepted document must be
+/// reachable by its example requests, like any package; a candidate is not routed to.
 fn bundle(
     package: &PackageName,
     version: Version,

@@ -1,4 +1,4 @@
-//! Accepting a candidate: an operator says so, once a run of exactly this version has succeeded.
+//! Accepts a candidate: by an operator, after a successful run of exactly this version.
 
 use charter_contract::catalogue::Document;
 use charter_contract::error_code::ErrorCode;
@@ -19,9 +19,9 @@ impl Engine {
     /// Makes a candidate an ordinary document of the tenant, which is routed to from then on.
     ///
     /// # Errors
-    /// `permission_denied` below the role operator; `not_found` for a candidate or run that is not the
-    /// tenant's; `illegal_transition` when it is no candidate any more, was not generated, or the run
-    /// is no success of exactly this version.
+    /// `permission_denied` below the role operator; `not_found` for a candidate or run that is not the tenant's;
+    /// `illegal_transition` if it is no longer a candidate, was not generated, or the run is not a success of exactly
+    /// this version.
     pub async fn promote_candidate(
         &self,
         caller: &Caller,
@@ -116,7 +116,8 @@ fn accepted(document: Document) -> Result<(Document, RoutedKind, Option<Text>), 
     }
 }
 
-/// A dry run shows nothing of what a change does, and missing evidence leaves a run incomplete.
+/// Checks that the run succeeded completely. A dry run does not show a change's effects, and missing evidence leaves a
+/// run incomplete.
 fn succeeded(run: &Run) -> Result<(), EngineError> {
     let complete = match run.outcome() {
         Some(RunOutcome::Completed { missing_evidence }) => missing_evidence.is_empty(),

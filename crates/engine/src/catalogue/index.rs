@@ -1,4 +1,4 @@
-//! What of a layer is routed to, by which texts, and its indexes.
+//! The routing entries of a layer, their texts, and its indexes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,34 +23,34 @@ use sha2::{Digest, Sha256};
 /// The indexes of one layer.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexSet {
-    /// Skills and playbooks together: what a request can be sent to.
+    /// Skills and playbooks together: the targets of routing.
     pub(crate) actions: Arc<RouteIndex>,
-    /// Agents, asked on a miss only.
+    /// Agents, searched on a miss only.
     pub(crate) agents: Arc<RouteIndex>,
-    /// What the layer has and does not offer: it hides the same ids in the layers below (B000-1).
+    /// Entries that the layer has and does not offer: they hide the same ids in the layers below (B000-1).
     pub(crate) withdrawn: Arc<[String]>,
 }
 
 /// Vectors by the hash of their text.
 pub(crate) type VectorsByText = HashMap<TextHash, Vector>;
 
-/// The hash that a text's vector is stored under.
+/// Returns the hash under which a text's vector is stored.
 pub(crate) fn text_hash(text: &str) -> TextHash {
     TextHash(Sha256::digest(text).into())
 }
 
-/// An entry's id within an index: kind and id, so that a skill and a playbook may share a name.
+/// Returns an entry's id within an index: kind and id, so that a skill and a playbook may share a name.
 pub(crate) fn entry_id(kind: DocumentKind, id: &str) -> String {
     format!("{kind} {id}")
 }
 
-/// Kind and id of an index entry.
+/// Splits an index entry into kind and id.
 pub(crate) fn parse_entry_id(entry: &str) -> Option<(DocumentKind, &str)> {
     let (kind, id) = entry.split_once(' ')?;
     Some((kind.parse().ok()?, id))
 }
 
-/// Every text of a layer that has a vector.
+/// Returns every text of a layer that has a vector.
 pub(crate) fn texts_of(layer: &Layer) -> Vec<String> {
     let entries = actions(layer).into_iter().chain(agents(layer));
     entries
@@ -63,7 +63,7 @@ impl IndexSet {
     /// Builds the indexes of a layer from stored vectors.
     ///
     /// # Errors
-    /// [`BuildError`]; among others when a vector has other dims than the model says.
+    /// [`BuildError`], e.g. if a vector has other dimensions than the model.
     pub(crate) fn build(
         layer: &Layer,
         model: Option<&EmbeddingModel>,
@@ -103,8 +103,8 @@ fn entry(id: String, text: RouteText, vectors: &VectorsByText) -> RouteEntry {
     }
 }
 
-/// Active skills and playbooks. What is inactive is left out of every search (B000-2), and so is a
-/// candidate until it is accepted (B000-4).
+/// Returns active skills and playbooks. Inactive documents are left out of every search (B000-2), and so is a candidate
+/// until it is accepted (B000-4).
 pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
     let skills = layer.skills.values().map(|entry| &entry.document);
     let playbooks = layer.playbooks.values().map(|entry| &entry.document);
@@ -114,7 +114,7 @@ pub(crate) fn actions(layer: &Layer) -> Vec<(String, RouteText)> {
         .collect()
 }
 
-/// The routing entry of one skill or playbook of a layer, if it is active.
+/// Returns the routing entry of one skill or playbook of a layer, if it is active.
 pub(super) fn action(layer: &Layer, kind: RoutedKind, id: &str) -> Option<(String, RouteText)> {
     match kind {
         RoutedKind::Skill => skill_action(&layer.skills.get(id)?.document),
@@ -122,7 +122,7 @@ pub(super) fn action(layer: &Layer, kind: RoutedKind, id: &str) -> Option<(Strin
     }
 }
 
-/// The routing entry of the skill or playbook that a tenant sees under an id, if it is active.
+/// Returns the routing entry of the skill or playbook that a tenant sees under an id, if it is active.
 pub(crate) fn offered(view: &View, kind: RoutedKind, id: &str) -> Option<(String, RouteText)> {
     match kind {
         RoutedKind::Skill => skill_action(view.skill(id)?.document()),
@@ -142,7 +142,7 @@ fn playbook_action(playbook: &Playbook) -> Option<(String, RouteText)> {
     offered.then(|| (id(), playbook_text(playbook)))
 }
 
-/// Entries of candidates, and of inactive skills, playbooks and agents.
+/// Returns the entries of candidates, and of inactive skills, playbooks and agents.
 fn withdrawn(layer: &Layer) -> Vec<String> {
     let skills = layer.skills.iter();
     let skills = skills.map(|(id, entry)| {
@@ -182,8 +182,7 @@ fn agents(layer: &Layer) -> Vec<(String, RouteText)> {
         .collect()
 }
 
-/// A skill by its words, its utterances, and a vector of the six fields of seed 000 §2.2 in their
-/// order (ruling 2).
+/// Returns a skill's words, its utterances, and a vector of the six fields of seed 000 §2.2 in their order (ruling 2).
 fn skill_text(skill: &Skill) -> RouteText {
     let own = |texts: &[Text]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
     let capability = skill.capability_id.iter().map(ToString::to_string);
@@ -206,8 +205,8 @@ fn skill_text(skill: &Skill) -> RouteText {
     }
 }
 
-/// A playbook by its words, its utterances, and a vector of trigger conditions, name and domain
-/// (seed 000 §2.8, ruling 3).
+/// Returns a playbook's words, its utterances, and a vector of trigger conditions, name and domain (seed 000 §2.8,
+/// ruling 3).
 fn playbook_text(playbook: &Playbook) -> RouteText {
     let triggers = playbook.trigger_conditions.iter();
     let triggers: Vec<String> = triggers.map(|t| t.as_str().replace('_', " ")).collect();
@@ -224,7 +223,7 @@ fn playbook_text(playbook: &Playbook) -> RouteText {
     }
 }
 
-/// Capabilities (seed 000 §2.11).
+/// Returns an agent's capabilities (seed 000 §2.11).
 fn agent_text(agent: &AgentManifest) -> RouteText {
     RouteText {
         name: agent.display_name.to_string(),

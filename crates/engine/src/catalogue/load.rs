@@ -1,4 +1,4 @@
-//! From stored documents to a live catalogue, reusing every scope that did not change.
+//! Builds a live catalogue from stored documents, reusing every scope that did not change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -25,21 +25,21 @@ use super::{LiveCatalogue, Policies, Stacked, TierStacks};
 use crate::lenses::LensIndexCache;
 use crate::{Engine, EngineError};
 
-/// From this many texts on, all vectors of the model are read in one scan.
+/// From this many texts on, one scan reads all vectors of the model.
 const SCAN_FROM: usize = 1_000;
 
-/// A scope's documents with what they were made from.
+/// A scope's documents with their source.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopeState {
     digest: [u8; 32],
     pub(crate) layer: Arc<Layer>,
     pub(crate) indexes: IndexSet,
-    /// Made on the first question.
+    /// Made at the first call.
     dependents: Arc<OnceLock<Arc<Dependents>>>,
 }
 
 impl ScopeState {
-    /// What the scope's documents refer to.
+    /// Returns the dependents of the scope's documents.
     pub(super) fn dependents(&self) -> Arc<Dependents> {
         let read = || Arc::new(Dependents::from_layer(&self.layer));
         Arc::clone(self.dependents.get_or_init(read))
@@ -47,10 +47,10 @@ impl ScopeState {
 }
 
 impl Engine {
-    /// Serves what the store has now.
+    /// Serves the present state of the store.
     ///
     /// # Errors
-    /// When storage fails, or `model_mismatch` when the stored vectors are another model's.
+    /// If storage fails, or `model_mismatch` if the stored vectors are another model's.
     pub(crate) async fn reload_catalogue(&self) -> Result<(), EngineError> {
         let (revision, documents) = self.store().load().await?;
         // Read after the revision, so that no earlier change is missed.
@@ -87,7 +87,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The documents of every scope as stored, without indexes.
+    /// Returns the documents of every scope as stored, without indexes.
     pub(crate) async fn stored_layers(&self) -> Result<Vec<Layer>, EngineError> {
         let (_, documents) = self.store().load().await?;
         let scopes = by_scope(documents);
@@ -98,7 +98,7 @@ impl Engine {
             .collect()
     }
 
-    /// The indexes of a layer, from stored vectors.
+    /// Builds the indexes of a layer, from stored vectors.
     pub(crate) async fn index(&self, layer: &Arc<Layer>) -> Result<IndexSet, EngineError> {
         let model = self.embedder().map(|embedder| embedder.model().clone());
         let vectors = match &model {
@@ -114,9 +114,9 @@ impl Engine {
             .map_err(|error| EngineError::internal("indexing the catalogue", error))
     }
 
-    /// The vectors of a layer's texts. Single texts without one (after an upgrade that embeds other
-    /// fields) are embedded now; a catalogue without any belongs to another model and is refused
-    /// until it is re-indexed (ruling 4).
+    /// Returns the vectors of a layer's texts. Single texts without one (after an upgrade that embeds other fields) are
+    /// embedded now. A catalogue without any vectors belongs to another model and is refused until it is re-indexed
+    /// (ruling 4).
     async fn layer_vectors(
         &self,
         layer: &Layer,
@@ -139,7 +139,7 @@ impl Engine {
         self.with_missing(vectors, texts).await
     }
 
-    /// Gets the vectors of texts and embeds those that storage lacks. Empty without an embedder.
+    /// Returns the vectors of texts, and embeds those that storage lacks. Empty without an embedder.
     pub(crate) async fn vectors_of(
         &self,
         texts: Vec<String>,
@@ -155,7 +155,7 @@ impl Engine {
         self.with_missing(known, texts).await
     }
 
-    /// Embeds and stores the texts that storage has no vector for, and adds their vectors.
+    /// Embeds and stores the texts without a stored vector, and adds their vectors.
     async fn with_missing(
         &self,
         mut vectors: VectorsByText,
@@ -188,7 +188,7 @@ impl Engine {
         Ok(vectors)
     }
 
-    /// The routing settings fitted for the model in use, or the defaults.
+    /// Returns the routing settings fitted for the current model, or the defaults.
     pub(crate) async fn route_settings(&self) -> Result<RouteSettings, EngineError> {
         match self.store().calibration(&self.model_name()).await? {
             Some(record) => decode_stored(&record.body)
@@ -197,7 +197,7 @@ impl Engine {
         }
     }
 
-    /// The model's name as calibrations and vectors are stored under it.
+    /// Returns the model's name in the keys of calibrations and vectors.
     pub(crate) fn model_name(&self) -> String {
         self.embedder().map_or_else(
             || "words".to_owned(),
@@ -308,7 +308,7 @@ fn layer(
     Ok(layer)
 }
 
-/// A document as it was stored. It was checked then, so what does not read now is damage.
+/// Parses a stored document. It was checked when it was stored, so a failure means damage.
 pub(crate) fn parse_document(
     kind: DocumentKind,
     id: &str,
@@ -320,7 +320,7 @@ pub(crate) fn parse_document(
     })
 }
 
-/// The built-in package, where there is one: in the global layer.
+/// Returns the built-in package, which exists in the global layer only.
 fn built_in(scope: &Scope) -> Result<Option<Arc<Origin>>, EngineError> {
     if *scope != Scope::Global {
         return Ok(None);
@@ -334,14 +334,14 @@ fn built_in(scope: &Scope) -> Result<Option<Arc<Origin>>, EngineError> {
     })))
 }
 
-/// The six domains that are there from the start (B000-7); a package may describe them anew.
+/// Adds the six initial domains (B000-7); a package may redefine them.
 fn seed_domains(layer: &mut Layer, origin: &Arc<Origin>) {
     for domain in Domain::seeded() {
         layer.insert(Document::Domain(domain), Arc::clone(origin), String::new());
     }
 }
 
-/// The built-in tools, over whatever is stored under their ids: no package redefines them.
+/// Adds the built-in tools, over stored documents with their ids: no package redefines them.
 fn seed_tools(layer: &mut Layer, origin: &Arc<Origin>) -> Result<(), EngineError> {
     let described = |violations: Vec<Violation>| {
         let said: Vec<String> = violations.iter().map(ToString::to_string).collect();

@@ -1,10 +1,10 @@
-//! Names of documents that no request is routed to: tools, agents, kinds of missions.
+//! Names of documents that no request is routed to: tools, agents, mission types.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_domain::catalogue::View;
 use charter_search::{NameIndex, NameMatch};
 
-/// The names that a tenant sees.
+/// The names that are visible to a tenant.
 #[derive(Debug, Default)]
 pub(crate) struct OtherNames {
     names: NameIndex,
@@ -40,7 +40,7 @@ impl OtherNames {
         }
     }
 
-    /// The document that a word of a text names.
+    /// Returns the document that a word of a text names.
     pub(crate) fn named_in(&self, text: &str) -> Option<(DocumentKind, &str, NameMatch)> {
         let (position, named) = self.names.named_by_a_word(text)?;
         let (kind, id) = self.documents.get(position)?;

@@ -46,7 +46,7 @@ impl Exemplified {
         }
     }
 
-    /// All texts that are embedded.
+    /// Returns all texts that are embedded.
     fn texts(&self) -> Vec<String> {
         let entries = self.tenant.iter().chain(&self.global);
         let texts = entries.flat_map(|(_, text)| embedding_texts(text));

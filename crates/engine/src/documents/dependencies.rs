@@ -1,4 +1,4 @@
-//! What a document needs, and what needs it: what breaks if it changes.
+//! The dependencies and dependents of a document: what breaks if it changes.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_domain::dependencies::{Dependency, DependencyGraph, DependencySide, DocumentName};
@@ -13,34 +13,34 @@ use crate::{Caller, Engine, EngineError};
 /// The documents around one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DocumentDependencies {
-    /// The document that was asked for.
+    /// The requested document.
     pub root: DocumentSummary,
-    /// What it needs, then what needs it, nearest first; at most 1,000.
+    /// Its dependencies, then its dependents, nearest first; at most 1,000.
     pub nodes: Vec<DependencyNode>,
-    /// Which of them refers to which; at most 10,000.
+    /// The references between them; at most 10,000.
     pub edges: Vec<Dependency>,
     /// Whether the rest was left out.
     pub truncated: bool,
 }
 
-/// A document that another one leads to.
+/// A document reached from another.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DependencyNode {
     /// Its kind.
     pub kind: DocumentKind,
     /// Its id.
     pub id: String,
-    /// Whether the root needs it, or it needs the root.
+    /// Whether it is a dependency or a dependent of the root.
     pub side: DependencySide,
-    /// How many references away it is, by the shortest way.
+    /// Its distance in references, by the shortest path.
     pub distance: usize,
-    /// The document; null where there is none.
+    /// The document; null if it does not exist.
     pub document: Option<DocumentSummary>,
 }
 
 impl Engine {
-    /// What a document that the caller sees needs, and what needs it, up to `depth` references away. A reference is
-    /// what registration checks; which guardrails and policies bear on something is resolved.
+    /// Returns the dependencies and dependents of a document that is visible to the caller, up to `depth` references
+    /// away. References are those that registration checks; applicable guardrails and policies are resolved instead.
     ///
     /// # Errors
     /// `not_found`.

@@ -13,16 +13,16 @@ use crate::{Caller, Engine, EngineError};
 /// Longest summary in a listing, in characters.
 const MAX_SUMMARY: usize = 200;
 
-/// Which documents to list. Absent fields do not restrict.
+/// A filter for documents. Absent fields do not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DocumentFilter {
-    /// What the id or the title contains, in capitals or not.
+    /// Text within the id or the title, ignoring case.
     pub query: Option<String>,
-    /// Of this domain.
+    /// The domain.
     pub domain: Option<String>,
-    /// Offered, or not.
+    /// Whether it is offered.
     pub status: Option<Status>,
-    /// Of this package.
+    /// The package.
     pub package: Option<String>,
 }
 
@@ -34,15 +34,15 @@ pub struct DocumentSummary {
     pub id: String,
     /// Its kind.
     pub kind: DocumentKind,
-    /// What people call it, where it says so.
+    /// Its readable title, if it has one.
     pub title: Option<String>,
-    /// What it is for, where it says so; at most 200 characters.
+    /// Its purpose, if it has one; at most 200 characters.
     pub summary: Option<String>,
-    /// Its domain, where it has one.
+    /// Its domain, if it has one.
     pub domain: Option<DomainId>,
     /// Whether it is offered.
     pub status: Status,
-    /// Whether it was generated and nobody has accepted it yet.
+    /// Whether it was generated and is not accepted yet.
     pub is_candidate: bool,
     /// Whether it is the tenant's own.
     pub tenant: bool,
@@ -52,28 +52,28 @@ pub struct DocumentSummary {
     pub package_version: String,
 }
 
-/// What there is of each kind.
+/// The number of documents of each kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Catalogue")]
 pub struct CatalogueView {
-    /// Every kind, those without a document too.
+    /// Every kind, including those without a document.
     pub kinds: Vec<CatalogueKind>,
 }
 
-/// What there is of one kind.
+/// The number of documents of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "CatalogueKind")]
 pub struct CatalogueKind {
     /// The kind.
     pub kind: DocumentKind,
-    /// How many documents a listing of it has.
+    /// Number of documents in a listing of it.
     pub documents: usize,
-    /// How many of them are the tenant's own.
+    /// Number of them that are the tenant's own.
     pub of_tenant: usize,
 }
 
 impl Engine {
-    /// The documents of one kind that the caller sees, by id, at most `limit` after `after`.
+    /// Lists the documents of one kind that are visible to the caller, by id, at most `limit` after `after`.
     #[must_use]
     pub fn list_documents(
         &self,
@@ -91,7 +91,7 @@ impl Engine {
         found.take(limit).map(SummarySource::listed).collect()
     }
 
-    /// How many documents of each kind the caller sees.
+    /// Counts the documents of each kind that are visible to the caller.
     #[must_use]
     pub fn show_catalogue(&self, caller: &Caller) -> CatalogueView {
         let view = self.live().view(&caller.tenant);
@@ -116,18 +116,18 @@ impl Engine {
 }
 
 impl DocumentSummary {
-    /// A document as a listing has it; none of what the caller does not see.
+    /// Returns a document as listed; `None` if it is not visible to the caller.
     pub(super) fn of(view: &View, kind: DocumentKind, id: &str) -> Option<Self> {
         SummarySource::of(view, kind, id).map(SummarySource::listed)
     }
 }
 
-/// That the caller sees no document of this kind and id, and the nearest that they see.
+/// The error for a document of this kind and id that is not visible, with the nearest visible ones.
 pub(crate) fn unseen(view: &View, kind: DocumentKind, id: &str) -> EngineError {
     missing(view, kind, id, "", |_| true)
 }
 
-/// The same of one that has to be active.
+/// The same error for a document that must be active.
 pub(crate) fn unseen_active(view: &View, kind: DocumentKind, id: &str) -> EngineError {
     let is_active = |seen: &SummarySource<'_>| seen.heading.status == Status::Active;
     missing(view, kind, id, "active ", is_active)
@@ -146,7 +146,7 @@ fn missing(
     EngineError::not_found(&what, id).or_nearest(id, seen)
 }
 
-/// What is looked at of a document before anything of it is copied.
+/// The parts of a document that are read before anything is copied.
 struct SummarySource<'v> {
     kind: DocumentKind,
     id: &'v str,
@@ -155,7 +155,7 @@ struct SummarySource<'v> {
 }
 
 impl<'v> SummarySource<'v> {
-    /// The tenant's before the global one; internal tools are nobody's (B000-10).
+    /// Looks in the tenant's layer before the global one; internal tools are not visible to any caller (B000-10).
     fn of(view: &'v View, kind: DocumentKind, id: &'v str) -> Option<Self> {
         let in_layer = |layer: &'v Layer| Some((layer.heading(kind, id)?, layer.origin(kind, id)?));
         let (heading, origin) = in_layer(&view.tenant).or_else(|| in_layer(&view.global))?;
@@ -171,7 +171,7 @@ impl<'v> SummarySource<'v> {
         self.origin.scope.tenant().is_some()
     }
 
-    /// Whether the filter lets it through, with its query in small letters.
+    /// Returns whether the filter matches, with its query in lower case.
     fn passes(&self, filter: &DocumentFilter, query: Option<&str>) -> bool {
         let title = self.heading.title.unwrap_or_default();
         let says = |query: &str| {
@@ -209,7 +209,7 @@ impl<'v> SummarySource<'v> {
     }
 }
 
-/// The beginning of a text.
+/// Returns the beginning of a text.
 fn opening(text: &str) -> String {
     match text.char_indices().nth(MAX_SUMMARY) {
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! One document: what each layer has of it, and as its author wrote it.
+//! One document: its version in each layer, and its source text.
 
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::{PackageName, TenantId};
@@ -17,7 +17,7 @@ use crate::checks::WaitingCaller;
 use crate::packages::differing_fields;
 use crate::{Caller, Engine, EngineError};
 
-/// A document as the layers have it.
+/// A document with its layers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Document")]
 pub struct DocumentView {
@@ -25,29 +25,29 @@ pub struct DocumentView {
     pub kind: DocumentKind,
     /// Its id.
     pub id: String,
-    /// What each layer has, the tenant's own first.
+    /// Its versions by layer, the tenant's own first.
     pub layers: Vec<DocumentLayer>,
     /// JSON pointers of the parts in which the two layers differ.
     pub differs: Vec<String>,
 }
 
-/// A document as one layer has it.
+/// A document in one layer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "DocumentLayer")]
 pub struct DocumentLayer {
-    /// Whose layer.
+    /// The layer's scope.
     pub scope: PackageScope,
-    /// Whether it counts: a global document does not that the tenant's own shadows. Guardrails and policies of
-    /// both layers do.
+    /// Whether it is in force: a global document is not if the tenant's own shadows it. Guardrails and policies of both
+    /// layers are.
     pub in_force: bool,
     /// The package that registered it.
     pub package: PackageName,
     /// That package's version.
     pub package_version: String,
-    /// The document, which keeps the contract of its kind.
+    /// The document, valid under the contract of its kind.
     #[schemars(with = "Map<String, Value>")]
     pub document: Document,
-    /// Where it was written; null for what no package's file holds.
+    /// Its source; null if no file of a package holds it.
     pub source: Option<DocumentSource>,
 }
 
@@ -57,17 +57,17 @@ pub struct DocumentLayer {
 pub struct DocumentSource {
     /// The file, relative to the package.
     pub file: String,
-    /// The line of the file that the text begins at, from 1.
+    /// The first line of the text in the file, from 1.
     pub line: usize,
     /// The document's text.
     pub text: String,
 }
 
 impl Engine {
-    /// A document that the caller sees, as both layers have it.
+    /// Returns a document that is visible to the caller, in both layers.
     ///
     /// # Errors
-    /// `not_found`; when storage fails.
+    /// `not_found`; errors of storage.
     pub async fn show_document(
         &self,
         caller: &Caller,
@@ -121,7 +121,7 @@ impl Engine {
         })
     }
 
-    /// The text of a document in the files of its package.
+    /// Returns the text of a document in the files of its package.
     async fn source_of(
         &self,
         caller: &Caller,
@@ -140,7 +140,7 @@ impl Engine {
         Ok((document, source))
     }
 
-    /// Where a document stands in the files of its package.
+    /// Returns the location of a document in the files of its package.
     pub(crate) async fn place_of(
         &self,
         tenant: &TenantId,
@@ -155,7 +155,7 @@ impl Engine {
             package,
             version,
         } = origin;
-        // First the place, then the files: callers that wait hold no files in memory.
+        // First the slot, then the files: waiting callers hold no files in memory.
         let place = self.check_slot(tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let Some(files) = files else {
@@ -172,7 +172,7 @@ impl Engine {
     }
 }
 
-/// A document without its tenant, in which two layers always differ.
+/// Returns a document without its tenant, in which two layers always differ.
 fn untenanted(document: &Document) -> Result<Value, EngineError> {
     let mut document = document.clone();
     document.set_tenant_id(None);

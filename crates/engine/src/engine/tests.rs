@@ -1,4 +1,4 @@
-//! Engines of tests: plain ports over a store of SQLite in a directory. A test replaces the ports that it is about, as
+//! Engines for tests: plain ports over an SQLite store in a directory. A test replaces the ports that it exercises, as
 //! in `Ports { sources, ..ports(store, tools) }`.
 
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) async fn sandbox(dir: &Path) -> Sandbox {
     Sandbox::new(options).await.unwrap()
 }
 
-/// Ports without models, lenses, embeddings or other systems, by the clock of the machine.
+/// Ports without models, lenses, embeddings or other systems, with the machine's clock.
 pub(crate) fn ports(store: SharedStore, tools: Arc<dyn ToolRunner>) -> Ports {
     Ports {
         store,
@@ -62,7 +62,7 @@ pub(crate) async fn engine(
     Engine::start(ports, settings).await.unwrap()
 }
 
-/// An engine by another clock.
+/// An engine with another clock.
 pub(crate) async fn engine_at(
     clock: Arc<dyn Clock>,
     store: SharedStore,
@@ -78,8 +78,8 @@ pub(crate) async fn engine_at(
     Engine::start(ports, settings).await.unwrap()
 }
 
-/// The outcome of `work` that asks a long question while others hold all places for these, and that gets one of them once it
-/// waits for it. Work that waits for no place is never done.
+/// Returns the outcome of `work` that asks a long question. All slots for such questions are in use until the work
+/// waits, and then one is freed. Work that waits for no slot never ends.
 pub(crate) async fn in_a_place<T>(engine: &Engine, work: impl Future<Output = T>) -> T {
     let slots = engine.question_slots();
     let other = TenantId::parse("other").unwrap();

@@ -1,4 +1,4 @@
-//! Evidence as it is looked up, and what of a record a caller may see.
+//! Queries for evidence, and the visible parts of a record.
 
 use charter_contract::catalogue::evidence::{
     AbsenceReason, Attachment, EvidenceRecord, EvidenceSource, EvidenceType, PayloadAbsence,
@@ -16,14 +16,14 @@ use serde_json::Map;
 use crate::evidence_log::withheld;
 use crate::{Caller, Engine, EngineError};
 
-/// What to look evidence up by. Absent fields do not restrict.
+/// A filter for evidence. Absent fields do not restrict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EvidenceQuery {
     /// Attached to exactly this.
     pub attached_to: Option<Attachment>,
-    /// Of this type.
+    /// The type.
     pub evidence_type: Option<EvidenceType>,
-    /// From this system.
+    /// The system of origin.
     pub system: Option<String>,
     /// Captured at or after.
     pub from: Option<Timestamp>,
@@ -45,24 +45,24 @@ impl EvidenceQuery {
     }
 }
 
-/// A record in a listing: without its payload and what it is attached to.
+/// A record in a listing: without its payload and attachments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EvidenceEntry {
     /// Its id.
     pub id: EvidenceId,
-    /// What kind of proof it is.
+    /// The kind of proof.
     #[serde(rename = "type")]
     pub evidence_type: EvidenceType,
     /// When it was captured.
     pub captured_at: Timestamp,
-    /// Where it comes from.
+    /// Its source.
     pub source: EvidenceSource,
-    /// What it shows, in a sentence.
+    /// A summary in a sentence.
     pub summary: Text,
-    /// Who may see the payload.
+    /// The class that determines the readers of the payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redaction_class: Option<Label>,
-    /// Why the payload is not to be had; absent while it is.
+    /// Why the payload is absent; absent if the payload is available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_absent: Option<PayloadAbsence>,
 }
@@ -71,14 +71,14 @@ pub struct EvidenceEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "EvidencePage")]
 pub struct EvidencePage {
-    /// By time of capture.
+    /// By capture time.
     pub entries: Vec<EvidenceEntry>,
-    /// Where the next page starts.
+    /// Cursor to the next page.
     pub next: Option<String>,
 }
 
 impl Engine {
-    /// The records that the caller sees and that fit, by capture time, without their payloads.
+    /// Lists the matching records that are visible to the caller, by capture time, without their payloads.
     ///
     /// # Errors
     /// `invalid_document` for a range that ends before it starts (B000-19).
@@ -99,7 +99,7 @@ impl Engine {
     }
 }
 
-/// A range of time that does not end before it starts.
+/// Checks that a time range does not end before it starts.
 ///
 /// # Errors
 /// `invalid_document` (B000-19).
@@ -116,7 +116,7 @@ pub(crate) fn check_range(
     Ok(())
 }
 
-/// The record as this caller may see it: its redaction class decides about the payload.
+/// Redacts a record for this caller: its redaction class decides about the payload.
 pub(super) fn redacted(
     caller: &Caller,
     mut record: EvidenceRecord,
@@ -131,7 +131,7 @@ pub(super) fn redacted(
     Ok(record)
 }
 
-/// The same of a record in a listing.
+/// Redacts a record in a listing for this caller.
 fn entry(caller: &Caller, head: EvidenceHead) -> Result<EvidenceEntry, EngineError> {
     let withheld = absence(caller, head.redaction_class.as_ref())?;
     Ok(EvidenceEntry {
@@ -145,7 +145,7 @@ fn entry(caller: &Caller, head: EvidenceHead) -> Result<EvidenceEntry, EngineErr
     })
 }
 
-/// What is said to a caller who may not see payloads of a class.
+/// Returns the note for a caller who may not see payloads of a class.
 fn absence(caller: &Caller, class: Option<&Label>) -> Result<Option<PayloadAbsence>, EngineError> {
     let Some(class) = withheld(caller, class) else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Exports: leaves with what they commit to, as the lines of `charter_domain::evidence_log::bundle`.
+//! Exports: leaves with their content, in the line format of `charter_domain::evidence_log::bundle`.
 //!
-//! An export is made page by page under one checkpoint that is signed first. A payload is left out
-//! for whoever may not see it; its digest is in the leaf all the same.
+//! An export is made page by page under one checkpoint that is signed first. Payloads that the caller may not see are
+//! left out; their digests are still in the leaves.
 
 use std::collections::BTreeSet;
 
@@ -21,20 +21,20 @@ use serde::Serialize;
 use super::damaged;
 use crate::{Caller, Engine, EngineError, EvidenceQuery};
 
-/// Leaves that are read at once, where they are small: payloads are up to 1 MiB each.
+/// Leaves that are read at once, if they are small: payloads are up to 1 MiB each.
 const PAGE: usize = 32;
 
-/// Records that a selection may hold.
+/// Maximum records of a selection.
 const MAX_SELECTED: usize = 100_000;
 
-/// One record's leaves with the checkpoint that they are proved under.
+/// One record's leaves with the checkpoint of their proofs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EvidenceProof {
     header: Header,
     leaves: Vec<ExportedLeaf>,
 }
 
-/// An export under way.
+/// An export in progress.
 #[derive(Debug)]
 pub struct EvidenceExport {
     caller: Caller,
@@ -42,22 +42,22 @@ pub struct EvidenceExport {
     header_given: bool,
     size: u64,
     rest: Rest,
-    /// How many leaves are read next.
+    /// Number of leaves in the next read.
     page: usize,
 }
 
-/// What an export has still to give.
+/// The remaining part of an export.
 #[derive(Debug)]
 enum Rest {
-    /// Every leaf from here on.
+    /// Every leaf from this one on.
     From(u64),
     /// These leaves.
     These(BTreeSet<u64>),
 }
 
 impl Engine {
-    /// Starts an export: for an operator of everything when the query restricts nothing, else of the records
-    /// that the caller sees and that fit.
+    /// Starts an export: of everything for an operator without filters, else of the matching records that are visible
+    /// to the caller.
     ///
     /// # Errors
     /// `too_large` for a selection of too many records; as [`Engine::list_evidence`].
@@ -86,10 +86,10 @@ impl Engine {
         })
     }
 
-    /// The next lines, each with its line end; nothing when the export is at its end.
+    /// Returns the next lines, each with its line end; `None` at the end of the export.
     ///
     /// # Errors
-    /// `version_conflict` when a payload was removed meanwhile: the export has to start again.
+    /// `version_conflict` if a payload was removed meanwhile: the export must start again.
     pub async fn export_lines(
         &self,
         export: &mut EvidenceExport,
@@ -139,7 +139,7 @@ impl Engine {
         Ok((header, checkpoint.size))
     }
 
-    /// Whether the log still has its leaves from the first on: an erasure of the tenant takes those before it.
+    /// Returns whether the log still has its first leaves: an erasure of the tenant removes those before it.
     async fn is_whole(&self, caller: &Caller) -> Result<bool, EngineError> {
         let first = self.store().log_leaves(&caller.tenant, 0, 1).await?;
         match first.first() {
@@ -148,7 +148,7 @@ impl Engine {
         }
     }
 
-    /// The places of all leaves about the records that fit.
+    /// Returns the positions of all leaves about the matching records.
     async fn selected(
         &self,
         caller: &Caller,
@@ -261,7 +261,7 @@ impl Engine {
         Ok(line)
     }
 
-    /// A payload that is gone needs its leaf under this checkpoint, or the export would not verify.
+    /// Checks that the leaf of a removed payload is under this checkpoint, or the export would not verify.
     async fn check_removed(
         &self,
         caller: &Caller,
@@ -289,7 +289,7 @@ impl Engine {
     }
 }
 
-/// The class for which this caller may not see a payload.
+/// Returns the class because of which this caller may not see a payload.
 pub(crate) fn withheld<'c>(caller: &Caller, class: Option<&'c Label>) -> Option<&'c Label> {
     class.filter(|class| !caller.role.may_call(redaction::level(Some(class))))
 }

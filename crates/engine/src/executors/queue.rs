@@ -1,7 +1,7 @@
-//! The calls that wait for executors or are with one. In memory: see `executors.rs` for why.
+//! The calls that wait for executors or are leased. In memory: see `executors.rs` for the reason.
 //!
-//! Must not know the wire. Time is an argument of every decision; only [`ClientCalls::run`], which
-//! holds a call's place while its driver waits, looks at the clock.
+//! Must not know the wire. Time is an argument of every decision; only [`ClientCalls::run`], which holds a call's entry
+//! while its driver waits, reads the clock.
 
 #[cfg(test)]
 mod tests;
@@ -20,18 +20,18 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// Most calls of one tenant that wait or run at once.
+/// Maximum calls of one tenant that wait or run at once.
 const MAX_CALLS: usize = 1_000;
 
-/// How long after a call's time its executor, which ends it by itself, may still report.
+/// How long after a call's timeout its executor may still report, since the executor ends the call itself.
 const REPORT_GRACE: Duration = Duration::from_secs(5);
 
-/// Every call that is left to executors.
+/// All calls for executors.
 #[derive(Debug)]
 pub(crate) struct ClientCalls {
     lease: Duration,
     calls: Mutex<Calls>,
-    /// Told whenever there is a call to take.
+    /// Notified when there is a call to lease.
     offered: Notify,
 }
 
@@ -46,25 +46,25 @@ struct Calls {
 struct Entry {
     call: Arc<ToolCall>,
     client: ClientCall,
-    /// When it has to have begun: its deadline, or the end of its approval before that.
+    /// The latest time to begin: its deadline, or the end of its approval before that.
     begin_by: Instant,
     deadline: Instant,
     state: State,
-    /// Who held it before and fell silent.
+    /// The executor that held it before and stopped renewing.
     lost: Option<Label>,
     answer: oneshot::Sender<ToolOutcome>,
-    /// Told when the moment changes at which something is due.
+    /// Notified when the time of the next deadline changes.
     moved: Arc<Notify>,
 }
 
-/// Where a call is.
+/// The state of a call.
 #[derive(Debug)]
 enum State {
-    /// Nobody has it.
+    /// It is not leased.
     Waiting,
-    /// Sent to an executor that has not begun: it may not have heard of it.
+    /// Sent to an executor that has not begun it: the executor may not have received it.
     Offered(Lease),
-    /// An executor said that it begins.
+    /// An executor reported that it begins.
     Running(Lease),
 }
 
@@ -75,20 +75,20 @@ struct Lease {
     until: Instant,
 }
 
-/// A call that an executor was given.
+/// A call leased to an executor.
 #[derive(Debug)]
 pub(super) struct LeasedCall {
     pub(super) lease: LeaseId,
     pub(super) call: Arc<ToolCall>,
     pub(super) client: ClientCall,
-    /// What is left of its time.
+    /// Its remaining time.
     pub(super) left: Duration,
 }
 
-/// What an executor carries out.
+/// The calls that an executor can run.
 #[derive(Debug, Clone)]
 pub(super) struct ExecutorCapabilities {
-    /// The tools without an implementation that it has handlers for.
+    /// Tools without an implementation for which it has handlers.
     pub(super) handlers: BTreeSet<ToolId>,
     /// Whether it runs scripts and HTTP exchanges.
     pub(super) programs: bool,
@@ -99,21 +99,21 @@ impl ExecutorCapabilities {
         let has_handler = || self.handlers.contains(&call.tool_id);
         match (&call.implementation, &client.grants) {
             (ToolImplementation::Handler, _) => has_handler(),
-            // It stands for such a tool, and is granted what a handler is.
+            // The script replaces such a tool, and gets a handler's grants.
             (_, ClientGrants::Own) => self.programs && has_handler(),
             (_, ClientGrants::Asked { .. }) => self.programs,
         }
     }
 }
 
-/// The lease is not the caller's, or not any more.
+/// The caller does not hold the lease (any more).
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LeaseNotHeld;
 
 /// How long a call may wait before an executor begins it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClaimDeadline {
-    /// As long as the call may take.
+    /// As long as the call's timeout.
     Timeout(Duration),
     /// Until its approval lapses, which is sooner.
     Approval(Duration),
@@ -135,18 +135,18 @@ impl ClaimDeadline {
     }
 }
 
-/// What time has brought a call.
+/// The effect of time on a call.
 #[derive(Debug, PartialEq, Eq)]
 enum TimerEvent {
-    /// Nothing; it is to be looked at again at this moment, or when it moves.
+    /// None; check again at this time, or when it changes.
     At(Instant),
     /// It is offered again.
     Again(Instant),
-    /// Nobody has begun it in its time.
+    /// No executor began it in time.
     Unclaimed { lost: Option<Label> },
-    /// Whoever ran it fell silent, and it must not be begun twice.
+    /// Its executor stopped renewing, and it must not begin twice.
     Lost(Label),
-    /// Whoever runs it did not report in its time.
+    /// Its executor did not report in time.
     Overdue(Label),
 }
 
@@ -198,7 +198,7 @@ impl Entry {
 }
 
 impl Calls {
-    /// The call that a tenant's lease holds at this moment.
+    /// Returns the call that a tenant's lease holds at this time.
     fn held(&mut self, tenant: &TenantId, id: &LeaseId, now: Instant) -> Result<u64, LeaseNotHeld> {
         let holds = |entry: &Entry| {
             let lease = entry.lease();
@@ -220,12 +220,12 @@ impl ClientCalls {
         }
     }
 
-    /// How long a lease lasts.
+    /// Returns the term of a lease.
     pub(super) fn lease(&self) -> Duration {
         self.lease
     }
 
-    /// Resolves when there may be a call to take.
+    /// Resolves when there may be a call to lease.
     pub(super) fn offered(&self) -> Notified<'_> {
         self.offered.notified()
     }
@@ -234,7 +234,7 @@ impl ClientCalls {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until an executor has run the call, or nobody did. Dropping the future withdraws it.
+    /// Waits until an executor has run the call, or the wait has expired. Dropping the future withdraws it.
     pub(super) async fn run(
         &self,
         call: ToolCall,
@@ -254,7 +254,7 @@ impl ClientCalls {
             moved.as_mut().enable();
             let due = self.look(place.number, Instant::now());
             let until = match due {
-                // Whoever took the entry away has answered.
+                // The task that removed the entry has answered.
                 None => Instant::now() + REPORT_GRACE,
                 Some(TimerEvent::At(at)) => at,
                 Some(TimerEvent::Again(at)) => {
@@ -280,7 +280,7 @@ impl ClientCalls {
         }
     }
 
-    /// Offers a call; `None` when the tenant has too many.
+    /// Offers a call; `None` if the tenant has too many.
     fn offer_call(
         &self,
         call: ToolCall,
@@ -321,7 +321,7 @@ impl ClientCalls {
         Some(self.lock().by_number.get_mut(&number)?.look(now))
     }
 
-    /// Gives the tenant's oldest waiting call that an executor carries out to it.
+    /// Leases the tenant's oldest waiting call that the executor can run.
     pub(super) fn take(
         &self,
         tenant: &TenantId,
@@ -351,7 +351,7 @@ impl ClientCalls {
         })
     }
 
-    /// Holds a call for another term, as begun.
+    /// Renews a call's lease for another term, as begun.
     pub(super) fn renew(
         &self,
         tenant: &TenantId,
@@ -362,7 +362,7 @@ impl ClientCalls {
         let number = calls.held(tenant, id, now)?;
         let entry = calls.by_number.get_mut(&number).ok_or(LeaseNotHeld)?;
         let lease = match &entry.state {
-            // It begins with this renewal, and may not any more.
+            // The call would begin with this renewal, after its deadline.
             State::Offered(_) if now >= entry.begin_by => return Err(LeaseNotHeld),
             State::Waiting => return Err(LeaseNotHeld),
             State::Offered(lease) | State::Running(lease) => lease.clone(),
@@ -375,7 +375,7 @@ impl ClientCalls {
         Ok(())
     }
 
-    /// The call that a lease holds.
+    /// Returns the call that a lease holds.
     pub(super) fn held(
         &self,
         tenant: &TenantId,
@@ -388,7 +388,7 @@ impl ClientCalls {
         Ok(Arc::clone(&entry.call))
     }
 
-    /// Ends a call with what came of it, once.
+    /// Ends a call with its outcome, once.
     pub(super) fn report(
         &self,
         tenant: &TenantId,
@@ -399,12 +399,12 @@ impl ClientCalls {
         let mut calls = self.lock();
         let number = calls.held(tenant, id, now)?;
         let entry = calls.by_number.remove(&number).ok_or(LeaseNotHeld)?;
-        // Nobody waits any more when the run was cut off at the same moment.
+        // If the run was cut off at the same moment, no receiver is left.
         entry.answer.send(outcome).map_err(|_| LeaseNotHeld)
     }
 }
 
-/// A call's place in the queue; gone with whoever waits for the call.
+/// A call's entry in the queue; removed with the task that waits for the call.
 struct QueueEntryGuard<'c> {
     calls: &'c ClientCalls,
     number: u64,
@@ -429,7 +429,7 @@ fn failed(started: Instant, kind: ErrorType, message: String, retryable: bool) -
     }
 }
 
-/// The command that takes a call.
+/// Returns the command for an executor that could run a call.
 fn wanted(call: &ToolCall, client: &ClientCall) -> String {
     match client.grants {
         ClientGrants::Own => format!(

@@ -1,5 +1,4 @@
-//! Between the tools port and the wire. What an executor is told names variables and never holds
-//! the value of one.
+//! Converts between the tools port and the wire. A call for an executor names variables and never holds their values.
 
 use std::num::TryFromIntError;
 use std::time::Duration;
@@ -18,7 +17,7 @@ use charter_effects::{
 
 use super::queue::LeasedCall;
 
-/// A call that the wire has no form for.
+/// A call that the wire cannot represent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WireError {
     #[error("a text of the call")]
@@ -29,7 +28,7 @@ pub(super) enum WireError {
     NoForm(&'static str),
 }
 
-/// A leased call as its executor reads it.
+/// Converts a leased call for its executor.
 pub(super) fn call(taken: &LeasedCall, lease: Duration) -> Result<ExecutorCall, WireError> {
     let call = &taken.call;
     let (grants, environment, egress) = match &taken.client.grants {
@@ -86,7 +85,7 @@ fn implementation(here: &ToolImplementation) -> Result<ExecutorImplementation, W
     }
 }
 
-/// How large an output is, as JSON and in memory.
+/// Returns the size of an output, as JSON and in memory.
 pub(super) fn output_size(outcome: &ExecutorOutcome) -> OutputSize {
     match &outcome.result {
         ExecutorResult::Succeeded { output } => OutputSize {
@@ -100,7 +99,7 @@ pub(super) fn output_size(outcome: &ExecutorOutcome) -> OutputSize {
     }
 }
 
-/// What the port answers.
+/// Converts an outcome for the port.
 pub(super) fn outcome(reported: ExecutorOutcome) -> ToolOutcome {
     let (log, duration_ms) = (reported.log, reported.duration_ms.get());
     match reported.result {

@@ -1,4 +1,4 @@
-//! An installation whose callers need keys keeps one that lets an admin in.
+//! An installation whose callers need keys keeps one that admits an admin.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::identity::AccessScope;
@@ -7,7 +7,7 @@ use charter_store::page::{MAX_PAGE, PageRequest};
 
 use crate::{Caller, CredentialId, Engine, EngineError, Role};
 
-/// Whether a key lets an admin in for good, who can create other keys.
+/// Returns whether a key permanently admits an admin, who can create other keys.
 fn is_lasting(key: &KeyRecord) -> bool {
     let mut scopes = [AccessScope::AdminRead, AccessScope::AdminWrite].into_iter();
     key.revoked.is_none()
@@ -20,7 +20,7 @@ impl Engine {
     /// Checks the first key: every caller needs a credential from then on.
     ///
     /// # Errors
-    /// `invalid_request` for a first key that does not let an admin in for good.
+    /// `invalid_request` for a first key that does not permanently admit an admin.
     pub(super) async fn must_let_an_admin_in(&self, key: &KeyRecord) -> Result<(), EngineError> {
         if self.settings().credentials || is_lasting(key) {
             return Ok(());
@@ -34,10 +34,10 @@ impl Engine {
         Err(EngineError::new(ErrorCode::InvalidRequest, message))
     }
 
-    /// Checks that a key may end. Where the data is, another one can be created whatever has ended.
+    /// Checks that a key may end. The local caller can always create another one.
     ///
     /// # Errors
-    /// `illegal_transition` for the tenant's last key that lets an admin in for good.
+    /// `illegal_transition` for the tenant's last key that permanently admits an admin.
     pub(super) async fn must_keep_an_admin(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! What is asked for and shown of keys.
+//! The input and output forms of keys.
 
 use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole, KeyHolder, Rights};
 use charter_contract::ids::{KeyId, Label, TenantId, UserId};
@@ -11,40 +11,40 @@ use serde::{Deserialize, Serialize};
 use super::{KeyText, LONGEST_OVERLAP_S, MAX_LIFETIME_S};
 use crate::{Role, SkillGrants, Tier};
 
-/// A key that is to be made. What is not said is the least: a `user` of the basic tier who looks at the
-/// catalogue; but every scope that its maker has.
+/// A request for a key. Defaults are the least: a `user` of the basic tier with read access to the catalogue; but every
+/// scope of its maker.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyOrder {
-    /// What people call it.
+    /// Its readable name.
     pub name: ShortText,
-    /// Whom it stands for; who makes it when absent.
+    /// The user that it authenticates; its maker when absent.
     #[serde(default)]
     pub user: Option<UserId>,
-    /// The level; `user` when absent.
+    /// The role; `user` when absent.
     #[serde(default)]
     pub role: Role,
     /// The tier; `basic` when absent.
     #[serde(default)]
     pub tier: Tier,
-    /// The role in the catalogue; the one that goes with the level when absent.
+    /// The role for the catalogue; the one that matches the role when absent.
     #[serde(default)]
     pub catalogue: Option<CatalogueRole>,
     /// Skills of the link graph; when absent all for operators and admins, none for users.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
     pub agent_skills: Option<SkillGrants>,
-    /// Who acts with it; a person when absent. An agent's key does not decide on approvals.
+    /// The holder; a person when absent. An agent's key does not decide on approvals.
     #[serde(default, rename = "for")]
     pub holder: KeyHolder,
     /// Parts of the interface; those of its maker when absent, for an agent without `approvals:write`.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>", inner(regex(pattern = scope_pattern())))]
     pub scopes: Option<AccessScopes>,
-    /// The profile that narrows the agents whose skills it is served; that of its maker when absent.
+    /// The profile that restricts the agents whose skills it may use; that of its maker when absent.
     #[serde(default)]
     pub profile: Option<Label>,
-    /// For how long it lets in, in seconds; for ever when absent.
+    /// Lifetime in seconds; unlimited when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = MAX_LIFETIME_S))]
     pub expires_in_s: Option<u64>,
@@ -57,15 +57,15 @@ fn scope_pattern() -> String {
     format!(r"^(\*|{})$", names.join("|"))
 }
 
-/// How a key is to be replaced.
+/// Options of a key's replacement.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyRotation {
-    /// For how long the old one still lets in, in seconds.
+    /// How long the old key remains valid, in seconds.
     #[serde(default)]
     #[schemars(range(max = LONGEST_OVERLAP_S))]
     pub overlap_s: u64,
-    /// For how long the new one lets in, in seconds; as long as the old one was made for when absent.
+    /// Lifetime of the new key in seconds; that of the old one when absent.
     #[serde(default)]
     #[schemars(range(min = 1, max = MAX_LIFETIME_S))]
     pub expires_in_s: Option<u64>,
@@ -77,60 +77,61 @@ pub struct KeyRotation {
 pub struct KeyView {
     /// Its id.
     pub key_id: KeyId,
-    /// Whose data it sees.
+    /// The tenant whose data it sees.
     pub tenant_id: TenantId,
-    /// What people call it.
+    /// Its readable name.
     pub name: ShortText,
-    /// Whether it lets in.
+    /// Whether it is valid.
     pub state: KeyState,
-    /// Whom it stands for.
+    /// The user that it authenticates.
     pub user: UserId,
-    /// What it lets that user do.
+    /// The rights that it gives that user.
     #[serde(flatten)]
     pub rights: Rights,
-    /// Who made it.
+    /// The user who made it.
     pub created_by: UserId,
-    /// When.
+    /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it lets nobody in.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// When it last let somebody in, to about a minute.
+    /// When it was last used, to about a minute.
     pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// Who revoked it.
+    /// The user who revoked it.
     pub revoked_by: Option<UserId>,
-    /// The key whose place it took.
+    /// The key that it replaced.
     pub rotated_from: Option<KeyId>,
 }
 
-/// What an event says of a key: who did what to it. It names no secret, nor anything made from one.
+/// The data of an event about a key: the user, the change and the key. It contains no secret, nor anything derived from
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "OfKey")]
 pub struct KeyEventRef {
     /// The key.
     pub key_id: KeyId,
-    /// What people call it.
+    /// Its readable name.
     pub name: ShortText,
-    /// Whom it stands for.
+    /// The user that it authenticates.
     pub user: UserId,
-    /// Who did it.
+    /// The user who did it.
     pub by: UserId,
-    /// What the key lets its user do.
+    /// The rights that the key gives its user.
     pub rights: Rights,
-    /// The key whose place it took.
+    /// The key that it replaced.
     pub rotated_from: Option<KeyId>,
 }
 
-/// Whether a key lets in.
+/// Whether a key is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyState {
-    /// It does.
+    /// It is valid.
     Live,
-    /// Its time is over.
+    /// Its lifetime is over.
     Expired,
-    /// Somebody ended it.
+    /// It was revoked.
     Revoked,
 }
 
@@ -138,7 +139,7 @@ pub enum KeyState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "NewKey")]
 pub struct NewKey {
-    /// What its holder keeps and sends.
+    /// The text that its holder stores and sends.
     #[schemars(with = "String")]
     pub secret: KeyText,
     /// The key.
@@ -152,7 +153,7 @@ pub struct NewKey {
 pub struct KeyPage {
     /// Newest first.
     pub entries: Vec<KeyView>,
-    /// Where the next page starts.
+    /// Cursor to the next page.
     pub next: Option<String>,
 }
 

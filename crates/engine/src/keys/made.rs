@@ -8,10 +8,10 @@ use charter_store::key::KeyPresence;
 
 use crate::{Engine, EngineError};
 
-/// How long an answer of the store counts that there is no key.
+/// How long the store's answer that there is no key is cached.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What this process knows of it. Keys that have ended are kept, so the answer changes once.
+/// This process's cached answer. Ended keys are kept, so the answer changes once.
 #[derive(Debug, Default)]
 pub(crate) struct KeyPresenceCache {
     made: AtomicBool,
@@ -27,7 +27,7 @@ impl KeyPresenceCache {
         self.made.store(true, Ordering::Release);
     }
 
-    /// Whether the store is to be asked. The others wait for no answer of it.
+    /// Returns whether to query the store. Concurrent callers do not wait for the answer.
     fn is_due(&self, now: Instant) -> bool {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = looked.is_none_or(|last| now.saturating_duration_since(last) >= POLL_INTERVAL);
@@ -39,11 +39,11 @@ impl KeyPresenceCache {
 }
 
 impl Engine {
-    /// Whether a key was ever made: known at once of one that this process made, and within a second of one
-    /// that another process made.
+    /// Returns whether a key was ever made. A key of this process counts at once, one of another process within a
+    /// second.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub async fn has_keys(&self) -> Result<bool, EngineError> {
         let made = self.key_presence();
         if !made.is_known()
@@ -55,9 +55,8 @@ impl Engine {
         Ok(made.is_known())
     }
 
-    /// Whether a second person has to approve where the playbook does not ask for it, as of the last look at
-    /// the keys. Unless it is configured: where callers have credentials, because without them all callers are
-    /// one person.
+    /// Returns whether a second person must approve by default, as of the last check for keys. Unless configured, this
+    /// holds if callers have credentials, because without them all callers are one person.
     pub(crate) fn four_eyes(&self) -> bool {
         let settings = self.settings();
         let by_credentials = || settings.credentials || self.key_presence().is_known();
@@ -69,7 +68,7 @@ impl Engine {
 mod tests {
     use super::*;
 
-    /// The store is asked once a second until a key is known, and not any more then.
+    /// The store is queried once a second until a key is known, and then no more.
     #[test]
     fn the_store_is_asked_once_a_second() {
         let made = KeyPresenceCache::default();

@@ -1,7 +1,6 @@
-//! The text of a key: what its holder keeps and sends. `chk_ID_SECRET`, where the id is 32 hexadecimal
-//! digits, and the secret 64, which are 256 random bits, followed by 8 of a checksum. The prefix tells those
-//! who look for secrets in files what this is, and the checksum tells a key from something like one, and
-//! from one with a typing error, before anything is looked up.
+//! The text of a key, which its holder stores and sends: `chk_ID_SECRET`. The id has 32 hexadecimal digits, and the
+//! secret 64, which are 256 random bits, followed by 8 of a checksum. The prefix lets secret scanners recognise a key,
+//! and the checksum excludes similar texts and typing errors before any look-up.
 
 use charter_contract::ids::KeyId;
 use charter_store::key::KeyHash;
@@ -10,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::runs::hex;
 
-/// What every key begins with.
+/// The prefix of every key.
 const PREFIX: &str = "chk_";
 
 /// Digits of the id, of the secret, and of the checksum.
@@ -18,25 +17,25 @@ const ID: usize = 32;
 const SECRET: usize = 64;
 const CHECKSUM: usize = 8;
 
-/// A key as its holder has it. It is shown once, and neither kept nor logged: `Debug` leaves the secret out.
+/// A key as its holder has it. It is shown once, and neither stored nor logged: `Debug` omits the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeyText(String);
 
 impl KeyText {
-    /// The text of an id and a secret.
+    /// Builds the text of an id and a secret.
     pub(super) fn new(id: &KeyId, secret: &[u8; 32]) -> Self {
         let mut text = format!("{PREFIX}{}_{}", id.uuid().simple(), hex(secret));
         text += &checksum(&text);
         Self(text)
     }
 
-    /// Whether a credential is meant to be a key of this form.
+    /// Returns whether a credential has the prefix of a key.
     #[must_use]
     pub fn is_meant(credential: &str) -> bool {
         credential.starts_with(PREFIX)
     }
 
-    /// A text of the form, with its checksum.
+    /// Parses a text of this form with a correct checksum.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
@@ -52,9 +51,9 @@ impl KeyText {
         (checksum(begin) == end).then(|| Self(text.to_owned()))
     }
 
-    /// What the key is recognised by. A slow hash is for secrets that people can guess; nobody tries 2^256.
-    /// Looking up by the hash also gives nothing away by how long it takes: whoever measures cannot choose
-    /// how the hash of a guess begins.
+    /// Returns the hash for looking up the key. A slow hash is for secrets that people can guess; 2^256 cannot be
+    /// searched. A look-up by the hash also leaks nothing by its timing: an attacker cannot choose how the hash of a
+    /// guess begins.
     pub(super) fn hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(&self.0).into())
     }
@@ -67,14 +66,14 @@ impl std::fmt::Debug for KeyText {
     }
 }
 
-/// The whole text: this is how the one who made it gets it.
+/// Writes the whole text: this is how its maker receives it.
 impl Serialize for KeyText {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&self.0)
     }
 }
 
-/// The first digits of the SHA-256 of what comes before. It says nothing that the text does not say.
+/// Returns the first digits of the SHA-256 of the preceding text. It reveals nothing beyond that text.
 fn checksum(text: &str) -> String {
     let mut digits = hex(&Sha256::digest(text));
     digits.truncate(CHECKSUM);
@@ -103,7 +102,7 @@ mod tests {
         assert_ne!(key().hash(), other.hash());
     }
 
-    /// One character that is not what it was, anywhere: found without a look-up.
+    /// A wrong character at any position is detected without a look-up.
     #[test]
     fn a_typing_error_is_no_key() {
         let text = key().0;

@@ -1,4 +1,4 @@
-//! The sentence of a passage that is quoted, and the section that it is quoted from.
+//! The quoted sentence of a passage, and its section.
 
 use charter_search::RouteQuery;
 use serde_json::json;
@@ -56,7 +56,7 @@ fn passage() -> PassageView {
     }
 }
 
-/// Cites the passage, where each sentence that begins so is so like the question, and others are not.
+/// Cites the passage. Each sentence with one of these beginnings has the given likeness, and others have none.
 fn cited(question: &str, likeness: Option<&[(&str, f32)]>) -> CitedPassage {
     let query = RouteQuery::parse(question).unwrap().lexical_only();
     let passage = passage();
@@ -70,7 +70,7 @@ fn cited(question: &str, likeness: Option<&[(&str, f32)]>) -> CitedPassage {
     cite(&query, passage, &sentences, likeness.map(|_| &all[..]))
 }
 
-/// Of sentences that are about as like the question, the one that has its words is quoted, under its own heading.
+/// Of sentences with about the same likeness, the one with the question's words is quoted, under its own heading.
 #[test]
 fn a_sentence_is_chosen_by_the_words_of_the_question_too() {
     let question = "how fast must a page be acknowledged?";
@@ -82,7 +82,7 @@ fn a_sentence_is_chosen_by_the_words_of_the_question_too() {
         found.sentence.as_deref(),
         Some("The engineer on duty acknowledges a page within five minutes.")
     );
-    // The floor of what answers is that of the likeness alone.
+    // The threshold for answers applies to the likeness alone.
     assert!((found.likeness - 0.45).abs() < 1e-6, "{found:?}");
     assert_eq!(found.section.headings, ["On-call"]);
     assert!(
@@ -91,13 +91,13 @@ fn a_sentence_is_chosen_by_the_words_of_the_question_too() {
     );
 }
 
-/// A heading says what its section is about, and answers nothing: a sentence below it is quoted.
+/// A heading names the topic of its section, and answers nothing: a sentence below it is quoted.
 #[test]
 fn a_heading_is_not_quoted_where_its_section_has_a_sentence() {
     let found = cited("Show patching", Some(&[("Patching", 0.9)]));
     let sentence = "Every host is patched within thirty days.";
     assert_eq!(found.sentence.as_deref(), Some(sentence));
-    // Where only a part of the section has one, that is quoted, with its heading and its page.
+    // If only a part of the section has a sentence, that part is quoted, with its heading and its page.
     let found = cited(
         "How do I renew a certificate?",
         Some(&[("Renew a certificate", 0.9), ("After", 0.5)]),
@@ -111,7 +111,7 @@ fn a_heading_is_not_quoted_where_its_section_has_a_sentence() {
     assert_eq!(found.section.text, "## Before\n\nCall the authority first.");
 }
 
-/// Without vectors words choose; without a word in common the passage stands for itself.
+/// Without vectors, words decide; without a common word, the whole passage is cited.
 #[test]
 fn without_vectors_words_choose_a_sentence() {
     let found = cited("who is the deputy?", None);

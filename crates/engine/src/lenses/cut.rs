@@ -1,4 +1,4 @@
-//! Cuts a text into passages, and says where each stands. Must not know sources or vectors.
+//! Cuts a text into passages with their positions. Must not know sources or vectors.
 
 use std::ops::Range;
 
@@ -7,53 +7,53 @@ use charter_search::{Window, WindowSettings, windows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most headings of a position.
+/// Maximum headings of a position.
 const MAX_HEADINGS: usize = 6;
-/// Most sections that begin inside of one passage; later ones count as part of the last.
+/// Maximum sections that begin inside one passage; later ones count as part of the last.
 const MAX_SECTIONS: usize = 64;
 
-/// Where a passage stands in the text that was taken out of the source.
+/// The position of a passage in the text that was extracted from the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PassagePosition")]
 pub struct Position {
-    /// The file, where the source is a folder of the package.
+    /// The file, if the source is a folder of the package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The first byte.
     pub start: usize,
-    /// Behind the last byte.
+    /// The end of the last byte, exclusive.
     pub end: usize,
     /// The first character.
     pub start_char: usize,
-    /// Behind the last character.
+    /// The end of the last character, exclusive.
     pub end_char: usize,
-    /// The headings that it begins under, the highest first.
+    /// The headings at its beginning, the highest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headings: Vec<String>,
-    /// The page that it begins on, where the source has pages.
+    /// The page of its beginning, if the source has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// The sections and pages that begin inside of it, in order.
+    /// The sections and pages that begin inside it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<PassageSection>,
 }
 
-/// A section or a page that begins inside of a passage.
+/// A section or a page that begins inside a passage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PassageSection {
-    /// Its first byte, in the text that was taken out of the source.
+    /// Its first byte, in the text that was extracted from the source.
     pub start: usize,
     /// Its headings, the highest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headings: Vec<String>,
-    /// The page that it begins on, where the source has pages.
+    /// The page of its beginning, if the source has pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
 }
 
 impl Position {
-    /// Every section of the passage: the one that it begins in, then those that begin inside of it. Each has its first
-    /// byte in the passage.
+    /// Returns every section of the passage: the one at its beginning, then those that begin inside it. Each has its
+    /// first byte in the passage.
     pub(crate) fn sections(&self) -> Vec<(usize, &[String], Option<u32>)> {
         let first = (0, self.headings.as_slice(), self.page);
         let inside = self.sections.iter().map(|section| {
@@ -64,11 +64,11 @@ impl Position {
     }
 }
 
-/// What is stored of a passage beside its text and vectors.
+/// The stored data of a passage besides its text and vectors.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PassageMetadata {
     pub(super) position: Position,
-    /// Beginning and end of each part that has a vector, in bytes of the passage.
+    /// Start and end of each part that has a vector, in bytes of the passage.
     pub(super) parts: Vec<(usize, usize)>,
 }
 
@@ -79,14 +79,14 @@ pub(super) struct CutPassage {
 }
 
 impl CutPassage {
-    /// The texts that have a vector each.
+    /// Returns the texts that have a vector each.
     pub(super) fn parts(&self) -> impl Iterator<Item = &str> {
         let parts = self.place.parts.iter();
         parts.filter_map(|(start, end)| self.text.get(*start..*end))
     }
 }
 
-/// Cuts a text into passages with their places.
+/// Cuts a text into passages with their positions.
 pub(super) fn cut(
     extracted: &Extracted,
     file: Option<&str>,
@@ -126,7 +126,7 @@ pub(super) fn cut(
     cuts.collect()
 }
 
-/// Characters counted so far; windows begin one after the other.
+/// Characters counted so far; windows begin in order.
 struct Counted {
     bytes: usize,
     chars: usize,
@@ -142,12 +142,12 @@ impl Counted {
     }
 }
 
-/// The headings and the page that are open at a place of the text; windows begin one after the other.
+/// The headings and the page at a position of the text; windows begin in order.
 #[derive(Debug, Clone, Default)]
 struct OpenSections<'e> {
     headings: Vec<(u8, &'e str)>,
     page: Option<u32>,
-    /// The first mark behind the place.
+    /// The first mark after the position.
     next: usize,
 }
 
@@ -174,7 +174,7 @@ impl<'e> OpenSections<'e> {
         titles.take(MAX_HEADINGS).collect()
     }
 
-    /// The sections that begin inside of a window at whose beginning this place is.
+    /// Returns the sections that begin inside a window; this state is that of the window's start.
     fn inside(mut self, extracted: &'e Extracted, span: &Range<usize>) -> Vec<PassageSection> {
         let mut found: Vec<PassageSection> = Vec::new();
         while let Some(mark) = extracted
@@ -188,7 +188,7 @@ impl<'e> OpenSections<'e> {
                 headings: self.titles(),
                 page: self.page,
             };
-            // A page that begins with a heading has two marks in one place.
+            // A page that begins with a heading has two marks at one position.
             if found.last().is_some_and(|last| last.start == section.start) {
                 found.pop();
             }
@@ -228,7 +228,7 @@ mod tests {
             .collect()
     }
 
-    /// Short sections make one passage, which has the beginning, the headings and the page of each of them.
+    /// Short sections form one passage, with the start, the headings and the page of each of them.
     #[test]
     fn b000_16_a_passage_has_the_place_of_each_of_its_sections() {
         let text = "# Guide\n\n## Nets\n\nShut them.\n\n## Stores\n\nLock them.\n";
@@ -261,7 +261,7 @@ mod tests {
         );
     }
 
-    /// A passage that begins in the middle of a section has the section's headings, also where it repeats the end of the
+    /// A passage that begins in the middle of a section has the section's headings, even if it repeats the end of the
     /// passage before it.
     #[test]
     fn b000_16_a_passage_has_the_headings_that_are_open_where_it_begins() {

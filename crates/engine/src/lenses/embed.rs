@@ -1,4 +1,4 @@
-//! Vectors of passages: taken over where the text is the same, made anew where it is not.
+//! Vectors of passages: reused for equal texts, made for new ones.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,11 +15,11 @@ use super::work::{IndexingPermit, Stage};
 use crate::catalogue::text_hash;
 use crate::{Engine, EngineError};
 
-/// Texts embedded by one call, after which progress is said.
+/// Texts embedded by one call, after which progress is reported.
 const EMBED_BATCH: usize = 64;
 
 impl Engine {
-    /// Vectors for every part: the index before's where the text is the same, else new ones.
+    /// Returns vectors for every part: those of the previous index for equal texts, else new ones.
     pub(super) async fn embed_cuts(
         &self,
         cuts: Vec<CutPassage>,
@@ -75,8 +75,8 @@ impl Engine {
         Ok((chunks.collect::<Result<_, EngineError>>()?, embedded))
     }
 
-    /// Embeds the passages of every index that another model made; nothing is fetched or cut anew.
-    /// Returns how many texts were embedded.
+    /// Embeds the passages of every index that another model made, without fetching or cutting. Returns how many texts
+    /// were embedded.
     pub(crate) async fn embed_lenses_anew(&self) -> Result<usize, EngineError> {
         let mut all = 0;
         for record in self.store().lens_indexes().await? {
@@ -110,7 +110,7 @@ impl Engine {
         Ok(all)
     }
 
-    /// The vectors of an index by the text that each was made of.
+    /// Returns the vectors of an index by their text.
     async fn known_vectors(
         &self,
         scope: &Scope,

@@ -1,4 +1,4 @@
-//! What a lens refers to, as bytes: a link, a file of its package, or every file of a folder.
+//! Fetches a lens's source as bytes: a link, a file of its package, or every file of a folder.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use sha2::{Digest, Sha256};
 use super::index::IndexMetadata;
 use crate::{Engine, EngineError};
 
-/// Most files of a folder.
+/// Maximum files of a folder.
 const MAX_FILES: usize = 2_000;
 
 /// A part of a source.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// Its path in the package, where the source is a folder.
+    /// Its path in the package, if the source is a folder.
     pub(super) file: Option<String>,
     pub(super) raw: RawSource,
 }
 
-/// What was fetched.
+/// The fetched content.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) parts: Vec<Part>,
@@ -36,9 +36,9 @@ pub(super) struct Content {
 /// Why a lens cannot be indexed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Its source is at fault.
+    /// A fault of its source.
     Source(SourceError),
-    /// Something else is.
+    /// Another failure.
     Engine(EngineError),
 }
 
@@ -61,7 +61,7 @@ impl From<EngineError> for Failure {
 }
 
 impl Engine {
-    /// Fetches a source; `None` when whoever has it says that it is what `before` was made of.
+    /// Fetches a source; `None` if its server reports that it has not changed since `before`.
     pub(super) async fn fetch_content(
         &self,
         source: &LensSource,
@@ -147,7 +147,7 @@ impl Engine {
     }
 }
 
-/// A file of a package.
+/// Reads a file of a package.
 fn raw(path: &str, content: &str) -> Result<RawSource, SourceError> {
     let bytes = bytes_of(path, content);
     let bytes = bytes.map_err(|malformed| unusable(format!("`{path}`: {malformed}")))?;
@@ -169,7 +169,7 @@ fn unusable(message: String) -> SourceError {
     }
 }
 
-/// A single file is hashed as it is, a folder with its paths.
+/// Hashes the parts: a single file by its content, a folder with its paths.
 fn hash_parts(hash: &mut Sha256, parts: &[Part]) {
     for part in parts {
         if let Some(file) = &part.file {
@@ -183,7 +183,7 @@ fn hash_parts(hash: &mut Sha256, parts: &[Part]) {
     }
 }
 
-/// The form of seed 000: `sha256:` and 64 hexadecimal digits.
+/// Returns the form of seed 000: `sha256:` and 64 hexadecimal digits.
 fn hash_of(feed: impl FnOnce(&mut Sha256)) -> String {
     let mut hash = Sha256::new();
     feed(&mut hash);

@@ -1,7 +1,7 @@
-//! From a source to an index: fetched, compared by its hash, read, cut, embedded.
+//! Builds an index from a source: fetched, compared by its hash, read, cut, embedded.
 //!
-//! A source with the hash of the index in force is no work. Of one that changed, only parts of
-//! passages are embedded whose text the index before does not have.
+//! A source with the hash of the index in force needs no work. If it changed, only parts of passages are embedded whose
+//! text the previous index does not have.
 
 use std::collections::BTreeMap;
 
@@ -20,25 +20,25 @@ use super::shelf::CachedLensIndex;
 use super::work::{IndexingPermit, Stage};
 use crate::{Engine, EngineError};
 
-/// Most passages of one lens.
+/// Maximum passages of one lens.
 const MAX_CHUNKS: usize = 20_000;
 
-/// The way in which texts are cut. An index that was cut in another way is made anew when its source is looked at next.
-/// Version 1 keeps where sections begin inside of a passage.
+/// Version of the cutting algorithm. An index of another version is rebuilt at the next check of its source. Version 1
+/// records where sections begin inside a passage.
 const CUTTING: u32 = 1;
 
-/// Most notices of one lens that are kept.
+/// Maximum notices of one lens that are kept.
 const MAX_NOTICES: usize = 20;
 
-/// What is stored of an index beside its passages.
+/// The stored data of an index besides its passages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct IndexMetadata {
-    /// What was fetched.
+    /// The fetched source.
     pub(crate) source: LensSource,
     pub(crate) content_hash: String,
     pub(crate) bytes: usize,
     pub(crate) chunks: usize,
-    /// What made the vectors; none where there are none.
+    /// The embedding model; none without vectors.
     pub(crate) model: Option<String>,
     pub(super) windows: WindowSettings,
     /// [`CUTTING`] when the index was made; indexes of older versions have none.
@@ -51,7 +51,7 @@ pub(crate) struct IndexMetadata {
     /// Doubts about the text; indexes of older versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) notices: Vec<String>,
-    /// Files of a folder that it does without.
+    /// Files of a folder that are left out.
     #[serde(default)]
     pub(crate) left_out: Vec<SkippedFile>,
 }
@@ -62,7 +62,7 @@ pub(crate) struct IndexMetadata {
 pub struct SkippedFile {
     /// Its path in the package.
     pub file: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
@@ -74,7 +74,7 @@ impl IndexMetadata {
         }
     }
 
-    /// The same index, whose source was looked at again.
+    /// Returns the metadata of the same index after a check of its source.
     fn seen(&self, lens: &DomainLens, validators: Validators, at: Timestamp) -> Self {
         Self {
             source: lens.source.clone(),
@@ -85,7 +85,7 @@ impl IndexMetadata {
         }
     }
 
-    /// With its passages, ready to be stored.
+    /// Returns the index with its passages, ready to be stored.
     pub(super) fn stored(
         &self,
         lens_id: LensId,
@@ -101,32 +101,32 @@ impl IndexMetadata {
     }
 }
 
-/// What indexing a lens came to.
+/// The result of indexing a lens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LensIndexed {
-    /// Which lens.
+    /// The lens.
     pub lens_id: LensId,
-    /// What came of it.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: LensOutcome,
 }
 
-/// What indexing came to.
+/// The outcome of indexing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
 pub enum LensOutcome {
-    /// The source is what the index was made of.
+    /// The source is unchanged since the index was made.
     Unchanged {
-        /// Passages of the index.
+        /// Number of passages of the index.
         chunks: usize,
     },
     /// There is a new index.
     Indexed {
-        /// Its passages.
+        /// Number of its passages.
         chunks: usize,
-        /// Parts of passages that had to be embedded; the others' vectors were taken over.
+        /// Parts of passages that had to be embedded; the others' vectors were reused.
         embedded: usize,
-        /// Why parts of the text may not be what its author wrote.
+        /// Why parts of the text may differ from their author's text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,
         /// Files of the folder that are left out, because they cannot be read.
@@ -140,9 +140,9 @@ pub enum LensOutcome {
 /// An index that is ready to be stored.
 #[derive(Debug)]
 pub(crate) enum PreparedIndex {
-    /// The one in force stays; what is known of its source may be new.
+    /// The one in force stays; the metadata of its source may be new.
     Same(IndexMetadata),
-    /// It takes the place of the one in force.
+    /// It replaces the one in force.
     New(NewLensIndex, LensOutcome),
 }
 
@@ -158,7 +158,7 @@ impl PreparedIndex {
 }
 
 impl Engine {
-    /// Makes the index of a lens, or finds that the one before is still right. Writes nothing.
+    /// Builds the index of a lens, or finds that the previous one is still valid. Writes nothing.
     pub(super) async fn prepare_lens(
         &self,
         lens: &DomainLens,
@@ -169,7 +169,8 @@ impl Engine {
         let windows = self.window_settings();
         let model = self.vector_model();
         let same_model = before.filter(|before| before.indexed.model == model);
-        // Other windows, another way of cutting, or another model: the index is made anew, also from an unchanged source.
+        // With other windows, another cutting version, or another model, the index is rebuilt, even from an unchanged
+        // source.
         let known = same_model.filter(|before| {
             before.indexed.windows == windows && before.indexed.cutting == CUTTING
         });
@@ -235,7 +236,7 @@ impl Engine {
         }
     }
 
-    /// The passages of a source. Of a folder, files that cannot be read are left out, unless none can.
+    /// Reads and cuts a source. In a folder, unreadable files are left out, unless none can be read.
     async fn read_and_cut(
         &self,
         content: Content,
@@ -287,7 +288,7 @@ impl Engine {
     }
 }
 
-/// What a source was cut into.
+/// The cut content of a source.
 struct CutContent {
     cuts: Vec<CutPassage>,
     notices: Vec<String>,

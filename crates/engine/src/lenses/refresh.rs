@@ -1,4 +1,4 @@
-//! Making indexes anew: with a registration, when somebody asks, and on a schedule.
+//! Rebuilds indexes: with a registration, on request, and on a schedule.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,19 +24,19 @@ use crate::documents::{unseen, unseen_active};
 use crate::packages::may_change;
 use crate::{Caller, Engine, EngineError, Mode};
 
-/// Longest time between looks at what is due.
+/// Longest interval between checks for due lenses.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The lenses of a package, ready to come into force with it.
 #[derive(Debug, Default)]
 pub(crate) struct LensJob {
-    /// What came of each.
+    /// The result of each.
     pub(crate) done: Vec<LensIndexed>,
     /// New indexes.
     pub(crate) new: Vec<NewLensIndex>,
-    /// What was found out about the sources of indexes that stay.
+    /// Metadata of the sources whose indexes stay.
     pub(crate) same: Vec<(LensKey, IndexMetadata)>,
-    /// What is wrong.
+    /// The problems.
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -44,8 +44,8 @@ pub(crate) struct LensJob {
 type InForce = Arc<CatalogueEntry<DomainLens>>;
 
 impl Engine {
-    /// Indexes the lenses of a package that is about to come into force. Writes nothing: all of it
-    /// comes into force with the package, or nothing does.
+    /// Indexes the lenses of a package that is about to come into force. Writes nothing: all of it comes into force
+    /// with the package, or nothing does.
     pub(crate) async fn index_package(
         &self,
         package: &Package,
@@ -99,7 +99,7 @@ impl Engine {
         Ok(job)
     }
 
-    /// Notes what was found out about sources whose index stays.
+    /// Records the metadata of sources whose index stays.
     pub(crate) async fn note_sources(
         &self,
         same: Vec<(LensKey, IndexMetadata)>,
@@ -117,8 +117,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Looks again at the sources of a package that is in force as it is (seed 000 §2.6: a source
-    /// that changed is indexed again on re-registration).
+    /// Checks the sources of a package again that is in force unchanged (seed 000 §2.6: a source that changed is
+    /// indexed again on re-registration).
     pub(crate) async fn reindex_package(
         &self,
         package: &Package,
@@ -145,8 +145,8 @@ impl Engine {
         Ok((job.done, job.problems))
     }
 
-    /// Starts to look at a lens's source again, and to index it if it changed; returns at once with
-    /// how it stands. Whoever may change the package may ask.
+    /// Starts a check of a lens's source, and indexes it if it changed; returns at once with the state. Needs the right
+    /// to change the package.
     ///
     /// # Errors
     /// `not_found`; `permission_denied`; `overloaded` while it is being indexed.
@@ -174,7 +174,7 @@ impl Engine {
         Ok(shown)
     }
 
-    /// Looks at a source again; what comes of it is said in the lens's state and in the log.
+    /// Checks a source again; the lens's state and the log have the result.
     async fn reindex_entry(&self, entry: &InForce, key: LensKey, turn: IndexingPermit) {
         let result = match self.replaced(entry, &key, &turn).await {
             Ok(outcome) => WorkResult::Done(outcome),
@@ -231,8 +231,8 @@ impl Engine {
         })
     }
 
-    /// Looks at the sources of linked lenses again, each once in the configured time, until the
-    /// engine shuts down. Returns at once when no time is configured.
+    /// Checks the sources of linked lenses again, each once per configured interval, until the engine shuts down.
+    /// Returns at once without an interval.
     pub(crate) async fn refresh_lenses_forever(self: Arc<Self>) {
         let Some(every) = self.settings().lenses.refresh else {
             return;
@@ -255,7 +255,7 @@ impl Engine {
         }
     }
 
-    /// Linked lenses, of every scope, whose source was last looked at too long ago.
+    /// Returns linked lenses, of every scope, whose source was last checked too long ago.
     fn due(&self, every: Duration) -> Vec<InForce> {
         let live = self.live();
         let layers = live

@@ -1,7 +1,7 @@
-//! Asking lenses: words and vectors of their passages, over all lenses together that a caller sees.
+//! Searches lenses: words and vectors of passages, over all visible lenses together.
 //!
-//! Where storage compares vectors it holds them and the texts, and this process the words alone: it asks for
-//! the nearest passages, and for how near those are that words bring up, and ranks both.
+//! If storage compares vectors, it holds them and the texts, and this process only the words. It asks storage for the
+//! nearest passages, and for the similarity of those that words find, and ranks both.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,27 +23,25 @@ use super::{LensAnswer, LensFilter, PassageView, is_active, key_of, may_read, sc
 use crate::documents::unseen_active;
 use crate::{Caller, Engine, EngineError};
 
-/// Passages of an answer when nothing else is asked for.
+/// Default number of passages of an answer.
 const PASSAGES: usize = 5;
-/// Most passages of an answer.
+/// Maximum passages of an answer.
 pub const MAX_PASSAGES: usize = 50;
-/// How many parts of passages storage finds, and how many passages that words bring up it compares.
+/// How many parts of passages storage finds, and how many passages found by words it compares.
 const COMPARED: usize = 200;
 
-/// The lenses that one question is about, with their indexes.
+/// The lenses of one question, with their indexes.
 type Searched = Vec<(ResolvedDocument<DomainLens>, Arc<CachedLensIndex>)>;
 
 /// A hit with its text.
 type Hit = (PassageHit, Chunk);
 
 impl Engine {
-    /// The passages that come closest to a question, over every active lens that the caller sees
-    /// and the filter lets through.
+    /// Returns the passages nearest to a question, over every active visible lens that matches the filter.
     ///
     /// # Errors
-    /// `permission_denied` on the basic tier; `invalid_request` for an empty question or for none
-    /// or too many passages; `not_found` for a lens that is named and not there; `unavailable` for
-    /// one that has no index yet.
+    /// `permission_denied` on the basic tier; `invalid_request` for an empty question or for none or too many passages;
+    /// `not_found` for a named lens that does not exist; `unavailable` for one that has no index yet.
     pub async fn ask_lenses(
         &self,
         caller: &Caller,
@@ -57,7 +55,7 @@ impl Engine {
         let mut searched = self.searched(caller, filter)?;
         let mut found = self.find_passages(caller, &searched, &query, top_k).await?;
         if found.is_none() {
-            // Another process has replaced an index, and this one has not heard of it yet.
+            // Another process has replaced an index, and this one has not received the notification yet.
             self.reload_catalogue().await?;
             searched = self.searched(caller, filter)?;
             found = self.find_passages(caller, &searched, &query, top_k).await?;
@@ -79,7 +77,7 @@ impl Engine {
         })
     }
 
-    /// Active lenses with an index that the filter lets through, by id.
+    /// Returns active lenses with an index that match the filter, by id.
     fn searched(&self, caller: &Caller, filter: &LensFilter) -> Result<Searched, EngineError> {
         let live = self.live();
         let view = live.view(&caller.tenant);
@@ -110,7 +108,7 @@ impl Engine {
             .collect())
     }
 
-    /// The best passages with their texts; `None` when storage has another index than this process knows.
+    /// Returns the best passages with their texts; `None` if storage has another index than this process.
     async fn find_passages(
         &self,
         caller: &Caller,
@@ -163,7 +161,7 @@ impl Engine {
         Ok(hits.into_iter().zip(chunks).collect())
     }
 
-    /// How near the nearest passages are, and those that words bring up: `None` where there is nothing to
+    /// Returns the similarity of the nearest passages, and of those found by words; `None` if there is nothing to
     /// compare.
     async fn compare_passages(
         &self,
@@ -199,7 +197,7 @@ impl Engine {
             .store()
             .nearest_passages(&caller.tenant, &asked)
             .await?;
-        // A passage of another model's index, or without a vector, is as far as can be.
+        // A passage of another model's index, or without a vector, has the lowest similarity.
         let mut compared: BTreeMap<PassagePosition, Option<f32>> =
             by_words.iter().map(|place| (*place, Some(0.0))).collect();
         for part in parts {
@@ -220,7 +218,7 @@ impl Engine {
 
 /// Why storage did not find passages.
 enum SearchMiss {
-    /// An index is not there any more.
+    /// An index no longer exists.
     Replaced,
     Failed(EngineError),
 }
@@ -255,7 +253,7 @@ fn key(searched: &Searched, place: PassagePosition) -> Option<PassageKey> {
     })
 }
 
-/// Refuses a question that asks for nothing, with everything that is wrong with it.
+/// Refuses an invalid question, with every violation.
 fn must_make_sense(question: &str, top_k: usize) -> Result<(), EngineError> {
     let mut report = Report::new();
     if question.trim().is_empty() {
@@ -268,7 +266,7 @@ fn must_make_sense(question: &str, top_k: usize) -> Result<(), EngineError> {
     EngineError::must_be_none("the question", &report.violations)
 }
 
-/// The best passages, where this process has vectors and texts.
+/// Returns the best passages, if this process has vectors and texts.
 async fn find_here(
     searched: &Searched,
     query: &Arc<EmbeddedQuery>,

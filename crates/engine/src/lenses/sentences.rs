@@ -1,5 +1,5 @@
-//! How alike single sentences and a question are: a passage is too long for its vector to tell whether one line of it
-//! answers. Vectors of sentences are made when they are first needed, and kept.
+//! Similarity of single sentences and a question: a passage is too long for its vector to show whether one line of it
+//! answers. Vectors of sentences are made at first use, and cached.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use quick_cache::sync::Cache;
 use crate::catalogue::text_hash;
 use crate::{Engine, EngineError};
 
-/// Vectors that are kept.
+/// Maximum vectors in the cache.
 const KEPT: usize = 16_384;
 /// Texts that are embedded by one call.
 const BATCH: usize = 64;
@@ -28,10 +28,10 @@ impl Default for SentenceVectors {
 }
 
 impl Engine {
-    /// How alike each text and the question are, as a cosine; `None` without an embedder.
+    /// Returns the similarity of each text and the question, as a cosine; `None` without an embedder.
     ///
     /// # Errors
-    /// `unavailable` when a text cannot be embedded.
+    /// `unavailable` if a text cannot be embedded.
     pub(crate) async fn likeness_of(
         &self,
         query: &EmbeddedQuery,

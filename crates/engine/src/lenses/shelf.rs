@@ -1,5 +1,5 @@
-//! The indexes of lenses in memory, ready to be searched: part of the live catalogue, made of what
-//! is stored, never embedded again. Where storage compares vectors, the words alone.
+//! The searchable indexes of lenses in memory: part of the live catalogue, built from storage, never embedded again. If
+//! storage compares vectors, only the words.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::cut::{PassageMetadata, Position};
 use super::index::IndexMetadata;
 use crate::{Engine, EngineError};
 
-/// Where a lens is registered, and which it is.
+/// The scope and id of a lens.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LensKey {
     pub(crate) scope: Scope,
@@ -34,27 +34,27 @@ pub(crate) struct CachedLensIndex {
     pub(super) passages: Arc<Passages>,
 }
 
-/// The passages of an index, and the way to find them.
+/// The passages of an index, and their search index.
 #[derive(Debug)]
 pub(super) struct Passages {
     pub(super) index: Arc<PassageIndex>,
     pub(super) held: PassageStorage,
-    /// The model in use when this was made.
+    /// The current model when this was made.
     model: Option<EmbeddingModel>,
-    /// Whether it made the vectors.
+    /// Whether that model made the vectors.
     comparable: bool,
 }
 
-/// Who has the texts and compares the vectors of passages.
+/// The holder of the texts and vectors of passages.
 #[derive(Debug)]
 pub(super) enum PassageStorage {
     /// This process.
     Here(Vec<Chunk>),
-    /// Storage, which is asked.
+    /// Storage, which is queried.
     InStorage,
 }
 
-/// The text of a passage, and where it stands.
+/// The text of a passage, and its position.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
     pub(super) text: String,
@@ -62,7 +62,7 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// From what is stored.
+    /// Reads a stored passage.
     pub(super) fn from_stored(text: String, place: &str) -> Result<Self, EngineError> {
         let place: PassageMetadata = decode_stored(place)
             .map_err(|error| EngineError::internal("reading a passage's place", error))?;
@@ -74,21 +74,21 @@ impl Chunk {
 }
 
 impl Passages {
-    /// Whether their vectors can be compared with those of a model.
+    /// Returns whether their vectors can be compared with those of a model.
     pub(super) fn is_comparable_with(&self, model: Option<&EmbeddingModel>) -> bool {
         self.comparable && model.is_some() && self.model.as_ref() == model
     }
 }
 
 impl LensIndexCache {
-    /// The index of a lens.
+    /// Returns the index of a lens.
     pub(crate) fn of(&self, key: &LensKey) -> Option<Arc<CachedLensIndex>> {
         self.0.get(key).cloned()
     }
 }
 
 impl Engine {
-    /// The indexes as they are stored; those that did not change since `before` are taken over.
+    /// Loads the stored indexes; those unchanged since `before` are reused.
     pub(crate) async fn load_shelf(
         &self,
         before: &LensIndexCache,
@@ -142,7 +142,7 @@ impl Engine {
         Ok(LensIndexCache(shelf))
     }
 
-    /// An index with vectors and texts.
+    /// Builds an index with vectors and texts.
     async fn all_of(
         &self,
         scope: &Scope,
@@ -175,7 +175,7 @@ impl Engine {
         built(build).await
     }
 
-    /// An index of words, whose texts and vectors are storage's.
+    /// Builds an index of words; storage has its texts and vectors.
     async fn words_of(
         &self,
         scope: &Scope,
@@ -194,7 +194,7 @@ impl Engine {
     }
 }
 
-/// Away from the threads that answer.
+/// Builds an index away from the threads that serve requests.
 async fn built(
     build: impl FnOnce() -> Result<(PassageIndex, PassageStorage), EngineError> + Send + 'static,
 ) -> Result<(PassageIndex, PassageStorage), EngineError> {

@@ -1,5 +1,4 @@
-//! Indexing that is under way, and what the last one of each lens came to. In memory: it says what
-//! this process does.
+//! Running indexing jobs, and the last result of each lens. In memory: only this process's work.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,14 +12,14 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::LensKey;
 use super::index::LensOutcome;
 
-/// How far indexing is.
+/// The progress of indexing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LensStage")]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum Stage {
     /// Waiting for its turn, or for the source.
     Fetching,
-    /// Taking the text out, and cutting it.
+    /// Extracting the text, and cutting it.
     Reading,
     /// Embedding passages.
     Embedding {
@@ -41,27 +40,27 @@ impl fmt::Display for Stage {
     }
 }
 
-/// What indexing came to.
+/// The result of indexing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LensWork")]
 pub struct LastWork {
     /// When it ended.
     pub at: Timestamp,
-    /// What came of it.
+    /// The result.
     #[serde(flatten)]
     pub result: WorkResult,
 }
 
-/// What came of indexing.
+/// The result of indexing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "LensWorkResult")]
 #[serde(untagged)]
 pub enum WorkResult {
-    /// It was done.
+    /// It succeeded.
     Done(LensOutcome),
-    /// The index is what it was.
+    /// The index is unchanged.
     Failed {
-        /// Why.
+        /// The reason.
         failed: String,
     },
 }
@@ -69,7 +68,7 @@ pub enum WorkResult {
 /// Lenses that are indexed at once; a source and its text are in memory meanwhile.
 const MAX_AT_ONCE: usize = 2;
 
-/// What is known of every lens that this process worked on.
+/// The state of every lens that this process worked on.
 #[derive(Debug)]
 pub(crate) struct LensWork {
     entries: Mutex<BTreeMap<LensKey, Entry>>,
@@ -91,7 +90,7 @@ struct Entry {
     last: Option<LastWork>,
 }
 
-/// The right to index one lens; given back when it goes out of scope.
+/// The right to index one lens; released when dropped.
 #[derive(Debug)]
 pub(crate) struct IndexingPermit {
     work: Arc<LensWork>,
@@ -99,7 +98,7 @@ pub(crate) struct IndexingPermit {
 }
 
 impl LensWork {
-    /// What is under way for a lens, and what came before.
+    /// Returns the running stage of a lens, and its last result.
     pub(crate) fn status(&self, key: &LensKey) -> (Option<Stage>, Option<LastWork>) {
         let entries = self.entries();
         let entry = entries.get(key);
@@ -107,7 +106,7 @@ impl LensWork {
         (stage, entry.and_then(|entry| entry.last.clone()))
     }
 
-    /// Takes a lens in hand; `None` while somebody else has it.
+    /// Acquires the right to index a lens; `None` while another task has it.
     pub(crate) fn take(self: &Arc<Self>, key: &LensKey) -> Option<IndexingPermit> {
         let mut entries = self.entries();
         let entry = entries.entry(key.clone()).or_default();
@@ -121,7 +120,7 @@ impl LensWork {
         })
     }
 
-    /// Waits for a place among those that are indexed.
+    /// Waits for an indexing slot.
     pub(crate) async fn place(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.places.acquire().await.ok()
@@ -133,19 +132,19 @@ impl LensWork {
 }
 
 impl IndexingPermit {
-    /// The lens that is indexed.
+    /// Returns the lens that is indexed.
     pub(crate) fn key(&self) -> &LensKey {
         &self.key
     }
 
-    /// Says how far it is.
+    /// Records the progress.
     pub(crate) fn reached(&self, stage: Stage) {
         if let Some(entry) = self.work.entries().get_mut(&self.key) {
             entry.stage = Some(stage);
         }
     }
 
-    /// Says what it came to.
+    /// Records the result.
     pub(crate) fn ended(self, at: Timestamp, result: WorkResult) {
         if let Some(entry) = self.work.entries().get_mut(&self.key) {
             entry.last = Some(LastWork { at, result });

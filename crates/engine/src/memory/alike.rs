@@ -1,5 +1,5 @@
-//! Memories that say the same as another, or otherwise than another: among what was found, and at writing. What is marked is
-//! for a reader to judge; [`charter_search::likeness()`] says by which rules of thumb.
+//! Memories that repeat or contradict another one: among the hits of a search, and when writing. The marks are for a
+//! reader to judge; [`charter_search::likeness()`] documents the heuristics.
 
 use charter_contract::ids::MemoryId;
 use charter_search::embed::Vector;
@@ -10,12 +10,12 @@ use super::index::{self, COMPARED, Hit, Indexed, rank};
 use super::{MemoryQuery, MemoryView, find};
 use crate::{Caller, Engine, EngineError};
 
-/// Characters of a new memory by whose words others are looked for.
+/// Characters of a new memory whose words search for others.
 const MAX_QUERY_CHARS: usize = 2_000;
-/// Memories that a notice names.
+/// Maximum memories that a notice names.
 const NAMED: usize = 3;
 
-/// Memories that are like one.
+/// Memories that resemble one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SimilarMemories {
     pub(super) similar_to: Vec<MemoryId>,
@@ -35,7 +35,8 @@ impl SimilarMemories {
     }
 }
 
-/// The first `limit` hits, each with those of all that are like it. `cosine` compares two, where it can.
+/// Returns the first `limit` hits, each marked with those of all hits that resemble it. `cosine` compares two, if
+/// possible.
 pub(super) fn mark(
     mut hits: Vec<Hit>,
     limit: usize,
@@ -64,8 +65,8 @@ pub(super) fn mark(
 }
 
 impl Engine {
-    /// Marks what a write answers with the memories that the caller sees and that are like what was written. It was
-    /// written by then: a comparison that fails is logged, and marks nothing.
+    /// Marks a written memory with the visible memories that resemble it. The write is complete, so a failed comparison
+    /// is only logged.
     pub(super) async fn mark_written(
         &self,
         caller: &Caller,
@@ -93,7 +94,7 @@ impl Engine {
     ) -> Result<(SimilarMemories, Option<String>), EngineError> {
         let query = self.query_like(written)?;
         let now = self.now();
-        // Proposals count: an agent that proposes the same again is to be told.
+        // Proposals count: an agent that repeats a proposal must see the notice.
         let wanted = MemoryQuery {
             proposed: true,
             ..MemoryQuery::default()
@@ -115,7 +116,7 @@ impl Engine {
         let mut told = Vec::new();
         for hit in &hits {
             let of_other = hit.indexed.statement();
-            // What is looked for is the memory itself. One without a vector has a cosine of exactly 0.
+            // The query is the memory itself. One without a vector has a cosine of exactly 0.
             let cosine = hit.cosine.filter(|cosine| *cosine != 0.0);
             if let Some(like) = likeness(&said, &of_other, cosine) {
                 alike.add(like, &hit.indexed.memory);
@@ -126,7 +127,7 @@ impl Engine {
         Ok((alike, (!told.is_empty()).then(|| told.join("; "))))
     }
 
-    /// What memories like a new one are looked for by: its vector, or its words.
+    /// Returns the query for memories that resemble a new one: its vector, or its words.
     fn query_like(&self, written: &NewVersion) -> Result<EmbeddedQuery, EngineError> {
         if let (Some(embedder), Some(vector)) = (self.embedder(), &written.vector) {
             let vector = Vector::from_bytes(&vector.bytes)

@@ -1,4 +1,4 @@
-//! What is sent to be remembered, and the entry that it becomes.
+//! The input for a memory, and its conversion into an entry.
 
 use charter_contract::agentic::memory::{MemoryEntry, MemoryMetadata, Tags, Visibility};
 use charter_contract::ids::{AgentId, MemoryId};
@@ -12,20 +12,20 @@ use serde_json::{Map, Value, json};
 
 use crate::EngineError;
 
-/// What somebody wants remembered.
+/// The input for a memory.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryDraft {
     /// Its title.
     #[schemars(length(min = 1, max = memory::MAX_TITLE))]
     pub title: String,
-    /// What is remembered.
+    /// Its content.
     #[schemars(length(min = 1, max = memory::MAX_CONTENT))]
     pub content: String,
-    /// Words to find it by.
+    /// Tags for searching.
     #[schemars(length(max = memory::MAX_TAGS), inner(length(min = 1, max = memory::MAX_TAG)))]
     pub tags: Tags,
-    /// Its source, and how much it matters.
+    /// Its source and importance.
     #[schemars(transform = needs_source)]
     pub metadata: MemoryMetadata,
     /// Memories it belongs with.
@@ -34,7 +34,7 @@ pub struct MemoryDraft {
     pub related_memories: Vec<MemoryId>,
 }
 
-/// What is written by this interface has a source, and no field that is `null`.
+/// Entries of this interface require a source, and have no field that is `null`.
 fn needs_source(schema: &mut Schema) {
     schema.insert("required".to_owned(), json!(["source"]));
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
@@ -57,9 +57,9 @@ fn needs_source(schema: &mut Schema) {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Remember {
-    /// What.
+    /// The content.
     pub memory: MemoryDraft,
-    /// For whom.
+    /// Its visibility.
     #[serde(default)]
     pub visibility: Visibility,
     /// The agent that writes it for the caller; it is then a proposal.
@@ -71,9 +71,9 @@ pub struct Remember {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Supersede {
-    /// What.
+    /// The content.
     pub memory: MemoryDraft,
-    /// The version in force that the writer saw; absent when none is.
+    /// The version in force that the writer saw; absent if none is.
     #[serde(default)]
     pub expected_version: Option<u64>,
     /// The agent that writes it for the caller; it is then a proposal.
@@ -81,7 +81,7 @@ pub struct Supersede {
     pub agent_id: Option<AgentId>,
 }
 
-/// The entry of a draft. The pointers of violations lead into what carries the draft as its `memory`.
+/// Builds the entry of a draft. The pointers of violations lead into the request that has the draft as its `memory`.
 pub(super) fn entry(
     id: &MemoryId,
     created_at: Timestamp,

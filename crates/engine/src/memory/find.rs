@@ -1,4 +1,4 @@
-//! Searching memories: by meaning and words, among those that a filter lets through.
+//! Searches memories: by meaning and words, among those that match a filter.
 
 use charter_contract::agentic::memory::{Importance, MemoryState};
 use charter_contract::time::Timestamp;
@@ -14,34 +14,34 @@ use super::index::{COMPARED, Hit, Indexed, rank};
 use super::{MemoryView, person};
 use crate::{Caller, Engine, EngineError};
 
-/// Memories that are returned when the question names no number.
+/// Default number of memories.
 const FOUND: usize = 10;
-/// How many of the nearest that storage finds are ranked by words as well.
+/// How many of the nearest that storage finds are also ranked by words.
 const RANKED: usize = 200;
-/// The cosine below which a memory without a word of the question has nothing to do with it.
+/// The cosine below which a memory without a word of the question counts as unrelated.
 const UNRELATED: f32 = 0.15;
-/// Most memories that one question returns.
+/// Maximum memories that one question returns.
 const MAX_FOUND: usize = 50;
 
-/// What to look for. Absent fields do not restrict.
+/// A query for memories. Absent fields do not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryQuery {
-    /// In words; without it the memories changed last come first.
+    /// The text; without it the most recently changed memories come first.
     pub text: Option<String>,
     /// With every one of these tags.
     pub tags_all: Vec<String>,
     /// With at least one of these tags.
     pub tags_any: Vec<String>,
-    /// Written or changed at this moment or later.
+    /// Written or changed at this time or later.
     pub from: Option<Timestamp>,
-    /// Written or changed before this moment.
+    /// Written or changed before this time.
     pub until: Option<Timestamp>,
-    /// At least this important; what says no importance counts as 5.
+    /// Minimum importance; an absent importance counts as 5.
     pub min_importance: Option<Importance>,
-    /// Also what is only proposed, as far as the caller may see it.
+    /// Whether to include proposals that are visible to the caller.
     pub proposed: bool,
-    /// How many, at most 50.
+    /// Maximum memories, at most 50.
     #[schemars(range(min = 1, max = MAX_FOUND))]
     pub limit: Option<usize>,
 }
@@ -50,13 +50,13 @@ pub struct MemoryQuery {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MemoryFound")]
 pub struct MemoryHit {
-    /// Chance that it has to do with the question, 0 to 1: comparable over questions. Absent without a text.
+    /// Probability that it is relevant to the question, 0 to 1: comparable across questions. Absent without a text.
     pub score: Option<f32>,
-    /// What it is ranked by within this question, 0 to 1.
+    /// The ranking score within this question, 0 to 1.
     pub fused: f32,
     /// Words in common, weighted.
     pub lexical: f32,
-    /// Similarity of meaning; absent where only words were compared.
+    /// Similarity of meaning; absent if only words were compared.
     pub cosine: Option<f32>,
     /// The memory.
     #[serde(flatten)]
@@ -64,7 +64,7 @@ pub struct MemoryHit {
 }
 
 impl MemoryQuery {
-    /// Refuses a question that asks for nothing, with everything that is wrong with it.
+    /// Refuses an invalid question, with every violation.
     fn must_make_sense(&self) -> Result<(), EngineError> {
         let mut report = Report::new();
         if let Some(limit) = self.limit
@@ -92,7 +92,7 @@ impl MemoryQuery {
 }
 
 impl MemoryHit {
-    /// Whether it has anything to do with the question: a word in common, or a cosine that texts without one do not have by
+    /// Returns whether it relates to the question: a common word, or a cosine that unrelated texts do not have by
     /// chance.
     #[must_use]
     pub fn is_related(&self) -> bool {
@@ -101,11 +101,11 @@ impl MemoryHit {
 }
 
 impl Engine {
-    /// The memories that fit, best first. What the caller may not see, what has expired and what the
-    /// filters exclude is neither scored nor counted.
+    /// Returns the matching memories, best first. Memories that are not visible, have expired or do not match the
+    /// filters are neither scored nor counted.
     ///
     /// # Errors
-    /// `invalid_request` for an empty text, an inverted range, or no memories asked for.
+    /// `invalid_request` for an empty text, an inverted range, or a limit of zero.
     pub async fn find_memories(
         &self,
         caller: &Caller,
@@ -125,7 +125,7 @@ impl Engine {
         };
         let most = limit.max(COMPARED);
         let hits = match (near, &embedded) {
-            // Storage keeps the vectors, so words alone are compared.
+            // Storage keeps the vectors, so only words are compared.
             (Some(near), Some(embedded)) => {
                 mark(rank(near, embedded, &lets, most)?, limit, |_, _| None)
             }
@@ -147,8 +147,8 @@ impl Engine {
         Ok(found)
     }
 
-    /// What storage finds by vectors; `None` where it searches none, there is none to search by, or
-    /// proposals are asked for as well, which are few.
+    /// Returns the memories that storage finds by vectors. `None` if storage does not search vectors, the query has
+    /// none, or it includes proposals, which are few.
     pub(super) async fn near(
         &self,
         caller: &Caller,
@@ -180,7 +180,7 @@ impl Engine {
             .await?)
     }
 
-    /// A hit as it is shown, unless it was removed since.
+    /// Converts a hit for the caller, unless it was removed since.
     async fn found(&self, caller: &Caller, hit: Hit) -> Result<Option<MemoryHit>, EngineError> {
         let tenant = &caller.tenant;
         let record = self.store().memory(tenant, &hit.indexed.memory, self.now());

@@ -1,12 +1,11 @@
-//! What memories are searched in where storage searches no vectors: one index of words and vectors for each
-//! tenant that was asked about, in this process.
+//! The search index of memories if storage does not search vectors: one index of words and vectors for each tenant with
+//! searches, in this process.
 //!
-//! Storage tells what changed since a revision, so an index follows writes of any process; nothing is written
-//! to it. A version takes the next slot, so that slots stand in the order of revisions
-//! and an index that followed finds what a fresh one would; when many slots are empty, or much came at
-//! once, everything is read again. A search looks at the slots that a filter lets through; full-text
-//! search in the database would do the words alone, and give scores that depend on memories which the
-//! caller may not see.
+//! Storage lists the changes since a revision, so an index follows writes of any process; nothing is written to it. A
+//! version uses the next slot, so slots are in the order of revisions, and an index that followed has the same hits as
+//! a fresh one. If many slots are empty, or many changes come at once, everything is read again. A search scores only
+//! the slots that match a filter. Full-text search in the database would cover only the words, and its scores would
+//! depend on memories that are not visible to the caller.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,15 +25,15 @@ use tokio::sync::RwLock;
 use super::alike::{SimilarMemories, mark};
 use crate::{Engine, EngineError};
 
-/// Tenants whose indexes are kept; the one that was not asked about for longest goes first.
+/// Maximum tenants whose indexes are cached; the least recently used is evicted.
 const KEPT_TENANTS: usize = 32;
 /// Memories that are read from storage at once.
 const PORTION: usize = 2_000;
-/// The best hits of a search that are compared with those that are returned.
+/// The best hits of a search that are compared with the returned ones.
 pub(super) const COMPARED: usize = 50;
-/// Most characters of a memory that are compared with another's.
+/// Maximum characters of a memory that are compared with another's.
 const COMPARED_CHARACTERS: usize = 1_000;
-/// Changes at once from which on everything is read again, and empty slots that do no harm.
+/// Number of changes at once that causes a full read, and number of tolerated empty slots.
 const MAX_RECENT: usize = 1_000;
 
 /// The indexes of this process.
@@ -48,13 +47,13 @@ impl Default for MemoryIndexes {
 }
 
 impl MemoryIndexes {
-    /// Forgets a tenant's index: everything of it was erased.
+    /// Removes a tenant's index after an erasure of its data.
     pub(crate) fn forget(&self, tenant: &TenantId) {
         self.0.remove(tenant);
     }
 }
 
-/// What filters ask of a version.
+/// The filterable data of a version.
 #[derive(Debug, Clone)]
 pub(super) struct Indexed {
     pub(super) memory: MemoryId,
@@ -78,13 +77,13 @@ impl Indexed {
     }
 }
 
-/// A hit with what it was ranked by, and what of the best hits is like it.
+/// A hit with its scores, and the best hits that resemble it.
 #[derive(Debug)]
 pub(super) struct Hit {
     pub(super) indexed: Indexed,
-    /// Where it stands in the index that it is from.
+    /// Its slot in its index.
     pub(super) slot: usize,
-    /// Absent where nothing was asked in words.
+    /// Absent if the query has no text.
     pub(super) score: Option<f32>,
     pub(super) fused: f32,
     pub(super) lexical: f32,
@@ -111,19 +110,19 @@ impl Hit {
 pub(crate) struct MemoryIndex {
     revision: u64,
     slots: SlotIndex,
-    /// What stands in each slot.
+    /// The content of each slot.
     indexed: Vec<Option<Indexed>>,
     /// The slots of each memory: of its version in force, and of its proposed one.
     places: HashMap<MemoryId, Vec<usize>>,
 }
 
-/// The text that stands for a memory in the embedding model.
+/// Returns the text that represents a memory in the embedding model.
 pub(super) fn embedded_text(entry: &MemoryEntry) -> String {
     format!("{}\n{}", entry.title, entry.content)
 }
 
 impl Engine {
-    /// The tenant's index as of now.
+    /// Returns the tenant's index, brought up to date.
     pub(super) async fn memory_index(
         &self,
         tenant: &TenantId,
@@ -145,7 +144,7 @@ impl Engine {
         Ok(index)
     }
 
-    /// Takes in what changed since the index was last asked.
+    /// Applies the changes since the last query.
     async fn follow(&self, tenant: &TenantId, index: &mut MemoryIndex) -> Result<(), EngineError> {
         let model = self.embedder().map(|embedder| embedder.model().clone());
         if index.revision > 0 && !index.is_sparse() {
@@ -165,7 +164,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What changed after a revision, at least `most` of it where there is more.
+    /// Returns the changes after a revision, at least `most` of them if there are more.
     async fn changes(
         &self,
         tenant: &TenantId,
@@ -195,7 +194,7 @@ impl MemoryIndex {
         }
     }
 
-    /// Whether more slots are empty than memories would need.
+    /// Returns whether more slots are empty than needed.
     fn is_sparse(&self) -> bool {
         self.indexed.len() > 3 * self.places.len() + MAX_RECENT
     }
@@ -226,7 +225,7 @@ impl MemoryIndex {
         Ok(())
     }
 
-    /// The best of what a filter lets through. Nothing else is scored or counted.
+    /// Returns the best hits that match a filter. Nothing else is scored or counted.
     pub(super) fn search(
         &self,
         query: &EmbeddedQuery,
@@ -250,14 +249,14 @@ impl MemoryIndex {
         Ok(hits.collect())
     }
 
-    /// The first `limit` hits of a search here, marked with those of all that are like them.
+    /// Returns the first `limit` hits of a search in this index, marked with those of all hits that resemble them.
     pub(super) fn mark(&self, hits: Vec<Hit>, limit: usize) -> Vec<Hit> {
         mark(hits, limit, |one, other| {
             self.slots.cosine(one.slot, other.slot)
         })
     }
 
-    /// What a filter lets through, changed last first.
+    /// Returns the matching memories, most recently changed first.
     pub(super) fn newest(&self, lets: &dyn Fn(&Indexed) -> bool, limit: usize) -> Vec<Hit> {
         let slots = self.indexed.iter().enumerate();
         let mut found: Vec<(usize, &Indexed)> = slots
@@ -279,7 +278,7 @@ impl MemoryIndex {
     }
 }
 
-/// Ranks memories that storage found by their vectors: by words as well, as a search here does.
+/// Ranks memories that storage found by their vectors: also by words, as a search in this index does.
 pub(super) fn rank(
     near: Vec<NearMemory>,
     query: &EmbeddedQuery,
@@ -291,7 +290,7 @@ pub(super) fn rank(
     let mut cosines = Vec::with_capacity(near.len());
     for memory in near {
         for found in searchable(memory.change, None)? {
-            // Storage is believed in how near a memory is, and in nothing else.
+            // Storage is trusted only for the similarity of a memory.
             if !lets(&found.indexed) {
                 continue;
             }
@@ -311,14 +310,14 @@ pub(super) fn rank(
     Ok(hits.collect())
 }
 
-/// A version to be searched for.
+/// A searchable version.
 struct Searchable {
     text: String,
     vector: Option<Vector>,
     indexed: Indexed,
 }
 
-/// The versions of a memory that can be found, as it now is.
+/// Returns the searchable versions of a memory in its present state.
 fn searchable(
     change: MemoryChange,
     model: Option<&EmbeddingModel>,
@@ -362,8 +361,8 @@ fn searchable(
     Ok(found)
 }
 
-/// The vector, unless another model made it: such a memory is found by its words until the next
-/// `charter reindex` (ruling 4).
+/// Returns the vector, unless another model made it: such a memory is found by its words until the next `charter
+/// reindex` (ruling 4).
 fn usable(
     vector: &MemoryVector,
     model: Option<&EmbeddingModel>,

@@ -1,4 +1,4 @@
-//! Embedding memories anew, after the model was changed.
+//! Embeds memories again after a change of the model.
 
 use charter_contract::error_code::ErrorCode;
 use charter_store::memory::MemoryVector;
@@ -10,7 +10,7 @@ use crate::{Engine, EngineError};
 const BATCH: usize = 256;
 
 impl Engine {
-    /// Embeds every memory that has no vector of the model in use; returns how many.
+    /// Embeds every memory that has no vector of the current model; returns how many.
     pub(crate) async fn reindex_memories(&self) -> Result<usize, EngineError> {
         let Some(embedder) = self.embedder() else {
             return Ok(0);

@@ -1,4 +1,4 @@
-//! Memories as their readers see them: the version in force, the history, what is related.
+//! Views of memories: the version in force, the history, related memories.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,14 +13,14 @@ use serde::Serialize;
 use super::{absent, holding, person};
 use crate::{Caller, Engine, EngineError};
 
-/// Versions that a history shows, newest first.
+/// Maximum versions of a history, newest first.
 const MAX_HISTORY: usize = 100;
-/// Most edges from a memory to one related to it.
+/// Maximum edges from a memory to one related to it.
 const MAX_DEPTH: u8 = 5;
-/// Most related memories that are returned.
+/// Maximum related memories that are returned.
 const MAX_RELATED: usize = 100;
 
-/// One version of a memory, with where it stands.
+/// One version of a memory, with its state.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Memory")]
 pub struct MemoryView {
@@ -28,60 +28,60 @@ pub struct MemoryView {
     pub memory_id: MemoryId,
     /// Its owner.
     pub owner: UserId,
-    /// Who sees it.
+    /// Its visibility.
     pub visibility: Visibility,
-    /// Which version this is.
+    /// The version's number.
     pub version: u64,
-    /// Where that version stands.
+    /// The version's state.
     pub state: MemoryState,
     /// When it was written.
     pub at: Timestamp,
-    /// By whom.
+    /// Its author.
     pub author: UserId,
-    /// The agent that wrote it for them.
+    /// The agent that wrote it for the author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<AgentId>,
     /// The version that was in force when it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<u64>,
-    /// Who decided on it.
+    /// The user who decided on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<UserId>,
-    /// When they did.
+    /// When it was decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Timestamp>,
-    /// The version that waits for a decision, if the reader may see it.
+    /// The version that waits for a decision, if it is visible to the reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<u64>,
-    /// When the memory expires; absent when it is kept for good.
+    /// When the memory expires; absent if it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// When the content was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed_at: Option<Timestamp>,
-    /// By whom; absent when it expired.
+    /// The user who removed it; absent if it expired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed_by: Option<UserId>,
     /// The entry; absent once it was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryEntry>,
-    /// Memories that say the same or nearly so: in what a search found, and in the answer to a write.
+    /// Memories with the same or nearly the same content: in the hits of a search, and in the answer to a write.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub similar_to: Vec<MemoryId>,
-    /// Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise.
+    /// Memories that contradict it, by heuristics: in the hits of a search, and in the answer to a write.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts_with: Vec<MemoryId>,
-    /// The same in words, in the answer to a write.
+    /// The same marks as text, in the answer to a write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
-/// A memory that another one leads to.
+/// A memory reached from another one.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RelatedMemory {
-    /// Over how many others.
+    /// Distance in edges.
     pub distance: u8,
-    /// The memory before it on the way.
+    /// The memory before it on the path.
     pub from: MemoryId,
     /// The memory.
     #[serde(flatten)]
@@ -108,7 +108,7 @@ impl MemoryView {
             expires_at: record.expires_at,
             removed_at: removed.map(|removal| removal.at),
             removed_by: removed.and_then(|removal| removal.by.clone()),
-            // What has expired is not shown, swept or not.
+            // An expired entry is not shown, whether it was swept or not.
             memory: version.entry.filter(|_| removed.is_none()),
             similar_to: Vec::new(),
             conflicts_with: Vec::new(),
@@ -118,8 +118,8 @@ impl MemoryView {
 }
 
 impl Engine {
-    /// A memory: its version in force, or the newest one the caller may see while none is in force.
-    /// Of a removed one, that it existed.
+    /// Returns a memory: its version in force, or the newest visible one while none is in force. For a removed memory,
+    /// only its existence.
     ///
     /// # Errors
     /// `not_found`.
@@ -131,8 +131,8 @@ impl Engine {
         self.show_written(caller, id, None).await
     }
 
-    /// What a write answers: the version that it put in force, though another one may be by now; the
-    /// memory as it stands where it put none in force.
+    /// Returns the version that a write put in force, even if another one is by now. If the write put none in force,
+    /// returns the memory's present state.
     pub(super) async fn show_written(
         &self,
         caller: &Caller,
@@ -145,7 +145,7 @@ impl Engine {
         shown.ok_or_else(|| absent(id))
     }
 
-    /// The versions of a memory that the caller may see, newest first, at most 100.
+    /// Returns the visible versions of a memory, newest first, at most 100.
     ///
     /// # Errors
     /// `not_found`.
@@ -165,8 +165,8 @@ impl Engine {
             .collect())
     }
 
-    /// The memories that a memory names as related, those that these name, and so on: each once,
-    /// nearest first. What the caller does not see is passed over, with what only it leads to.
+    /// Returns the related memories of a memory, their related ones, and so on: each once, nearest first. Memories that
+    /// are not visible to the caller are skipped, with those reached only through them.
     ///
     /// # Errors
     /// `not_found`; `invalid_request` for a depth outside 1 to 5.
@@ -207,7 +207,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// One version, if the caller may see it.
+    /// Returns one version, if it is visible to the caller.
     pub(super) async fn shown_at(
         &self,
         caller: &Caller,

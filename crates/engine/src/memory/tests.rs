@@ -1,5 +1,4 @@
-//! Memories over a real store: what an index answers is what a fresh one would, and what has expired
-//! is gone.
+//! Memories over a real store: an index has the same hits as a fresh one, and expired memories are gone.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +17,7 @@ use crate::caller::tests::caller;
 use crate::engine::tests::{engine_at, open, sandbox};
 use crate::{Role, Settings};
 
-/// A directory with a store, and whoever works on it.
+/// A directory with a store for successive engines.
 struct Place {
     dir: tempfile::TempDir,
     store: SharedStore,
@@ -85,7 +84,7 @@ fn words(seed: usize) -> String {
     format!("{} {} {} number{seed}", word(1), word(8), word(64))
 }
 
-/// Few changes, which are taken in, and then so many at once that everything is read again.
+/// Few changes, which are applied, and then so many at once that everything is read again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_an_index_finds_what_a_fresh_one_would() {
     let place = Place::new();
@@ -117,7 +116,7 @@ async fn b003_10_an_index_finds_what_a_fresh_one_would() {
                 agent_id: None,
             };
             if at % 2 == 0 {
-                // A proposal may wait, or it may be removed already.
+                // A proposal may be open, or the memory may be removed already.
                 drop(engine.supersede_memory(&ann, &ids[at], next).await);
             } else {
                 drop(engine.remove_memory(&ann, &ids[at]).await);
@@ -134,7 +133,7 @@ async fn b003_10_an_index_finds_what_a_fresh_one_would() {
                     contents(&fresh, who, text).await,
                 );
                 assert!(!expected.is_empty());
-                // Equal scores stand in order of ids, which both have the same.
+                // Equal scores are in order of ids, which both have the same.
                 assert_eq!(found, expected, "round {round}, {text}");
             }
         }
@@ -156,7 +155,7 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
     assert_eq!(contents(&engine, &ann, "pager").await.len(), 2);
     place.clock.advance(74 * day).unwrap();
     assert_eq!(contents(&engine, &ann, "pager").await.len(), 1);
-    // What has expired takes no place among the best.
+    // An expired memory uses no slot among the best.
     let best = MemoryQuery {
         text: Some("pager".to_owned()),
         limit: Some(1),
@@ -178,7 +177,7 @@ async fn b003_10_what_has_expired_is_neither_found_nor_shown_nor_kept() {
     assert!(kept.memory.is_some() && kept.expires_at.is_none());
 }
 
-/// Writes the next version of the only memory as soon as `after` was written, before its writer hears.
+/// Writes the next version of the only memory as soon as `after` was written, before its writer gets the answer.
 struct Overtaker {
     engine: Arc<Engine>,
     caller: Caller,
@@ -264,7 +263,7 @@ async fn b003_10_a_write_returns_the_version_it_wrote() {
     assert_eq!(content(left), (6, "overtaken".to_owned()));
 }
 
-/// What was added: the memories that say the same, those that say otherwise, and what is told of them.
+/// Adds a memory; returns its id, the memories that repeat it, those that contradict it, and the notice.
 async fn added(
     engine: &Engine,
     caller: &Caller,
@@ -309,11 +308,11 @@ async fn b003_10_a_memory_that_repeats_or_contradicts_another_is_marked() {
         notice.contains(&format!("may contradict {relay}")),
         "{notice}"
     );
-    // What others keep to themselves is not told of.
+    // Other users' private memories are not mentioned.
     let (_, similar, conflicting, notice) =
         added(&engine, &bob, "The relay is Exim.", private).await;
     assert_eq!((similar, conflicting, notice), (vec![], vec![], None));
-    // A search marks what it returns, also where the others are not returned.
+    // A search marks its hits, even if the resembling memories are not returned.
     let about = MemoryQuery {
         text: Some("which relay".to_owned()),
         limit: Some(1),
@@ -323,7 +322,7 @@ async fn b003_10_a_memory_that_repeats_or_contradicts_another_is_marked() {
     let shown = &found[0].shown;
     let marks = shown.similar_to.len() + shown.conflicts_with.len();
     assert_eq!(marks, 2, "{shown:?}");
-    // A shared proposal that repeats a private memory of its writer's is told of as well.
+    // A shared proposal that repeats its writer's private memory is marked as well.
     let proposal = Remember {
         agent_id: Some(AgentId::parse("domain.notes").unwrap()),
         ..note("The relay is Exim.", Visibility::Shared)
@@ -342,7 +341,7 @@ async fn scores(engine: &Engine, caller: &Caller, text: &str) -> Vec<Option<f32>
     found.iter().map(|found| found.score).collect()
 }
 
-/// A score is of a memory and a question, whatever else is remembered.
+/// The score of a memory for a question is independent of all other memories.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b003_10_a_score_means_the_same_in_every_answer() {
     let place = Place::new();
@@ -364,7 +363,7 @@ async fn b003_10_a_score_means_the_same_in_every_answer() {
     }
     let among = score("who carries the pager").await;
     assert!(among.contains(&Some(*alone)), "{among:?}");
-    // Without a question there is nothing to be scored.
+    // Without a question there is no score.
     let newest = engine.find_memories(&ann, &MemoryQuery::default()).await;
     assert_eq!(newest.unwrap()[0].score, None);
 }

@@ -1,5 +1,5 @@
-//! The aggregator's stage: the results of the tasks become one draft, with what supports each claim,
-//! and what contradicts or lacks.
+//! The aggregator's stage: combines the results of the tasks into one draft, with the support of each claim,
+//! contradictions and gaps.
 
 use charter_contract::ids::{PacketId, TaskId};
 use charter_contract::mission::MissionSchemaVersion;
@@ -64,7 +64,7 @@ impl Engine {
         })
     }
 
-    /// A task without a result is a gap, whatever the draft says (B002-10).
+    /// A task without a result is a gap, even if the draft omits it (B002-10).
     fn packet(
         &self,
         work: &StageExecution,
@@ -101,7 +101,7 @@ impl Engine {
     }
 }
 
-/// A draft with the names of the sources that it means.
+/// Replaces the aliases in a draft by the names of the sources.
 fn meant(sources: &Sources, draft: PacketDraft) -> PacketDraft {
     let named = |refs: Vec<Text>| refs.into_iter().map(|one| sources.meant(one)).collect();
     let claims = draft.evidence_matrix.into_iter();
@@ -137,7 +137,7 @@ fn context(work: &StageExecution, results: &[FinishedTask], missing: &[(TaskId, 
     })
 }
 
-/// What a task came to, with the refs that support claims.
+/// Returns a task's results, with the refs that support claims.
 pub(super) fn shown(done: &FinishedTask) -> Vec<Value> {
     let artifacts = done.output.artifacts.iter();
     artifacts

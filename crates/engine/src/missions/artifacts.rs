@@ -1,5 +1,4 @@
-//! What a mission produced: its artifacts, in the present form, whatever version each was written in
-//! (B002-1).
+//! A mission's artifacts, in the current form, regardless of the version in which each was written (B002-1).
 
 use charter_contract::ids::{MissionId, TaskId, TenantId};
 use charter_contract::mission::{ArtifactKind, MissionRoot};
@@ -13,22 +12,22 @@ use crate::{Caller, Engine, EngineError};
 /// Artifacts read from storage at once.
 const PAGE: usize = 500;
 
-/// An artifact of a mission, with where it stands among the mission's artifacts.
+/// An artifact of a mission, with its position among the mission's artifacts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "MissionArtifact")]
 pub struct ArtifactView {
-    /// Its place, from 1, in the order of writing.
+    /// Its position, from 1, in the order of writing.
     pub place: u64,
     /// The last event of the append that it was written with.
     pub event: u64,
-    /// Which of the ten it is.
+    /// Its kind, one of ten.
     pub kind: ArtifactKind,
     /// Its id, unique among those of its kind and mission.
     pub artifact_id: String,
     /// The task that it was made for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// The artifact, in the present form.
+    /// The artifact, in the current form.
     #[schemars(with = "Map<String, Value>")]
     pub artifact: Value,
 }
@@ -39,13 +38,13 @@ pub struct ArtifactView {
 pub struct MissionArtifactPage {
     /// In the order of writing.
     pub entries: Vec<ArtifactView>,
-    /// The place to go on after; absent on the last page.
+    /// Cursor: the last position of this page; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
 impl Engine {
-    /// The artifacts of a mission that fit, in the order of writing, after the place `after`.
+    /// Returns a mission's artifacts that match the filter, in the order of writing, after position `after`.
     ///
     /// # Errors
     /// `not_found`; `internal` for one that cannot be read.
@@ -74,7 +73,7 @@ impl Engine {
         })
     }
 
-    /// One artifact of a mission.
+    /// Returns one artifact of a mission.
     ///
     /// # Errors
     /// `not_found`; `internal` for one that cannot be read.
@@ -92,7 +91,7 @@ impl Engine {
         artifact(stored, &root)
     }
 
-    /// All artifacts of a mission as they are stored, in the order of writing.
+    /// Returns all artifacts of a mission as stored, in the order of writing.
     pub(super) async fn stored_artifacts(
         &self,
         tenant: &TenantId,
@@ -113,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// The root metadata of a mission's artifacts.
+    /// Returns the root metadata of a mission's artifacts.
     pub(super) async fn root_of(
         &self,
         caller: &Caller,

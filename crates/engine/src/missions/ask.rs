@@ -1,4 +1,4 @@
-//! What a role of a mission asks a model: prompts, data and the schema of its draft.
+//! The request of a role to a model: prompts, data and the schema of its draft.
 
 use charter_contract::ids::Label;
 use charter_contract::mission::task_graph::Role;
@@ -13,23 +13,23 @@ use super::stage::{StageExecution, StageFailure, unfit};
 use crate::Engine;
 use crate::asking::{DeclaredPart, ValidatedDraft, drafted};
 
-/// Tokens of one answer, where the mission has as many left.
+/// Tokens of one answer, if the mission has that many left.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;
 
-/// What a role asks.
+/// A role's request.
 pub(super) struct RoleQuestion<'a> {
     pub(super) role: Role,
     pub(super) route: &'a Label,
     pub(super) system: &'a str,
     pub(super) task: &'a str,
     pub(super) context: Value,
-    /// What the answer must be.
+    /// The schema of the answer.
     pub(super) wanted: DraftSchema,
 }
 
 impl Engine {
-    /// Asks for a draft and makes something of it. `make` says what is wrong with a draft that does not
-    /// do, in words that the model is told; `declared` names the parts that have schemas of their own.
+    /// Requests a draft and converts it. `make` returns the defects of an unusable draft, in words for the model.
+    /// `declared` names the parts that have schemas of their own.
     pub(super) async fn drafted<D: DeserializeOwned, T>(
         &self,
         work: &StageExecution,

@@ -1,5 +1,5 @@
-//! What the stages of one mission work with: its envelope, what is registered for its kind in the
-//! versions that the run pinned, and what it has produced.
+//! The context of one mission's stages: its envelope, the documents of its type in the versions that the run pinned,
+//! and its artifacts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -29,21 +29,21 @@ use super::stage::{lost, unfit};
 use super::start::MissionStart;
 use crate::Tier;
 
-/// A mission under way in this process.
+/// A running mission in this process.
 #[derive(Debug)]
 pub(crate) struct MissionContext {
     pub(super) envelope: MissionEnvelope,
     pub(super) kind: MissionType,
-    /// Whether the offline provider answers and no model is asked.
+    /// Whether the offline provider answers, without a model.
     pub(super) offline: bool,
-    /// The tier of whoever began the mission.
+    /// The tier of the mission's starter.
     pub(super) tier: Tier,
     prompts: BTreeMap<Role, PromptTemplate>,
     plan: OnceLock<Arc<Plan>>,
     inventory: RwLock<Inventory>,
 }
 
-/// A task graph that is looked into by task.
+/// A task graph with lookup by task.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(super) graph: MissionTaskGraph,
@@ -81,24 +81,24 @@ impl MissionContext {
         }
     }
 
-    /// The prompt template of a role: the registered one, or the built-in one.
+    /// Returns the prompt template of a role: the registered one, or the built-in one.
     pub(super) fn prompt(&self, role: Role) -> &PromptTemplate {
         self.prompts
             .get(&role)
             .unwrap_or_else(|| prompts::built_in(role))
     }
 
-    /// The task graph, once it is there.
+    /// Returns the task graph, once there is one.
     pub(super) fn plan(&self) -> Option<Arc<Plan>> {
         self.plan.get().cloned()
     }
 
-    /// Keeps the task graph. A mission has one: a second is the first again.
+    /// Stores the task graph. A mission has only one, so a later call returns the first.
     pub(super) fn keep_plan(&self, graph: MissionTaskGraph) -> Arc<Plan> {
         Arc::clone(self.plan.get_or_init(|| Arc::new(Plan::new(graph))))
     }
 
-    /// What the mission has produced. Held for a look only, never over a wait.
+    /// Locks the mission's artifacts for reading. Hold the lock briefly, never across an await.
     pub(super) fn inventory(&self) -> RwLockReadGuard<'_, Inventory> {
         self.inventory
             .read()
@@ -111,8 +111,8 @@ impl MissionContext {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The family of resources that a tool reads: the one that the mission's kind puts it in, else the
-    /// service that it is of.
+    /// Returns the family of resources that a tool reads: the one declared by the mission's type, else the tool's
+    /// service.
     pub(crate) fn family(&self, tool: &Tool) -> Label {
         self.kind
             .family_of(&tool.tool_id)
@@ -120,7 +120,7 @@ impl MissionContext {
             .unwrap_or_else(|| service_of(tool))
     }
 
-    /// Who produced an artifact: the role's agent, and that no model was asked where none was.
+    /// Returns the producer of an artifact: the role's agent, marked as offline if no model was asked.
     pub(super) fn producer(&self, agent: &'static str) -> Label {
         let name = if self.offline {
             format!("{agent}.offline")
@@ -130,7 +130,7 @@ impl MissionContext {
         Label::parse(&name).unwrap_or_else(|_| self.envelope.producer.clone())
     }
 
-    /// What a task asks for, as far as the latest decision on each tool allows it (B002-5).
+    /// Returns the tools that a task requests and that the latest decision on each allows (B002-5).
     pub(super) fn tool_scope(&self, task: &Task) -> Vec<ToolId> {
         let inventory = self.inventory();
         let allowed = |tool: &&ToolId| {
@@ -139,12 +139,12 @@ impl MissionContext {
         task.allowed_tools.iter().filter(allowed).cloned().collect()
     }
 
-    /// The id of the mission's kind.
+    /// Returns the id of the mission's type.
     pub(crate) fn kind_id(&self) -> &str {
         self.kind.mission_type.as_str()
     }
 
-    /// What policies may look at.
+    /// Returns the facts for policies.
     pub(crate) fn facts(&self) -> MissionFacts {
         MissionFacts {
             risk_level: self.envelope.risk_level,
@@ -152,8 +152,8 @@ impl MissionContext {
         }
     }
 
-    /// Why a call for a task is refused, with whose word that is: its package does not name the tool
-    /// (B002-5), or its pass has expired or does not cover what the tool reads (B002-8).
+    /// Returns the id of the refusing artifact and the reason, if a call for a task is refused. Its package does not
+    /// name the tool (B002-5), or its pass has expired or does not cover the tool's data (B002-8).
     pub(crate) fn refuses(
         &self,
         run: &Run,
@@ -174,7 +174,7 @@ impl MissionContext {
         }
         let pass: Option<LibrarianPass> =
             output(pass_step(task))?.and_then(|output| output.first());
-        // A researcher looks outside, where no pass leads.
+        // A researcher looks outside, where no pass applies.
         let Some(pass) = pass else {
             return Ok(None);
         };
@@ -193,8 +193,8 @@ impl MissionContext {
         Ok(None)
     }
 
-    /// Takes what a step made into the mission: a stage's artifacts, which are written with its end, or
-    /// the call of a tool, which results may name from now on.
+    /// Adds a step's output to the mission: a stage's artifacts, which are written with its end, or a tool call, which
+    /// later results may cite.
     pub(crate) fn taken(
         &self,
         run: &Run,
@@ -218,7 +218,7 @@ impl MissionContext {
     }
 }
 
-/// `aws.ec2` of a tool of the service `ec2` of `aws`.
+/// Returns `aws.ec2` for a tool of the service `ec2` of `aws`.
 fn service_of(tool: &Tool) -> Label {
     match &tool.service {
         Some(service) => {

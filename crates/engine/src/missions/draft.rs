@@ -1,6 +1,6 @@
-//! What a model fills in, for each role that asks one: less than the artifact, because ids, owner,
-//! times and producer are the root's to say. The schema is what a provider is held to ([`schema`]); the
-//! type is what is read. Checks nothing that needs the mission.
+//! The drafts that models fill in, by role. A draft is less than the artifact, because the root sets ids, owner, times
+//! and producer. The schema constrains the provider ([`schema`]); the type is what is parsed. Checks nothing that needs
+//! the mission.
 
 pub(super) mod schema;
 
@@ -15,12 +15,12 @@ use charter_domain::mission::RequestedCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Most calls that one turn may ask for.
+/// Maximum calls that one turn may request.
 pub(super) const MAX_CALLS: usize = 8;
-/// Most proposals of one review.
+/// Maximum proposals of one review.
 pub(super) const MAX_PROPOSALS: usize = 20;
 
-/// A planner's.
+/// A planner's draft.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PlanDraft {
     /// The tasks that are done by turns; the root adds the others.
@@ -45,7 +45,7 @@ pub(super) struct TaskDraft {
     pub(super) success_criteria: Vec<Text>,
 }
 
-/// A worker's last word.
+/// A worker's final answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct AnswerDraft {
     pub(super) output_text: Text,
@@ -56,18 +56,18 @@ pub(super) struct AnswerDraft {
     pub(super) confidence: Confidence,
 }
 
-/// A worker's turn while it may still call tools: either of the two.
+/// A worker's turn while it may still call tools: either calls or an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TurnDraft {
-    /// What it needs first.
+    /// Calls that it needs first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) calls: Vec<RequestedCall>,
-    /// Its last word.
+    /// Its final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<AnswerDraft>,
 }
 
-/// An aggregator's.
+/// An aggregator's draft.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PacketDraft {
     pub(super) summary: Text,
@@ -81,7 +81,7 @@ pub(super) struct PacketDraft {
     pub(super) recommended_output: Option<Map<String, Value>>,
 }
 
-/// A reviewer's.
+/// A reviewer's draft.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ReviewDraft {
     pub(super) review_status: ReviewStatus,

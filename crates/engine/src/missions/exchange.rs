@@ -1,5 +1,5 @@
-//! Missions that leave and enter as bundles ([`charter_domain::mission::bundle`]), what a bundle proves
-//! by itself, and what two missions differ in.
+//! Export and import of missions as bundles ([`charter_domain::mission::bundle`]), the checks that need only the
+//! bundle, and the differences of two missions.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
@@ -19,38 +19,38 @@ use super::show::MissionView;
 use crate::runs::HistoryEvent;
 use crate::{Caller, Engine, EngineError, Role};
 
-/// Faults of a bundle that a failure lists.
+/// Maximum faults of a bundle that a failure lists.
 const SHOWN_FAULTS: usize = 100;
 
-/// What a bundle holds that proves itself: every line is what its manifest says, the journal chains, a
-/// run machine could have written it, and its results come to exactly these artifacts.
+/// A bundle that passed its own checks: every line matches its manifest, the journal chains, the state machine could
+/// have written it, and its results yield exactly these artifacts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BundleChecked {
     /// The mission.
     pub mission_id: MissionId,
     /// Its run.
     pub run_id: RunId,
-    /// Whose it is.
+    /// The mission's tenant.
     pub tenant_id: TenantId,
-    /// Where the mission stands, as the journal says.
+    /// The mission's state, from the journal.
     pub state: MissionState,
-    /// How many artifacts it has.
+    /// Number of artifacts.
     pub artifacts: u64,
-    /// How many events its journal has.
+    /// Number of events in its journal.
     pub events: u64,
     /// The digest of everything in the bundle, as hexadecimal digits.
     pub digest: String,
 }
 
-/// One thing that is wrong with a bundle.
+/// One fault of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BundleFault {
-    /// The line, from 1; absent for what is no line's own fault.
+    /// The line, from 1; absent if the fault is not in a single line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What it is about, as a JSON pointer from the whole: `/artifacts/3/confidence`.
+    /// The location, as a JSON pointer from the whole: `/artifacts/3/confidence`.
     pub pointer: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -63,16 +63,16 @@ impl std::fmt::Display for BundleFault {
     }
 }
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MissionImported {
-    /// The mission is there now.
+    /// This import added the mission.
     New(Box<MissionView>),
-    /// It was there before, the same in everything.
+    /// The identical mission was there before.
     Repeat(Box<MissionView>),
 }
 
-/// Checks a bundle with nothing but the bundle. No model, no tool and no server is asked.
+/// Checks a bundle by itself. Asks no model, tool or server.
 ///
 /// # Errors
 /// Every [`BundleFault`].
@@ -115,7 +115,7 @@ fn checked(bytes: &[u8]) -> Result<(Bundle, BundleChecked), Vec<BundleFault>> {
     Ok((bundle, checked))
 }
 
-/// Where the parts of a bundle say different things, though each is sound by itself.
+/// Returns where parts of a bundle contradict each other, though each is valid by itself.
 fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> {
     let header = &bundle.header;
     let fault = |line, pointer: &str, problem: String| BundleFault {
@@ -150,7 +150,7 @@ fn at_odds(bundle: &Bundle, run: &Run, state: MissionState) -> Vec<BundleFault> 
     faults
 }
 
-/// The run that a journal comes to.
+/// Folds a journal into its run.
 fn folded(journal: &[JournalEvent]) -> Result<Run, FoldedError> {
     let mut run: Option<Run> = None;
     for stored in journal {
@@ -163,7 +163,7 @@ fn folded(journal: &[JournalEvent]) -> Result<Run, FoldedError> {
     Ok(run.ok_or(FoldError::Start)?)
 }
 
-/// Why a journal comes to no run.
+/// Why a journal cannot be folded.
 #[derive(Debug, thiserror::Error)]
 enum FoldedError {
     #[error(transparent)]
@@ -185,10 +185,10 @@ fn history(bundle: &Bundle) -> Result<Vec<HistoryEvent>, String> {
 }
 
 impl Engine {
-    /// A mission with everything that is kept of it, as far as it has come.
+    /// Returns a mission's bundle with everything stored so far.
     ///
     /// # Errors
-    /// `not_found`; what storage says.
+    /// `not_found`; errors of storage.
     pub async fn mission_bundle(
         &self,
         caller: &Caller,
@@ -197,7 +197,7 @@ impl Engine {
         let mut record = self.mission_record(caller, mission).await?;
         let run_id = &record.run_id;
         let mut run = self.record_of(caller, run_id).await?;
-        // A mission that goes on is taken as its journal stood at one moment.
+        // A running mission is exported as of one event of its journal.
         let (events, _memory) = self.journal(&caller.tenant, run_id).await?;
         let written = events.len() as u64;
         let mut artifacts = self.stored_artifacts(&caller.tenant, mission).await?;
@@ -209,12 +209,11 @@ impl Engine {
         Ok(bundle(&record, &run, artifacts, events))
     }
 
-    /// Takes in a mission that has ended elsewhere, after its bundle was checked. It is read only.
+    /// Imports a mission that ended elsewhere, after its bundle was checked. It is read-only.
     ///
     /// # Errors
-    /// `permission_denied` below the role operator; `invalid_document` with every fault;
-    /// `invalid_request` for another tenant's mission, or one that has not ended; `already_exists` when
-    /// there is another one of its id.
+    /// `permission_denied` below the role operator; `invalid_document` with every fault; `invalid_request` for another
+    /// tenant's mission, or one that has not ended; `already_exists` if there is another mission of its id.
     pub async fn import_mission(
         &self,
         caller: &Caller,
@@ -244,10 +243,10 @@ impl Engine {
         })
     }
 
-    /// What two missions of the caller's tenant differ in.
+    /// Returns the differences between two missions of the caller's tenant.
     ///
     /// # Errors
-    /// `not_found`; what storage says.
+    /// `not_found`; errors of storage.
     pub async fn diff_missions(
         &self,
         caller: &Caller,
@@ -292,7 +291,7 @@ impl Engine {
     }
 }
 
-/// What a mission came to, to be compared.
+/// A mission's results, for comparison.
 struct MissionResults {
     artifacts: Vec<Artifact>,
     state: MissionState,

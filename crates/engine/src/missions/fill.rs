@@ -1,5 +1,5 @@
-//! The values of a proposal in the parameters of what carries it out. A placeholder that is a whole
-//! string becomes the value with its type; a value is never read for placeholders again.
+//! Fills the values of a proposal into the parameters of its write-back. A placeholder that is a whole string becomes
+//! the value with its type; a value is never scanned for placeholders again.
 
 use std::borrow::Cow;
 

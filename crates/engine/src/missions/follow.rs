@@ -1,5 +1,5 @@
-//! A mission as it goes on: the journal of its run, with where the mission stands after each event; and waiting
-//! for it to end or to need a person.
+//! Follows a mission: the journal of its run with the mission's state after each event. Also waits for a mission to end
+//! or to need a person.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,11 @@ pub struct MissionEvent {
     /// The event.
     #[serde(flatten)]
     pub entry: HistoryEvent,
-    /// Where the mission stands after it.
+    /// The mission's state after it.
     pub mission_state: MissionState,
-    /// Where its run stands after it: `working`, `awaiting_approval` and so on.
+    /// The run's status after it: `working`, `awaiting_approval` and so on.
     pub status: RunStatus,
-    /// Whether the mission stood elsewhere before.
+    /// Whether the event changed the mission's state.
     #[serde(skip)]
     pub moved: bool,
 }
@@ -37,12 +37,12 @@ pub struct MissionEvent {
 pub struct MissionEventPage {
     /// Oldest first.
     pub entries: Vec<MissionEvent>,
-    /// The event to go on after; absent when there are no more now.
+    /// Cursor: the last event of this page; absent if there are no more now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// Where a mission stands, and its run.
+/// The state of a mission, and the status of its run.
 type MissionStatus = (MissionState, RunStatus);
 
 fn stands(run: &Run) -> MissionStatus {
@@ -63,7 +63,7 @@ impl From<FollowedEvent<MissionStatus>> for MissionEvent {
 }
 
 impl Engine {
-    /// A page of a mission's journal, from the event after `after` on.
+    /// Returns a page of a mission's journal, starting after event `after`.
     ///
     /// # Errors
     /// `not_found`; `internal` for a journal that cannot be read.
@@ -83,8 +83,8 @@ impl Engine {
         })
     }
 
-    /// A mission's journal from the event after `after` on, as it is written. Ends with the mission, or
-    /// when the engine stops or storage fails; the reader takes up after the last event that it saw.
+    /// Streams a mission's journal after event `after`, as it is written. The stream ends with the mission, when the
+    /// engine stops, or when storage fails; the reader resumes after the last event that it received.
     ///
     /// # Errors
     /// `not_found`.
@@ -99,8 +99,7 @@ impl Engine {
         Ok(followed.map(MissionEvent::from))
     }
 
-    /// A mission as it stands when it ends or waits for a person, or after `patience`, whichever comes
-    /// first.
+    /// Returns a mission once it has ended or waits for a person, or after `patience`, whichever is first.
     ///
     /// # Errors
     /// As for [`Engine::show_mission`].

@@ -1,7 +1,7 @@
-//! The offline provider: answers without a model and without a network, by what the context holds.
-//! It is deterministic and extractive: it plans from outlines and registered
-//! skills, asks for the calls that those recommend, and puts together what rules found and sentences that
-//! are there. What it makes says so in its producer. Knows no package and no kind of missions.
+//! The offline provider: answers from the context, without a model and without a network. It is deterministic and
+//! extractive: it plans from outlines and registered skills, requests the calls that those recommend, and combines the
+//! findings of rules with sentences of the context. Its artifacts name it as the producer. Knows no package and no
+//! mission type.
 
 mod aggregate;
 mod contradictions;
@@ -22,7 +22,7 @@ use charter_effects::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// What the offline provider calls itself.
+/// The model name of the offline provider.
 const NAME: &str = "offline/extractive";
 
 /// Answers without a model.
@@ -38,7 +38,7 @@ impl Models for Offline {
     ) -> Result<ModelAnswer, ModelFailure> {
         let context = &request.context;
         let draft = match request.stage {
-            // It says the same again, so there is nothing to repair.
+            // A repair would return the same draft, so it is refused.
             _ if !request.earlier.is_empty() => None,
             ModelStage::Role(Role::Planner) => Some(plan::draft(context)),
             ModelStage::Role(Role::Worker) => Some(work::draft(context)),

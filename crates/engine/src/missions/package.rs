@@ -1,5 +1,5 @@
-//! The prompt master's stage: the prompt package of one task. Nobody is asked: a registered template is
-//! filled in, the examples nearest to the task are added, and the tools are those that policy allows.
+//! The prompt master's stage: the prompt package of one task. Asks no model: fills in a registered template, adds the
+//! examples nearest to the task, and includes the tools that policy allows.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::prompts::{Variables, filled};
 use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
 use crate::Engine;
 
-/// Examples that a prompt carries.
+/// Maximum examples in a prompt.
 const EXAMPLES: usize = 3;
 
 impl Engine {
@@ -31,7 +31,7 @@ impl Engine {
         let goal = desk.envelope.normalized_goal.as_str();
         let variables = match task.role_type {
             Role::Worker | Role::Researcher => Variables::of_planned(mission_type, goal),
-            // The tasks of these are added to every plan, in words of this program.
+            // The engine adds the tasks of these to every plan, in its own words.
             Role::Planner
             | Role::PromptMaster
             | Role::Librarian
@@ -87,7 +87,7 @@ impl Engine {
     }
 }
 
-/// The examples whose tasks share most words with this one; ties in listed order.
+/// Returns the examples whose tasks share most words with this one; ties in listed order.
 pub(super) fn nearest<'t>(template: &'t PromptTemplate, objective: &str) -> Vec<&'t PromptExample> {
     let wanted = words(objective);
     let mut ranked: Vec<(usize, &PromptExample)> = template
@@ -116,7 +116,7 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// As a prompt shows them.
+/// Formats examples for a prompt.
 pub(super) fn shown(examples: &[&PromptExample]) -> String {
     let mut text = String::new();
     for example in examples {

@@ -1,6 +1,5 @@
-//! The librarian's stage: the pass of one worker. Nobody is asked: which families of resources a task
-//! may look into follows from its scopes and from what policy allows, and the previews are what the
-//! mission's lenses and the tenant's memory hold on the matter.
+//! The librarian's stage: the pass of one worker. Asks no model: the task's scopes and policy determine its families of
+//! resources. The previews come from the mission's lenses and the tenant's memory.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +16,7 @@ use crate::caller::Tier;
 use crate::lenses::LensFilter;
 use crate::{Engine, EngineError};
 
-/// Passages of lenses that a pass carries.
+/// Maximum passages of lenses in a pass.
 const PREVIEWS: usize = 6;
 
 impl Engine {
@@ -61,7 +60,7 @@ impl Engine {
         })
     }
 
-    /// Passages on the task's matter, of the lenses that its families have.
+    /// Returns passages on the task's subject, from the lenses of its families.
     async fn previews(
         &self,
         work: &StageExecution,
@@ -91,7 +90,7 @@ impl Engine {
     }
 }
 
-/// The lenses of the families that the task may look into.
+/// Returns the lenses of the families that the task may read.
 fn lenses_of(desk: &MissionContext, task: &Task) -> BTreeSet<LensId> {
     let scopes = task.required_data_scopes.iter();
     let families = scopes.filter_map(|scope| desk.kind.resource_families.get(scope));

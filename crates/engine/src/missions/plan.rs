@@ -27,20 +27,20 @@ use crate::questions::Effort;
 use crate::routing::Purpose;
 use crate::{Engine, EngineError};
 
-/// Skills that a planner is shown.
+/// Maximum skills in a planner's context.
 const SHOWN_SKILLS: usize = 5;
-/// Tasks that every mission has besides those that are planned.
+/// Tasks that every mission has besides the planned ones.
 const PREPARE: &str = "prepare_prompts";
 const OPEN: &str = "open_data";
 const AGGREGATE: &str = "aggregate";
 const REVIEW: &str = "review";
 
-/// What a plan may use.
+/// Tools and skills that a plan may use.
 #[derive(Debug, Default)]
 pub(super) struct PlanOptions {
     /// Tools that only read, with the family of resources that each belongs to.
     pub(super) tools: BTreeMap<ToolId, (Tool, Label)>,
-    /// Registered skills that come near the goal, as context.
+    /// Registered skills near the goal, as context.
     pub(super) skills: Vec<Value>,
 }
 
@@ -111,8 +111,8 @@ impl Engine {
         })
     }
 
-    /// What the caller's catalogue has for the goal: the tools of the mission's kind, and skills that
-    /// come near it with theirs.
+    /// Returns the options of the caller's catalogue for the goal: the tools of the mission's type, and skills near it
+    /// with their tools.
     async fn offered(&self, work: &StageExecution) -> Result<PlanOptions, EngineError> {
         let desk = &work.desk;
         let view = self.live().view(&work.caller.tenant);
@@ -154,7 +154,7 @@ impl Engine {
         Ok(offered)
     }
 
-    /// The task graph of a draft: its tasks, and those that every mission has.
+    /// Builds the task graph of a draft: its tasks, and those that every mission has.
     fn task_graph(
         &self,
         desk: &MissionContext,
@@ -219,9 +219,9 @@ impl Engine {
         }
     }
 
-    /// What policy says about each tool that a task asks for, once for each (B002-5; default deny). It is
-    /// asked with what the tool's parameters default to or show as examples; every call is asked again
-    /// with its own.
+    /// Returns the policy decision on each tool that a task requests, once for each (B002-5; default deny). The
+    /// question uses the defaults or examples of the tool's parameters; every call is decided again with its own
+    /// arguments.
     fn tool_scope(
         &self,
         work: &StageExecution,
@@ -274,8 +274,8 @@ impl Engine {
     }
 }
 
-/// The planned tasks between those that every mission has: prompts first, data before workers, then the
-/// aggregation of everything and its review.
+/// Adds the tasks that every mission has: prompts first, data before workers, and last the aggregation of everything
+/// and its review.
 fn with_own(mut planned: Vec<Task>) -> Result<Vec<Task>, String> {
     let id = |text: &str| TaskId::parse(text).map_err(|error| error.to_string());
     let (prepare, open) = (id(PREPARE)?, id(OPEN)?);
@@ -320,7 +320,7 @@ fn with_own(mut planned: Vec<Task>) -> Result<Vec<Task>, String> {
     Ok(tasks)
 }
 
-/// What the planner is shown.
+/// Builds the planner's context.
 fn context(desk: &MissionContext, offered: &PlanOptions) -> Value {
     let tools = offered.tools.iter().map(|(id, (tool, family))| {
         json!({"tool_id": id, "description": tool.description, "resource_family": family})

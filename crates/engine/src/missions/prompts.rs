@@ -1,5 +1,5 @@
-//! The built-in prompt templates: what instructs a role that the mission's kind names no template for.
-//! They are documents like any other, and part of the binary.
+//! The built-in prompt templates, for roles without a template in the mission's type. They are documents like any
+//! other, and part of the binary.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use charter_contract::text::Text;
 use charter_contract::validate;
 use serde_json::{Value, json};
 
-/// The built-in template of a role.
+/// Returns the built-in template of a role.
 pub(super) fn built_in(role: Role) -> &'static PromptTemplate {
     static TEMPLATES: OnceLock<BTreeMap<Role, PromptTemplate>> = OnceLock::new();
     let templates = TEMPLATES.get_or_init(|| {
@@ -73,8 +73,8 @@ fn document(role: Role) -> Value {
     })
 }
 
-/// What a prompt's variables stand for: words of the caller and of what is registered. A planned task is a model's words,
-/// so a prompt says where in the data they are ([`Variables::of_planned`]).
+/// Values of a prompt's variables: words of the caller and of registered documents. A planned task has a model's words,
+/// so a prompt names their place in the data instead ([`Variables::of_planned`]).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Variables<'a> {
     pub(super) mission_type: &'a str,
@@ -84,7 +84,7 @@ pub(super) struct Variables<'a> {
 }
 
 impl<'a> Variables<'a> {
-    /// Those of a task that a model planned.
+    /// Builds the variables of a task that a model planned.
     pub(super) fn of_planned(mission_type: &'a str, goal: &'a str) -> Self {
         Self {
             mission_type,
@@ -107,8 +107,8 @@ impl Variables<'_> {
     }
 }
 
-/// A prompt with its variables filled in and `after` behind it. A value is never read for variables again; what is no
-/// variable was refused when the template was registered and stays as it is.
+/// Fills the variables into a prompt, with `after` appended. A value is never scanned for variables again. Unknown
+/// variables were refused when the template was registered, and stay unchanged.
 ///
 /// # Errors
 /// More than [`PROMPT_BYTES`].
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// What fills a variable is data: `${…}` in it stays what it is.
+    /// The value of a variable is data: `${…}` in it stays unchanged.
     #[test]
     fn values_are_not_read_again() {
         let prompt = Text::parse("Do ${objective} for ${goal}.").unwrap();
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(filled(&escaped, &variables, ""), Ok(expected));
     }
 
-    /// A prompt of a thousand variables and a goal of a kilobyte are each small.
+    /// A thousand variables in a prompt and a goal of a kilobyte are each small, and their product is refused.
     #[test]
     fn a_filled_prompt_is_bounded() {
         let goal = "x".repeat(1_024);

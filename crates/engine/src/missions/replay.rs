@@ -1,6 +1,5 @@
-//! Replaying a mission: its journal is folded again, event by event, and what it added to the graph and
-//! which artifacts it made is worked out anew from the recorded results. No model and no tool is called
-//! (B002-14).
+//! Replays a mission: folds its journal again, event by event, and recomputes its graph growth and artifacts from the
+//! recorded results. Calls no model and no tool (B002-14).
 
 use std::collections::BTreeMap;
 
@@ -22,29 +21,29 @@ use serde_json::Value;
 use crate::runs::{HistoryEvent, ReplayDivergence};
 use crate::{Caller, Engine, EngineError};
 
-/// What replaying a mission came to.
+/// The result of replaying a mission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MissionReplayed {
     /// The mission.
     pub mission_id: MissionId,
     /// Its run.
     pub run_id: RunId,
-    /// Whether everything came out as it is stored.
+    /// Whether everything recomputed is as stored.
     pub identical: bool,
     /// Events that were replayed.
     pub events: u64,
-    /// Artifacts that came out.
+    /// Artifacts that were recomputed.
     pub artifacts: u64,
-    /// Where it came out otherwise, first of all.
+    /// The first divergence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divergence: Option<String>,
 }
 
 impl Engine {
-    /// Replays a mission from what is stored.
+    /// Replays a mission from storage.
     ///
     /// # Errors
-    /// `not_found`; what storage says.
+    /// `not_found`; errors of storage.
     pub async fn replay_mission(
         &self,
         caller: &Caller,
@@ -82,7 +81,7 @@ impl Engine {
     }
 }
 
-/// The artifacts that the recorded results of a mission come to, in the present form.
+/// The artifacts that follow from the recorded results of a mission, in the current form.
 #[derive(Debug)]
 pub(super) struct RecomputedArtifacts {
     root: MissionRoot,
@@ -90,11 +89,10 @@ pub(super) struct RecomputedArtifacts {
 }
 
 impl RecomputedArtifacts {
-    /// Works them out anew, with the growth of the graph checked on the way. The envelope is the one
-    /// that the run began with.
+    /// Recomputes the artifacts, and checks the growth of the graph. The envelope is the one that the run began with.
     ///
     /// # Errors
-    /// The first event that comes out otherwise.
+    /// The first event that diverges.
     pub(super) fn of(history: &[HistoryEvent]) -> Result<Self, String> {
         let opening = opening(history)?;
         let root = opening.mission_root();
@@ -134,7 +132,7 @@ impl RecomputedArtifacts {
         Ok(remade)
     }
 
-    /// Takes what a step came to.
+    /// Adds a step's output.
     fn take(
         &mut self,
         inventory: &mut Inventory,
@@ -175,13 +173,12 @@ impl RecomputedArtifacts {
         Ok(())
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub(super) fn len(&self) -> u64 {
         self.made.len() as u64
     }
 
-    /// The first of the stored texts that is not one of these, or the first of these that is not
-    /// stored.
+    /// Returns the first stored text that is not one of these, or the first of these that is not stored.
     pub(super) fn other_than<'s>(self, stored: impl Iterator<Item = &'s str>) -> Option<String> {
         let mut made = self.made;
         for (place, payload) in (1..).zip(stored) {
@@ -204,7 +201,7 @@ impl RecomputedArtifacts {
     }
 }
 
-/// The envelope that the run was started with.
+/// Returns the envelope that the run was started with.
 fn opening(history: &[HistoryEvent]) -> Result<MissionEnvelope, String> {
     let started = history.first().and_then(|first| match &first.event {
         RunEvent::Started(started) => started.parameters.get("envelope"),
@@ -219,8 +216,8 @@ fn key(artifact: &Artifact) -> (ArtifactKind, String) {
     (artifact.kind(), artifact.id().to_owned())
 }
 
-/// The steps that a planner's or worker's result lays out; `None` for stages whose steps need more than
-/// their result.
+/// Returns the steps that a planner's or worker's result adds; `None` for stages whose steps need more than their
+/// result.
 fn grown(run: &Run, step: &StepId, output: &StageOutput) -> Result<Option<Growth>, String> {
     if let Some(plan) = output.first() {
         return after_plan(&plan)

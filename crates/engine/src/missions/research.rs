@@ -1,5 +1,5 @@
-//! The researcher's stage: what the web, the lenses and the catalogue have on a question. No model is
-//! asked. The web is searched by a tool like any other, where the task's scope allows it.
+//! The researcher's stage: results of the web, the lenses and the catalogue on a question. Asks no model. A tool
+//! searches the web like any other call, if the task's scope allows it.
 
 use charter_contract::ids::{Label, ResearchArtifactId, ToolId};
 use charter_contract::mission::MissionSchemaVersion;
@@ -16,7 +16,7 @@ use crate::lenses::LensFilter;
 
 /// The tool that searches the web.
 const WEB_SEARCH: &str = "charter.web.search";
-/// Results that are kept of each source.
+/// Maximum results of each source.
 const RESULTS: usize = 10;
 
 impl Engine {
@@ -73,7 +73,7 @@ impl Engine {
         })
     }
 
-    /// What the searches answered, in the form that the tool declares.
+    /// Converts the answers of the web searches, in the form that the tool declares.
     fn found_on_the_web(&self, turn: &WorkerTurn) -> Vec<ResearchResult> {
         let answers = turn
             .made
@@ -96,8 +96,7 @@ impl Engine {
         })
     }
 
-    /// Passages of the lenses that the caller reads and that come from the web: a research result has
-    /// a link.
+    /// Returns passages of lenses that the caller may read and that come from the web: a research result has a link.
     async fn found_in_lenses(
         &self,
         work: &StageExecution,
@@ -131,7 +130,7 @@ impl Engine {
     }
 }
 
-/// One search of the web, where the scope has its tool.
+/// Returns one search of the web, if the scope has its tool.
 fn searches(scope: &[ToolId], query: &str) -> Vec<RequestedCall> {
     let tool = scope.iter().find(|tool| tool.as_str() == WEB_SEARCH);
     let parameters = json!({"query": query, "count": RESULTS});

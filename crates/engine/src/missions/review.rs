@@ -1,5 +1,5 @@
-//! The reviewer's stage: one review, with its edits applied, and what it proposes to write back. A
-//! proposal changes nothing: each becomes a step of its own, which policy or a person has to allow.
+//! The reviewer's stage: one review, with its edits applied, and its proposed write-backs. A proposal changes nothing:
+//! each becomes a separate step, which policy or a person must allow.
 
 use charter_contract::catalogue::mission_type::{TargetRead, WriteBack, WriteBackAction};
 use charter_contract::catalogue::stage::Stage;
@@ -27,7 +27,7 @@ use crate::Engine;
 use crate::asking::DeclaredPart;
 use crate::questions::Effort;
 
-/// A review with what it proposes.
+/// A review with its proposals.
 struct ReviewResult {
     packet: ReviewPacket,
     proposals: Vec<(WritebackProposal, ProposedWriteBack)>,
@@ -65,7 +65,7 @@ impl Engine {
                     .await;
                 let decision = place.ask(|| self.may_write_back(work, &proposal, &proposed));
                 let decision = decision.map_err(with_tokens)?;
-                // What no policy allows by itself, a person has to.
+                // A proposal that no policy allows needs a person's approval.
                 proposal.requires_approval = decision.decision != Decision::Allow;
                 proposed.approved_by_person = proposal.requires_approval;
                 artifacts.push(held(decision).map_err(with_tokens)?);
@@ -99,7 +99,7 @@ impl Engine {
         })
     }
 
-    /// The review of a draft, admitted together with what it proposes.
+    /// Builds the review of a draft, admitted together with its proposals.
     fn reviewed(
         &self,
         work: &StageExecution,
@@ -175,7 +175,7 @@ impl Engine {
         Ok((proposal, proposed))
     }
 
-    /// B002-13: what no person has to approve still needs a policy that allows it.
+    /// B002-13: a proposal that needs no approval still needs a policy that allows it.
     fn may_write_back(
         &self,
         work: &StageExecution,
@@ -224,7 +224,7 @@ impl Engine {
     }
 }
 
-/// The payloads of the proposals whose write-backs have schemas for them.
+/// Returns the payloads of the proposals whose write-backs have schemas for them.
 fn payloads(work: &StageExecution, reviewed: &ReviewResult) -> Vec<DeclaredPart> {
     let proposals = reviewed.proposals.iter();
     let declared = proposals.filter_map(|(proposal, _)| {
@@ -239,7 +239,7 @@ fn payloads(work: &StageExecution, reviewed: &ReviewResult) -> Vec<DeclaredPart>
     declared.collect()
 }
 
-/// The calls that carry a proposal out.
+/// Builds the calls that carry a proposal out.
 fn carried_out(
     proposal: &WritebackProposal,
     write_back: &WriteBack,

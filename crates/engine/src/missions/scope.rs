@@ -1,4 +1,4 @@
-//! What a mission asks policy about tools that nobody calls yet.
+//! The policy question about tools before they are called.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::stage::StageExecution;
 
-/// A call of the tool with what its parameters default to or show as examples.
+/// Builds a call of the tool from the defaults or examples of its parameters.
 pub(super) fn sample(tool: &Tool) -> Map<String, Value> {
     let shown = tool.parameters.iter().filter_map(|parameter| {
         let value = parameter
@@ -35,7 +35,7 @@ fn plain(parameter: &Parameter) -> Value {
     }
 }
 
-/// The facts of a mission before its first call.
+/// Returns the facts of a mission before its first call.
 pub(super) fn facts(work: &StageExecution) -> RunFacts {
     RunFacts {
         kind: RunKind::Mission,
@@ -47,7 +47,7 @@ pub(super) fn facts(work: &StageExecution) -> RunFacts {
     }
 }
 
-/// What policy is asked about a tool.
+/// Builds the policy question about a tool.
 pub(super) fn question<'a>(
     work: &'a StageExecution,
     tool: &'a Tool,

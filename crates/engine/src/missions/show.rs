@@ -1,4 +1,4 @@
-//! Missions as people see them: where each stands, its tasks, what it came to, what it proposes.
+//! Views of missions: state, tasks, output and proposals.
 
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::error_code::ErrorCode;
@@ -35,40 +35,40 @@ pub struct MissionView {
     pub mission_id: MissionId,
     /// The run that carries it out.
     pub run_id: RunId,
-    /// Its kind.
+    /// Its type.
     pub mission_type: Label,
-    /// What is to be achieved.
+    /// The goal.
     pub goal: String,
-    /// Where it stands (B002-12).
+    /// Its state (B002-12).
     pub state: MissionState,
-    /// Where its run stands: `working`, `awaiting_approval` and so on.
+    /// The run's status: `working`, `awaiting_approval` and so on.
     pub status: RunStatus,
-    /// Why it did not come to its end, where it did not.
+    /// Why it did not complete, if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Tokens used, and how many it may use.
+    /// Tokens used so far.
     pub tokens: TokensUsed,
-    /// How many tokens it may use.
+    /// The token budget, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<u64>,
-    /// Whether the offline provider answers: no model is asked.
+    /// Whether the offline provider answers, without a model.
     pub offline: bool,
     /// Its tasks, in listed order.
     pub tasks: Vec<MissionTaskView>,
     /// The reviewed output, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Map<String, Value>>,
-    /// What it proposes to write back.
+    /// Its proposed write-backs.
     pub proposals: Vec<ProposalView>,
-    /// How many artifacts it has.
+    /// Number of artifacts.
     pub artifacts: u64,
-    /// How many events its journal has.
+    /// Number of events in its journal.
     pub events: u64,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// When it was imported, if it was; it is read only then.
+    /// When it was imported, if it was; an imported mission is read-only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imported_at: Option<Timestamp>,
 }
@@ -79,9 +79,9 @@ pub struct MissionView {
 pub struct MissionTaskView {
     /// Its id.
     pub task_id: TaskId,
-    /// Who does it.
+    /// The role that does it.
     pub role_type: Role,
-    /// What it is to achieve.
+    /// Its objective.
     pub objective: String,
     /// Tasks that must succeed first.
     pub depends_on: Vec<TaskId>,
@@ -99,7 +99,7 @@ pub struct MissionTaskView {
 pub struct ProposalView {
     /// The proposal.
     pub proposal: WritebackProposal,
-    /// Where it stands (B002-13).
+    /// Its state (B002-13).
     pub state: ProposalState,
     /// The playbook's run that carries it out, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,11 +119,11 @@ pub struct MissionSummary {
     pub mission_id: MissionId,
     /// Its run.
     pub run_id: RunId,
-    /// What its run is called.
+    /// The title of its run.
     pub title: String,
-    /// Where it stands.
+    /// Its state.
     pub state: MissionState,
-    /// How many artifacts it has.
+    /// Number of artifacts.
     pub artifacts: u64,
     /// When it was created.
     pub created_at: Timestamp,
@@ -137,15 +137,15 @@ pub struct MissionSummary {
 pub struct MissionPage {
     /// Newest first.
     pub entries: Vec<MissionSummary>,
-    /// Where the next page starts.
+    /// Cursor to the next page.
     pub next: Option<String>,
 }
 
 impl Engine {
-    /// The missions of the tenant that the caller sees, newest first.
+    /// Lists the missions of the tenant that are visible to the caller, newest first.
     ///
     /// # Errors
-    /// When storage fails, or for a cursor that no page gave out.
+    /// If storage fails, or for an invalid cursor.
     pub async fn missions(
         &self,
         caller: &Caller,
@@ -172,7 +172,7 @@ impl Engine {
         })
     }
 
-    /// A mission of the caller's tenant.
+    /// Returns a mission of the caller's tenant.
     ///
     /// # Errors
     /// `not_found`; `internal` for a journal or envelope that cannot be read.
@@ -185,13 +185,13 @@ impl Engine {
         self.shown_mission(record).await.map(|(shown, _)| shown)
     }
 
-    /// A mission, and how it began.
+    /// Returns a mission, and its start.
     pub(crate) async fn shown_mission(
         &self,
         record: MissionRecord,
     ) -> Result<(MissionView, MissionStart), EngineError> {
         let folded = self.fold(&record.tenant_id, &record.run_id).await?;
-        // The journal may have gone on since the record was read.
+        // The journal may have grown since the record was read.
         let updated_at = folded.last.max(Some(record.updated_at));
         let run = folded.run;
         let envelope: MissionEnvelope = validate::parse_stored(&record.envelope)
@@ -230,7 +230,7 @@ impl Engine {
         Ok((shown, begun))
     }
 
-    /// Proposals with the playbooks' runs that carry them out, and whom those wait for.
+    /// Adds the playbooks' runs that carry proposals out, and the approvals that those wait for.
     async fn with_runs(
         &self,
         tenant: &TenantId,
@@ -280,10 +280,10 @@ impl Engine {
         Err(EngineError::not_found("mission", mission).or_nearest(mission.as_str(), ids))
     }
 
-    /// Stops a mission; what it produced stays.
+    /// Stops a mission; its artifacts stay.
     ///
     /// # Errors
-    /// `not_found`, also for a mission that the caller does not see; `illegal_transition` for one that is over.
+    /// `not_found`, also for a mission that is not visible to the caller; `illegal_transition` for one that is over.
     pub async fn cancel_mission(
         self: &Arc<Self>,
         caller: &Caller,
@@ -301,7 +301,7 @@ impl Engine {
     }
 }
 
-/// Whether the caller sees a mission: its user does, and operators.
+/// Returns whether a mission is visible to the caller: to its user, and to operators.
 fn sees(caller: &Caller, record: &MissionRecord) -> bool {
     caller.only_own().is_none_or(|user| {
         let root = record.root();
@@ -342,7 +342,7 @@ fn tasks(run: &Run, plan: &MissionTaskGraph) -> Vec<MissionTaskView> {
     shown.collect()
 }
 
-/// Where a worker's or researcher's task stands.
+/// Returns the state of a worker's or researcher's task.
 fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (&'static str, Option<String>) {
     match end {
         Some(StepState::Succeeded) => return ("succeeded", None),
@@ -367,7 +367,7 @@ fn by_turns(run: &Run, task: &Task, end: Option<&StepState>) -> (&'static str, O
     }
 }
 
-/// Where a task stands that is the mission's own.
+/// Returns the state of a task that the mission adds itself.
 fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (&'static str, Option<String>) {
     let steps = own_steps(plan, role).unwrap_or_default();
     let states: Vec<&StepState> = steps.iter().filter_map(|step| run.state_of(step)).collect();
@@ -387,7 +387,7 @@ fn own(run: &Run, plan: &MissionTaskGraph, role: Role) -> (&'static str, Option<
     }
 }
 
-/// Whether a step is under way, or was.
+/// Returns whether a step has begun.
 fn begun(state: &StepState) -> bool {
     matches!(
         state,

@@ -1,6 +1,5 @@
-//! One stage of a mission: what it is given, and what it comes to. A stage is a step of the mission's
-//! run like any other; the gate was asked, its beginning is journaled. Must not write anything: what it
-//! makes becomes durable with the step's end.
+//! One stage of a mission: its input, and its result. A stage is a step of the mission's run like any other: the gate
+//! was asked, its beginning is journaled. Must not write anything: its artifacts become durable with the step's end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +23,10 @@ use super::desk::{MissionContext, Plan};
 use crate::runs::{PinnedTool, failure};
 use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
 
-/// Longest time of one stage, with everything that a model is asked in it.
+/// Longest time of one stage, including all its model calls.
 const STAGE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A stage that is about to be carried out.
+/// A stage that is about to start.
 #[derive(Debug)]
 pub(crate) struct StageExecution {
     pub(super) desk: Arc<MissionContext>,
@@ -36,12 +35,12 @@ pub(crate) struct StageExecution {
     /// Tokens that the mission has left; `None` without a budget.
     pub(super) tokens_left: Option<u64>,
     pub(super) timeout: Duration,
-    /// The same for every attempt.
+    /// Idempotency key, the same for every attempt.
     pub(super) key: String,
 }
 
 impl StageExecution {
-    /// What a stage is given, at the moment at which it begins.
+    /// Collects a stage's input at its start.
     pub(crate) fn new(
         desk: &Arc<MissionContext>,
         run: &Run,
@@ -64,7 +63,7 @@ impl StageExecution {
                 scopes: AccessScopes::All,
                 profile: None,
                 credential: CredentialId::Local,
-                // The askers of the mission have asked for every run that a stage starts.
+                // The requesters of the mission count as requesters of every run that a stage starts.
                 makers: run.askers(),
             },
             tokens_left: (budget > 0).then_some(left),
@@ -74,7 +73,7 @@ impl StageExecution {
     }
 }
 
-/// What a stage is given of the run.
+/// A stage's input from the run.
 #[derive(Debug)]
 pub(super) enum StageInput {
     Plan,
@@ -84,7 +83,7 @@ pub(super) enum StageInput {
     Aggregate {
         package: Box<PromptPackage>,
         results: Vec<FinishedTask>,
-        /// Tasks without a result, with why.
+        /// Tasks without a result, each with the reason.
         missing: Vec<(TaskId, String)>,
     },
     Review {
@@ -105,50 +104,50 @@ pub(super) struct WorkerTurn {
     pub(super) task: Task,
     pub(super) number: u32,
     pub(super) package: PromptPackage,
-    /// A worker's.
+    /// The pass of a worker.
     pub(super) pass: Option<LibrarianPass>,
-    /// What was called for it so far.
+    /// The calls made for it so far.
     pub(super) made: Vec<ToolCallResult>,
-    /// What the tasks before it came to.
+    /// The results of the tasks before it.
     pub(super) earlier: Vec<FinishedTask>,
 }
 
 impl WorkerTurn {
-    /// Whether it may ask for tools: the last turn has to answer.
+    /// Returns whether the turn may request tools: the last turn must answer.
     pub(super) fn may_call(&self) -> bool {
         self.number < MAX_TURNS && !self.package.tool_scope.is_empty()
     }
 }
 
-/// A call that was made for a task.
+/// A call made for a task.
 #[derive(Debug, Clone)]
 pub(super) struct ToolCallResult {
-    /// The step, which is what citations name.
+    /// The step, as citations name it.
     pub(super) reference: String,
     pub(super) tool: charter_contract::ids::ToolId,
     pub(super) parameters: Map<String, Value>,
-    /// What it answered, or why it did not.
+    /// The answer, or the reason for its failure.
     pub(super) came_to: Result<Value, String>,
 }
 
-/// A task that is done.
+/// A finished task.
 #[derive(Debug, Clone)]
 pub(super) struct FinishedTask {
     pub(super) task: TaskId,
     pub(super) output: StageOutput,
 }
 
-/// What a stage came to.
+/// The result of a stage.
 #[derive(Debug, Default)]
 pub(crate) struct StageResult {
     pub(crate) output: StageOutput,
     pub(crate) growth: Growth,
-    /// What the new steps call, in the version that is pinned for them.
+    /// Tools that the new steps call, in the versions that are pinned for them.
     pub(crate) tools: Vec<(DocumentPin, PinnedTool)>,
     pub(crate) tokens: TokensUsed,
 }
 
-/// A stage that came to nothing.
+/// A failed stage.
 #[derive(Debug)]
 pub(crate) struct StageFailure {
     pub(crate) failure: StepFailure,
@@ -176,13 +175,13 @@ impl From<crate::EngineError> for StageFailure {
     }
 }
 
-/// What should not be: the journal holds something else than the machine wrote.
+/// The failure of an inconsistent journal: it differs from the state machine's output.
 pub(super) fn lost(what: &str) -> StepFailure {
     let message = format!("the mission has no {what}");
     failure(ErrorKind::SystemError, ErrorCode::Internal, message)
 }
 
-/// Something that does not fit, and that asking again does not mend.
+/// The failure of a result that is unusable and that a retry does not fix.
 pub(super) fn unfit(message: impl Into<String>) -> StepFailure {
     failure(
         ErrorKind::ExecutionError,
@@ -192,7 +191,7 @@ pub(super) fn unfit(message: impl Into<String>) -> StepFailure {
 }
 
 impl StageInput {
-    /// What a stage is given, read from the run's state.
+    /// Reads a stage's input from the run's state.
     pub(super) fn of(
         desk: &MissionContext,
         run: &Run,
@@ -232,7 +231,7 @@ impl StageInput {
     }
 }
 
-/// The task graph: kept, or read from the planner's step.
+/// Returns the task graph: the cached one, or the planner's output.
 pub(super) fn plan_of(desk: &MissionContext, run: &Run) -> Result<Arc<Plan>, StepFailure> {
     if let Some(plan) = desk.plan() {
         return Ok(plan);
@@ -257,7 +256,7 @@ fn named(
     step.map_err(|error| unfit(error.to_string()))
 }
 
-/// The output of a stage's step, once it has one.
+/// Returns the output of a stage's step, once it has one.
 fn output_of(run: &Run, step: &charter_contract::ids::StepId) -> Option<StageOutput> {
     run.outputs().get(step).and_then(StageOutput::read)
 }
@@ -294,7 +293,7 @@ fn turn(
     })
 }
 
-/// The calls that a turn asked for, with what they came to.
+/// Returns the calls that a turn requested, with their results.
 fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<ToolCallResult>, StepFailure> {
     let step = named(turn_step(&task.task_id, turn))?;
     let Some(output) = output_of(run, &step) else {
@@ -318,7 +317,7 @@ fn calls_after(run: &Run, task: &Task, turn: u32) -> Result<Vec<ToolCallResult>,
     Ok(made)
 }
 
-/// What a task came to, once it is done: the output of its last turn.
+/// Returns the result of a finished task: the output of its last turn.
 fn finished(run: &Run, task: &Task) -> Result<Option<FinishedTask>, StepFailure> {
     let mut last = None;
     for number in 1..=MAX_TURNS {
@@ -343,7 +342,7 @@ fn results(run: &Run, plan: &Plan) -> Result<Vec<FinishedTask>, StepFailure> {
     Ok(results)
 }
 
-/// Tasks that came to nothing, in listed order.
+/// Returns the tasks without results, in listed order.
 fn missing(run: &Run, plan: &Plan) -> Result<Vec<(TaskId, String)>, StepFailure> {
     let ends = ends_of(&plan.graph).map_err(|error| unfit(error.to_string()))?;
     let mut missing = Vec::new();
@@ -356,7 +355,7 @@ fn missing(run: &Run, plan: &Plan) -> Result<Vec<(TaskId, String)>, StepFailure>
     Ok(missing)
 }
 
-/// Why a task came to nothing: its own step that failed, or an earlier task that it waits for.
+/// Returns why a task has no result: its own step failed, or an earlier task that it waits for.
 fn why_not(run: &Run, task: &Task) -> Result<String, StepFailure> {
     let mut steps = vec![named(pass_step(&task.task_id))?];
     for number in 1..=MAX_TURNS {
@@ -386,7 +385,7 @@ fn packet(run: &Run) -> Result<AggregationPacket, StepFailure> {
     packet.ok_or_else(|| lost("aggregation packet"))
 }
 
-/// The proposal that is carried out.
+/// Returns the proposal to carry out.
 fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackProposal, StepFailure> {
     let wanted = parameters.get("proposal").and_then(Value::as_str);
     let outputs = run.outputs().values().filter_map(StageOutput::read);
@@ -396,7 +395,7 @@ fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackPropo
 }
 
 impl Engine {
-    /// Carries a stage out.
+    /// Runs a stage.
     pub(crate) async fn run_stage(
         self: &Arc<Self>,
         work: StageExecution,
@@ -438,7 +437,7 @@ impl Engine {
     }
 }
 
-/// An artifact as a step's output holds it.
+/// Converts an artifact to the form of a step's output.
 pub(super) fn held(artifact: impl Into<Artifact>) -> Result<Value, StepFailure> {
     serde_json::to_value(artifact.into()).map_err(|error| unfit(error.to_string()))
 }

@@ -1,5 +1,4 @@
-//! How a mission begins: a goal becomes an envelope, and the envelope a run that opens with its
-//! planner.
+//! Starts missions: a goal becomes an envelope, and the envelope a run that opens with its planner.
 
 use std::collections::BTreeMap;
 
@@ -31,63 +30,62 @@ use crate::documents::unseen;
 use crate::runs::{NewRun, pin};
 use crate::{Caller, Engine, EngineError, Tier};
 
-/// The kind of a mission that names none.
+/// The type of a mission that names none.
 const GENERAL: &str = "general";
 
-/// An order to begin a mission.
+/// A request to start a mission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MissionOrder {
-    /// What is to be achieved, in the user's words.
+    /// The goal, in the user's words.
     pub goal: Text,
-    /// The kind; `general` when absent.
+    /// The mission type; `general` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mission_type: Option<MissionTypeId>,
-    /// The mission's id, so that a repeat of the order finds the mission (B002-15); a new one when
-    /// absent.
+    /// The mission's id, so that a repeated request finds the mission (B002-15); a new one when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mission_id: Option<MissionId>,
-    /// Where it comes from: `cli`.
+    /// The surface that it comes from: `cli`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_surface: Option<Label>,
-    /// How long it may take, in milliseconds; what its kind says when absent.
+    /// Time budget, in milliseconds; that of its type when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_budget_ms: Option<Positive>,
-    /// How many tokens it may use; what its kind says when absent.
+    /// Token budget; that of its type when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<Positive>,
-    /// Entities it is about, by name of the reference.
+    /// Entities of the mission, by name of the reference.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context_refs: Map<String, Value>,
-    /// What it is to produce; what its kind says when absent.
+    /// Requested outputs; those of its type when absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested_outputs: Vec<Label>,
-    /// Who answers: `offline` for the offline provider, the routes of its prompts when absent.
+    /// The answerer: `offline` for the offline provider; the routes of its prompts when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Answerer>,
 }
 
-/// Who answers a mission's roles.
+/// The answerer for a mission's roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answerer {
     /// The offline provider: deterministic and extractive; asks no model.
     Offline,
-    /// The models that the prompts' routes lead to.
+    /// The models behind the prompts' routes.
     Routes,
 }
 
-/// What an order to begin a mission came to.
+/// The result of a request to start a mission.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MissionStarted {
-    /// It was begun.
+    /// This request started it.
     New(Box<MissionView>),
-    /// An equal order began it before (B002-15).
+    /// An earlier identical request started it (B002-15).
     Repeat(Box<MissionView>),
 }
 
 impl MissionStarted {
-    /// The mission, whoever began it.
+    /// Returns the mission, new or not.
     #[must_use]
     pub fn mission(self) -> MissionView {
         match self {
@@ -96,36 +94,35 @@ impl MissionStarted {
     }
 }
 
-/// What a mission's run keeps besides the envelope.
+/// Start data that a mission's run keeps besides the envelope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct MissionStart {
     /// Whether the offline provider answers.
     pub(super) offline: bool,
-    /// The tier of whoever began it.
+    /// The tier of the starter.
     pub(super) tier: Tier,
-    /// The message that it was begun with, where another agent sent one.
+    /// The message that started it, if another agent sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<FirstMessage>,
 }
 
-/// The message of another agent that began a mission.
+/// The message of another agent that started a mission.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FirstMessage {
     /// The agent's id for it.
     pub(crate) message_id: String,
     /// The conversation that it belongs to.
     pub(crate) context: String,
-    /// What it gave for a program.
+    /// Its machine-readable options.
     pub(crate) wishes: Map<String, Value>,
 }
 
 impl Engine {
-    /// Begins a mission; the same order with the same id finds the mission that it began.
+    /// Starts a mission; a repeated request with the same id finds the existing mission.
     ///
     /// # Errors
-    /// `not_found` for a kind that is not there; `already_exists` when the id is another mission's;
-    /// `invalid_request` when a model is wanted and none is configured; `rate_limited` where the tenant has
-    /// as many runs as it may.
+    /// `not_found` for an unknown type; `already_exists` if the id is another mission's; `invalid_request` if a model
+    /// is needed and none is configured; `rate_limited` if the tenant has reached its run quota.
     pub async fn start_mission(
         self: &Arc<Self>,
         caller: &Caller,
@@ -134,7 +131,7 @@ impl Engine {
         self.begin_mission(caller, order, None).await
     }
 
-    /// The same for an order that came as another agent's message.
+    /// Starts a mission for a request that may come as another agent's message.
     pub(crate) async fn begin_mission(
         self: &Arc<Self>,
         caller: &Caller,
@@ -182,7 +179,7 @@ impl Engine {
             artifacts: vec![ArtifactRecord::from(&admitted)],
         };
         self.start_run(new).await?;
-        // Of two orders at the same time storage takes one; the other one finds it.
+        // Of two concurrent requests, storage accepts one; the other finds its mission.
         let known = self.store().mission(&caller.tenant, &mission).await?;
         let known = known.ok_or_else(|| EngineError::not_found("mission", &mission))?;
         let is_new = known.envelope == admitted.payload();
@@ -194,7 +191,7 @@ impl Engine {
         }
     }
 
-    /// Who answers, as far as somebody can.
+    /// Returns the start data; fails if no model could answer.
     fn begun(&self, caller: &Caller, order: &MissionOrder) -> Result<MissionStart, EngineError> {
         let offline = order.model == Some(Answerer::Offline);
         if !offline && self.models().routes(&caller.tenant).is_empty() {
@@ -209,7 +206,7 @@ impl Engine {
         })
     }
 
-    /// The kind of a mission and what is pinned of it: the document and its prompt templates.
+    /// Returns the type of a mission and its pins: the document and its prompt templates.
     fn kind_of(
         &self,
         caller: &Caller,
@@ -288,7 +285,7 @@ impl Engine {
         })
     }
 
-    /// The mission that an equal order began; another order is a conflict (B002-15).
+    /// Returns the mission that an identical request started; a different request is a conflict (B002-15).
     async fn repeated(
         &self,
         known: MissionRecord,
@@ -307,8 +304,8 @@ impl Engine {
         Ok(shown)
     }
 
-    /// What the stages of a mission's run work with; `None` for a run that is no mission. `unstored` is what
-    /// the run is to be created with, as long as storage knows nothing of it.
+    /// Returns the context of a mission run's stages; `None` for a run that is not a mission. `unstored` has the
+    /// artifacts for creating the run, while the run is not in storage.
     pub(crate) async fn desk_of(
         &self,
         tenant: &TenantId,
@@ -360,14 +357,14 @@ impl Engine {
     }
 }
 
-/// How a mission began.
+/// Returns the start data of a mission.
 pub(super) fn begun_of(run: &Run) -> Result<MissionStart, EngineError> {
     let begun = run.parameters().get("begun").cloned().unwrap_or_default();
     serde_json::from_value(begun)
         .map_err(|error| EngineError::internal("reading how a mission began", error))
 }
 
-/// The run of a mission.
+/// Derives the run id of a mission.
 pub(super) fn run_of(tenant: &TenantId, mission: &MissionId) -> RunId {
     let tenant = Uuid::new_v5(&Uuid::NAMESPACE_OID, tenant.as_str().as_bytes());
     RunId::from_uuid(Uuid::new_v5(
@@ -386,7 +383,7 @@ fn parameters(
     }
 }
 
-/// The kind of missions that name none: nothing is set for them beforehand.
+/// The type of missions that name none: it presets nothing.
 fn general() -> Result<MissionType, EngineError> {
     let document = json!({
         "mission_type": GENERAL, "domain": "platform", "title": "General mission",

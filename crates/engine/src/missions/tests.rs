@@ -1,4 +1,4 @@
-//! Missions from their order to their end, over a real store.
+//! Missions from start to end, over a real store.
 
 mod proposals;
 mod rig;
@@ -15,7 +15,7 @@ use self::rig::{Rig, order};
 use crate::caller::tests::person;
 use crate::{ApprovalAnswer, ApprovalDecision, MissionArtifactPage};
 
-/// The artifacts of a page, as they are stored.
+/// The artifacts of a page, as stored.
 fn payloads(page: MissionArtifactPage) -> Vec<Value> {
     page.entries
         .into_iter()
@@ -28,8 +28,8 @@ fn names(artifacts: &[Value]) -> Vec<String> {
     artifacts.iter().map(name).collect()
 }
 
-/// An offline mission, end to end: every stage leaves its artifact, the review proposes a change, a
-/// person approves it, it is carried out, and a replay comes to the same.
+/// An offline mission, end to end: every stage leaves its artifact, the review proposes a change, a person approves it,
+/// it is carried out, and a replay yields the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_offline_mission_from_goal_to_change() {
     let rig = Rig::new().await;

@@ -1,5 +1,5 @@
-//! The worker's stage: one turn. It answers from what is on the table, or asks for the calls that it
-//! needs first; those are steps of their own, with the gate before each.
+//! The worker's stage: one turn. It answers from its context, or requests the calls that it needs first; those are
+//! separate steps, with the gate before each.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +28,10 @@ use super::stage::{
 use crate::asking::{DeclaredPart, ValidatedDraft};
 use crate::{Engine, EngineError};
 
-/// Bytes of one call's output that a worker is shown.
+/// Maximum bytes of one call's output in a worker's context.
 const SHOWN_BYTES: usize = 24 * 1024;
 
-/// What a turn came to.
+/// The result of a turn.
 enum TurnOutcome {
     Answer(Box<WorkerResult>),
     Calls(Vec<RequestedCall>),
@@ -145,7 +145,7 @@ impl Engine {
         }
     }
 
-    /// A call within the task's scope, with parameters that its tool takes.
+    /// Builds a call within the task's scope, with parameters that its tool accepts.
     fn bound(
         &self,
         work: &StageExecution,
@@ -172,8 +172,8 @@ impl Engine {
         })
     }
 
-    /// The result of an answer, as far as the mission's own check admits it: sources resolve, and are
-    /// there where they must be (B002-6).
+    /// Builds the result of an answer, if the mission's own check admits it: sources resolve, and exist where they are
+    /// required (B002-6).
     fn result(
         &self,
         work: &StageExecution,
@@ -211,7 +211,7 @@ impl Engine {
         Ok(result)
     }
 
-    /// What a worker is shown: data, never instructions.
+    /// Builds a worker's context: data, never instructions.
     async fn table(&self, work: &StageExecution, turn: &WorkerTurn) -> Result<Value, EngineError> {
         let view = self.live().view(&work.caller.tenant);
         let tools = turn.package.tool_scope.iter().filter(|_| turn.may_call());
@@ -259,8 +259,8 @@ impl Engine {
         }))
     }
 
-    /// Findings of the skill's own rules in the results of its calls (ruling 51). The skill's template puts
-    /// them into words, and each cites the call that it was found in.
+    /// Returns the findings of the skill's own rules in the results of its calls (ruling 51). The skill's template
+    /// renders them, and each cites its call.
     async fn worked_out(
         &self,
         work: &StageExecution,
@@ -294,7 +294,7 @@ impl Engine {
     }
 }
 
-/// The structured output of an answer, where the worker's prompt has a schema for it.
+/// Returns the structured output of an answer, if the worker's prompt has a schema for it.
 fn structured_output(
     work: &StageExecution,
     turn: &WorkerTurn,
@@ -314,7 +314,7 @@ fn structured_output(
     }
 }
 
-/// Whether the mission would take an artifact, in words where not.
+/// Checks whether the mission would admit an artifact; the error has the reasons.
 pub(super) fn admissible(
     work: &StageExecution,
     artifact: charter_contract::mission::Artifact,
@@ -329,8 +329,8 @@ pub(super) fn admissible(
     }
 }
 
-/// The calls of a skill's plan that need nothing of earlier steps, with the values of the skill's
-/// parameters that the mission refers to by their names, that its goal mentions, or that are defaults.
+/// Returns the calls of a skill's plan that need nothing of earlier steps. Parameter values come from the mission's
+/// references by name, its goal, or defaults.
 fn recommended(work: &StageExecution, skill: &Skill) -> Vec<Value> {
     let envelope = &work.desk.envelope;
     let named = |name: &&str| envelope.context_refs.contains_key(*name);
@@ -342,7 +342,7 @@ fn recommended(work: &StageExecution, skill: &Skill) -> Vec<Value> {
         .collect();
     let goal = envelope.normalized_goal.as_str();
     let collected = Collected::given(&skill.parameters, &given).read(goal, envelope.created_at);
-    // What the mission refers to by the name may be something else than the skill takes.
+    // The mission's reference of that name may be something else than the skill expects.
     let bound = match collected.settle() {
         Ok(bound) if bound.missing.is_empty() => bound,
         Ok(_) | Err(_) => return Vec::new(),
@@ -368,7 +368,7 @@ fn shown_tool(tool: &Tool) -> Value {
     })
 }
 
-/// An artifact of an earlier task, with the refs that it may be cited by.
+/// Describes an artifact of an earlier task, with the refs for citing it.
 fn shown_artifact(artifact: &Value) -> Value {
     let of = |name: &str| artifact.get(name).cloned().unwrap_or(Value::Null);
     match artifact.get("schema_name").and_then(Value::as_str) {
@@ -411,7 +411,7 @@ fn cut(text: &str) -> &str {
     &text[..end]
 }
 
-/// The tools that calls name, once each.
+/// Returns the tools of these calls, once each.
 pub(super) fn distinct(calls: &[RequestedCall]) -> Vec<&ToolId> {
     let mut tools: Vec<&ToolId> = calls.iter().map(|call| &call.tool).collect();
     tools.sort();

@@ -1,5 +1,5 @@
-//! Carrying proposals out by what is no tool of the catalogue: a playbook, or a signed request to the
-//! system of record. The step was approved, or a policy allows it; it is begun once under its key.
+//! Carries out proposals without a catalogue tool: by a playbook, or by a signed request to the system of record. The
+//! step was approved, or a policy allows it; it begins once under its key.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,13 +18,13 @@ use super::stage::{StageExecution, StageFailure, StageResult, unfit};
 use crate::runs::failure;
 use crate::{Engine, EngineError};
 
-/// Time after which the playbook's run is looked at even if nobody in this process has news of it.
+/// Interval at which the playbook's run is checked even without a notification in this process.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Engine {
-    /// Runs a playbook to its end. Its run's id follows from the step, so a step that was interrupted
-    /// finds the run that it began. Who approved the proposal saw playbook and parameters, which is the
-    /// confirmation of the plan; what the playbook has approved besides, people are asked as ever.
+    /// Runs a playbook to its end. The run's id follows from the step, so an interrupted step finds its run. The
+    /// proposal's approver saw playbook and parameters, which confirms the plan; further approvals of the playbook are
+    /// requested as usual.
     pub(super) async fn run_playbook_write_back(
         self: &Arc<Self>,
         work: &StageExecution,
@@ -77,7 +77,7 @@ impl Engine {
             self.spawn_driver(caller.tenant.clone(), run_id.clone());
         }
         loop {
-            // Registered before looking, so that what comes meanwhile is not missed.
+            // Registered before looking, so that no notification in between is missed.
             let news = self.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
@@ -91,8 +91,8 @@ impl Engine {
         }
     }
 
-    /// Sends a proposal to the system of record, signed. The message's id follows from the step, and its
-    /// body from the proposal: a step that was interrupted sends the same message again.
+    /// Sends a signed proposal to the system of record. The message's id follows from the step, and its body from the
+    /// proposal, so an interrupted step sends the same message again.
     pub(super) async fn send_to_webhook(
         &self,
         work: &StageExecution,
@@ -122,7 +122,7 @@ impl Engine {
 /// The type of messages that carry a proposal.
 const WRITE_BACK: &str = "mission.writeback";
 
-/// What is sent, in the structure that the specification recommends.
+/// Builds the message, in the structure that the specification recommends.
 fn message(work: &StageExecution, proposal: &WritebackProposal, body: Option<&Value>) -> Value {
     let envelope = &work.desk.envelope;
     json!({
@@ -140,8 +140,8 @@ fn message(work: &StageExecution, proposal: &WritebackProposal, body: Option<&Va
     })
 }
 
-/// What a message that was not taken is to the step. That the target changed is told as it is where a
-/// tool looked at it (B002-13).
+/// Converts a failed delivery into the step's failure. A changed target is reported like one that a tool detects
+/// (B002-13).
 fn undelivered(failed: &DeliveryFailed) -> StepFailure {
     let of = |kind, code: &str, retryable| StepFailure {
         kind,
@@ -164,7 +164,7 @@ fn undelivered(failed: &DeliveryFailed) -> StepFailure {
     }
 }
 
-/// The run of a playbook that carries a proposal out; it follows from the proposal's step.
+/// Derives the run of the playbook that carries a proposal out, from the proposal's step.
 pub(super) fn playbook_run(key: &str) -> RunId {
     RunId::from_uuid(Uuid::new_v5(&Uuid::NAMESPACE_OID, key.as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! From files to a checked package in its stored form.
+//! Converts files into a checked package in its stored form.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use super::{PackageReport, VersionNaming, scope_of};
 use crate::catalogue::LiveCatalogue;
 use crate::{Caller, Engine, EngineError};
 
-/// A package that may enter the catalogue, as far as its documents go.
+/// A package whose documents may enter the catalogue.
 #[derive(Debug)]
 pub(crate) struct AdmittedPackage {
     pub(crate) package: Package,
     pub(crate) origin: Arc<Origin>,
     pub(crate) content_hash: ContentHash,
-    /// The catalogue that it was checked against.
+    /// The revision of the catalogue that it was checked against.
     pub(crate) revision: CatalogueRevision,
     pub(crate) before: View,
     pub(crate) after: View,
@@ -72,7 +72,7 @@ impl Engine {
     }
 }
 
-/// The same in this thread. `dims` is how many numbers a vector of the model in use has.
+/// Reads and checks a bundle in this thread. `dims` is the dimension of the current model's vectors.
 fn admit(
     caller: &Caller,
     live: &LiveCatalogue,
@@ -99,7 +99,7 @@ fn admit(
         package: manifest.name.clone(),
         version: naming.version(&manifest.version, content_hash),
     });
-    // What is global may lean on nothing that only one tenant has.
+    // A global document may not depend on a tenant's documents.
     let before = match &origin.scope {
         Scope::Tenant(tenant) => live.view(tenant),
         Scope::Global => live.snapshot.global_view(),
@@ -150,7 +150,7 @@ fn admit(
     Ok(Ok(admitted))
 }
 
-/// Egress entries that every call of the tool would fail on. Their syntax belongs to the crate that runs calls.
+/// Returns egress entries that would fail every call of the tool. Their syntax belongs to the crate that runs calls.
 fn unreadable_hosts(package: &Package) -> Vec<Problem> {
     let tools = package.documents.iter();
     let tools = tools.filter_map(|document| Some((&document.place, document.value.as_tool()?)));
@@ -167,7 +167,7 @@ fn unreadable_hosts(package: &Package) -> Vec<Problem> {
         .collect()
 }
 
-/// What registration decides: the tenant of every document, and the context types of every agent.
+/// Sets the fields that registration decides: the tenant of every document, and the context types of every agent.
 fn derive(package: &mut Package, view: &View, origin: &Origin) {
     for document in &mut package.documents {
         document.value.set_tenant_id(origin.scope.tenant().cloned());
@@ -177,7 +177,7 @@ fn derive(package: &mut Package, view: &View, origin: &Origin) {
     }
 }
 
-/// B000-8: the union over the agent's skills, in order of first mention, whatever was authored.
+/// Returns the union over the agent's skills, in order of first mention, regardless of the authored value (B000-8).
 fn context_types(agent: &AgentManifest, view: &View) -> Vec<Label> {
     let mut types: Vec<Label> = Vec::new();
     let skills = agent
@@ -199,7 +199,7 @@ pub(super) fn stored_form(package: &Package) -> Result<Vec<NewDocument>, EngineE
         .documents
         .iter()
         .map(|document| {
-            // Equal documents are equal texts.
+            // Equal documents have equal texts.
             let value = serde_json::to_value(&document.value)
                 .map_err(|error| EngineError::internal("writing a document", error))?;
             let body: Arc<str> = canonical::text(value).into();

@@ -1,4 +1,4 @@
-//! What a package would change, and what others would lose.
+//! Compares packages: the changes of a registration, and the losses of other packages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::admit::AdmittedPackage;
 use crate::catalogue::LiveCatalogue;
 
-/// What happens to one document.
+/// The change of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
@@ -24,24 +24,24 @@ pub enum Difference {
     Added,
     /// Its content differs.
     Changed,
-    /// It goes out of force.
+    /// It is removed.
     Removed,
 }
 
 /// One changed document.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DocumentChange {
-    /// Which collection.
+    /// The document's kind.
     pub kind: DocumentKind,
     /// The document.
     pub id: String,
-    /// What happens to it.
+    /// The kind of change.
     pub difference: Difference,
     /// JSON pointers of the parts that differ, for a changed document.
     pub fields: Vec<String>,
 }
 
-/// What a package would change.
+/// The changes of a registration.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PackageDiff {
     /// The package.
@@ -55,7 +55,7 @@ pub struct PackageDiff {
 }
 
 impl PackageDiff {
-    /// Whether nothing would change.
+    /// Returns whether nothing would change.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
@@ -76,7 +76,7 @@ pub(super) fn diff(admitted: &AdmittedPackage) -> PackageDiff {
     }
 }
 
-/// What becomes of a package's documents from one layer to another, by kind and id.
+/// Returns the changes of a package's documents between two layers, by kind and id.
 pub(super) fn changes(before: &Layer, after: &Layer, package: &PackageName) -> Vec<DocumentChange> {
     let mut changes = Vec::new();
     for kind in DocumentKind::ALL {
@@ -119,7 +119,7 @@ fn change(before: &Layer, after: &Layer, kind: DocumentKind, id: &str) -> Option
     })
 }
 
-/// JSON pointers of the parts in which two documents differ; a list is one part.
+/// Returns JSON pointers of the parts in which two documents differ; a list is one part.
 pub(crate) fn differing_fields(old: &Value, new: &Value) -> Vec<String> {
     let mut fields = Vec::new();
     differing(old, new, String::new(), &mut fields);
@@ -142,7 +142,7 @@ fn differing(old: &Value, new: &Value, pointer: String, fields: &mut Vec<String>
     }
 }
 
-/// A part of a document; one that is not there is `null`.
+/// Returns a part of a document; an absent one is `null`.
 fn part<'d>(of: &'d serde_json::Map<String, Value>, key: &str) -> &'d Value {
     static ABSENT: Value = Value::Null;
     of.get(key).unwrap_or(&ABSENT)
@@ -154,7 +154,7 @@ fn version_in_force(layer: &Layer, package: &PackageName) -> Option<String> {
     Some(origin.version.clone())
 }
 
-/// What documents of other packages would lack without this one, in words.
+/// Describes the references of other packages' documents that would break without this package.
 pub(super) fn losses(live: &LiveCatalogue, scope: &Scope, package: &PackageName) -> Vec<String> {
     let views: Vec<View> = match scope {
         Scope::Tenant(tenant) => vec![live.view(tenant)],
@@ -181,7 +181,7 @@ fn losses_in(view: &View, scope: &Scope, package: &PackageName) -> Vec<String> {
     let after = view.with_package(&origin, []);
     let mut losses = Vec::new();
     for (owner, document) in after.tenant.documents().chain(after.global.documents()) {
-        // What nobody has accepted yet holds nobody up.
+        // An unaccepted candidate does not prevent a removal.
         if document.is_candidate() {
             continue;
         }

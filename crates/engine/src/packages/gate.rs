@@ -1,5 +1,5 @@
-//! The last gate before registration: what must be embedded, and whether the package's own routing
-//! tests hold in the catalogue as it would be.
+//! The last gate before registration: embeds new texts, and runs the package's own routing tests in the resulting
+//! catalogue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,29 +23,29 @@ use crate::{Engine, EngineError};
 /// Texts embedded by one call.
 const EMBED_BATCH: usize = 256;
 
-/// Where a routing test of a package led, in the catalogue as it would be with the package in force.
+/// The result of a routing test, in the catalogue as it would be with the package in force.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RoutingTried")]
 pub struct RoutingTestResult {
     /// The query.
     pub query: String,
-    /// The file that the test stands in.
+    /// The file of the test.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// Whether it led where it should.
+    /// Whether it reached the expected documents.
     pub passed: bool,
     /// Narrow, broad or miss.
     pub kind: VerdictKind,
     /// The best candidate; absent for a miss.
     pub reached: Option<String>,
-    /// The best candidate's chance of being right, 0 to 1, whether or not it was enough.
+    /// The probability that the best candidate is right, 0 to 1, even if it was too low.
     pub score: Option<f32>,
-    /// Why, for people.
+    /// The reason, as text.
     pub reason: String,
 }
 
-/// What the gate found.
+/// The result of the gate.
 #[derive(Debug)]
 pub(super) struct GateReport {
     /// Failed routing tests.
@@ -57,7 +57,7 @@ pub(super) struct GateReport {
 }
 
 impl Engine {
-    /// Embeds what is new and runs the routing tests.
+    /// Embeds new texts and runs the routing tests.
     pub(super) async fn gate(&self, admitted: &AdmittedPackage) -> Result<GateReport, EngineError> {
         let layer = match admitted.origin.scope {
             Scope::Global => &admitted.after.global,
@@ -77,7 +77,7 @@ impl Engine {
         Ok(gated)
     }
 
-    /// Vectors for those texts that the store has none for (B000-9).
+    /// Embeds those texts that the store has no vector for (B000-9).
     pub(crate) async fn embed_missing(
         &self,
         texts: Vec<String>,
@@ -106,7 +106,7 @@ impl Engine {
         Ok(fresh)
     }
 
-    /// Keeps vectors for everybody who needs those texts later; returns how many.
+    /// Stores vectors for all later users of those texts; returns how many.
     pub(crate) async fn store_vectors(
         &self,
         vectors: HashMap<TextHash, Vector>,
@@ -123,8 +123,8 @@ impl Engine {
         Ok(count)
     }
 
-    /// The indexes as they would be with the package in force. A tenant's accepted route examples are left out: a
-    /// package's routing tests must hold without them.
+    /// Builds the indexes as they would be with the package in force. A tenant's accepted route examples are left out:
+    /// a package's routing tests must pass without them.
     async fn stacked_with(
         &self,
         admitted: &AdmittedPackage,
@@ -204,7 +204,7 @@ fn failed(test: &WithLocation<RoutingTest>, message: String) -> Problem {
     Problem::at(&test.place, "/query", "routing_test", message)
 }
 
-/// Why a verdict does not satisfy a test, with the verdict's own reason.
+/// Returns why a verdict does not satisfy a test, with the verdict's own reason.
 fn failure(test: &RoutingTest, verdict: &RoutedVerdict, broad: usize) -> Option<String> {
     let reason = &verdict.reason;
     let first = verdict.candidates.first();

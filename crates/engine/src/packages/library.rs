@@ -1,4 +1,4 @@
-//! The lenses of a package on its road into the catalogue.
+//! The lenses of a package during its registration.
 
 use super::admit::AdmittedPackage;
 use super::{Mode, RegistrationReport, refusal};
@@ -6,7 +6,7 @@ use crate::lenses::{LensIndexed, LensJob};
 use crate::{Engine, EngineError};
 
 impl Engine {
-    /// Work that goes on when whoever asked for it goes away: lenses may take minutes.
+    /// Runs work that continues if its caller goes away: lenses may take minutes.
     pub(super) async fn run_detached(
         &self,
         work: impl Future<Output = Result<RegistrationReport, EngineError>> + Send + 'static,
@@ -17,7 +17,7 @@ impl Engine {
             .map_err(|error| EngineError::internal("changing a package", error))?
     }
 
-    /// The indexes of a package's lenses; one that cannot be had refuses the package.
+    /// Indexes a package's lenses; a lens that cannot be indexed refuses the package.
     pub(super) async fn indexed(
         &self,
         admitted: &AdmittedPackage,
@@ -33,7 +33,7 @@ impl Engine {
         Err(refusal(&admitted.report(problems, Vec::new())))
     }
 
-    /// What became of the sources of a package that is in force as it is.
+    /// Checks the sources of a package that is in force unchanged.
     pub(super) async fn looked_at_again(
         &self,
         admitted: &AdmittedPackage,

@@ -1,4 +1,4 @@
-//! What is shown of packages and of what was done to them.
+//! Views of packages and their history.
 
 use charter_contract::ids::PackageName;
 use charter_contract::package::PackageScope;
@@ -18,22 +18,22 @@ use crate::LensIndexed;
 pub struct PackageView {
     /// The package.
     pub package: PackageName,
-    /// The version concerned.
+    /// The version of the entry.
     pub version: String,
     /// `global`, or `tenant` for the caller's own.
     pub scope: PackageScope,
     /// `registered`, `rolled_back` or `unregistered`.
     #[schemars(extend("enum" = ["registered", "rolled_back", "unregistered"]))]
     pub change: &'static str,
-    /// Number of documents in force after it.
+    /// Number of documents in force afterwards.
     pub documents: usize,
     /// `sha256:…` over all files.
     pub content_hash: String,
-    /// The catalogue's revision after it.
+    /// The catalogue's revision afterwards.
     pub revision: u64,
-    /// Who did it.
+    /// The user who did it.
     pub actor: String,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
@@ -60,7 +60,7 @@ impl From<PackageVersion> for PackageView {
     }
 }
 
-/// What a registration did.
+/// The result of a registration.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Registered")]
 pub struct RegistrationReport {
@@ -68,16 +68,16 @@ pub struct RegistrationReport {
     pub package: PackageName,
     /// Its version.
     pub version: String,
-    /// `true` when the same content was in force already, or for a dry run.
+    /// `true` if the same content was in force already, or for a dry run.
     pub unchanged: bool,
-    /// What changed, or would.
+    /// The changes, actual or predicted.
     pub diff: PackageDiff,
     /// Warnings.
     pub problems: Vec<Problem>,
     /// Texts that had to be embedded.
     pub embedded: usize,
-    /// What became of its active lenses.
+    /// The results of its active lenses.
     pub lenses: Vec<LensIndexed>,
-    /// Where its routing tests led; none where nothing had to be done.
+    /// The results of its routing tests; none if there was nothing to do.
     pub tests: Vec<RoutingTestResult>,
 }

@@ -1,15 +1,15 @@
-//! Vectors that documents bring with them. Nothing compares them: an index is made of the vectors of the model in use
-//! (ruling 4). One that this model cannot have made is kept with its document, and a warning says so.
+//! Vectors inside documents. They are never compared: an index uses only vectors of the current model (ruling 4). A
+//! vector that the current model cannot have made is kept with its document, with a warning.
 
 use charter_contract::bounds::PACKAGE_PROBLEMS;
 use charter_contract::catalogue::Document;
 use charter_contract::number::Vector;
 use charter_domain::package::{Package, Problem, SourceLocation};
 
-/// Fewer numbers than an embedding model makes: an example that is cut short.
+/// Fewer numbers than any embedding model makes: an abbreviated example.
 const LEAST_DIMS: usize = 64;
 
-/// Warnings about vectors that are not of the model in use, which makes vectors of `dims` numbers.
+/// Returns warnings about vectors that are not of the current model, which makes vectors of `dims` numbers.
 pub(super) fn foreign_vectors(package: &Package, dims: Option<usize>) -> Vec<Problem> {
     let mut warnings = Vec::new();
     for document in &package.documents {
@@ -55,7 +55,7 @@ fn vectors_of(document: &Document) -> Vec<(&'static str, &Vector)> {
         .collect()
 }
 
-/// Why the model in use did not make a vector, where that shows.
+/// Returns why the current model cannot have made a vector, if that is detectable.
 fn fault(vector: &Vector, dims: Option<usize>) -> Option<String> {
     let found = vector.as_slice().len();
     match dims {
@@ -70,7 +70,7 @@ fn fault(vector: &Vector, dims: Option<usize>) -> Option<String> {
     }
 }
 
-/// Where a document has a field, which may be written with an underscore before its name (seed 000).
+/// Returns the pointer of a document's field, which may be written with an underscore before its name (seed 000).
 fn pointer_of(place: &SourceLocation, field: &str) -> String {
     let underscored = format!("/_{field}");
     match place.position(&underscored) == place.position("") {
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// The abbreviated vectors of the seed's documents are named with their lines; nothing else is.
+    /// Only the abbreviated vectors of the seed's documents are reported, with their lines.
     #[test]
     fn ruling_4_a_vector_that_the_model_in_use_did_not_make_is_warned_about() {
         let files = json!({"files": {
@@ -120,7 +120,7 @@ mod tests {
                 ]
             );
         }
-        // Those of two numbers, where a model makes three.
+        // Vectors of two numbers, with a model that makes three.
         let found = foreign_vectors(&package, Some(3));
         let places: Vec<&str> = found.iter().map(|problem| &*problem.pointer).collect();
         assert_eq!(places, ["/capabilities_embedding", "/_embedding"]);

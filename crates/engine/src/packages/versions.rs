@@ -1,4 +1,4 @@
-//! Two stored versions of a package, compared document by document.
+//! Compares two stored versions of a package, document by document.
 
 use std::sync::Arc;
 
@@ -18,54 +18,54 @@ use super::{DocumentChange, compare, scope_of};
 use crate::checks::WaitingCaller;
 use crate::{Caller, Engine, EngineError};
 
-/// Which versions to compare.
+/// The versions to compare.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionRange {
-    /// The earlier one; the last one before `to` with another number when absent.
+    /// The earlier one; when absent, the last one before `to` with another number.
     pub from: Option<String>,
-    /// The later one; the last one when absent.
+    /// The later one; when absent, the last one.
     pub to: Option<String>,
-    /// Start after this change, as `next` of a page has it.
+    /// Cursor: start after this change; `next` of the previous page.
     pub after: Option<String>,
-    /// At most so many changes.
+    /// Maximum changes.
     pub limit: usize,
 }
 
-/// What changed from one version to another: one page.
+/// A page of the changes between two versions.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct VersionsDiff {
     /// The package.
     pub package: PackageName,
-    /// The earlier version; null where there is none, and everything is new.
+    /// The earlier version; null if there is none, so that everything is new.
     pub from: Option<String>,
     /// The later version.
     pub to: String,
     /// The changed documents, by kind and id.
     pub changes: Vec<ChangedDocument>,
-    /// Where the next page starts.
+    /// Cursor to the next page.
     pub next: Option<String>,
 }
 
-/// One changed document, as it was and as it became.
+/// One changed document, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ChangedDocument {
-    /// What happened to it.
+    /// The change.
     #[serde(flatten)]
     pub change: DocumentChange,
-    /// The document in the earlier version; null where there is none.
+    /// The document in the earlier version; null if absent there.
     #[schemars(with = "Option<Map<String, Value>>")]
     pub before: Option<Document>,
-    /// The document in the later version; null where there is none.
+    /// The document in the later version; null if absent there.
     #[schemars(with = "Option<Map<String, Value>>")]
     pub after: Option<Document>,
 }
 
 impl Engine {
-    /// Compares two versions of a package as they were registered, whether they are in force or not.
+    /// Compares two versions of a package as registered, whether they are in force or not.
     ///
     /// # Errors
-    /// `not_found` for a package or version that never existed in that scope; `invalid_request` for a page that starts
-    /// nowhere; `invalid_document` for a version that is too old to be read.
+    /// `not_found` for a package or version that never existed in that scope; `invalid_request` for an invalid cursor;
+    /// `invalid_document` for a version that is too old to read.
     pub async fn diff_versions(
         &self,
         caller: &Caller,
@@ -116,7 +116,7 @@ impl Engine {
         })
     }
 
-    /// The documents of a stored version as its files have them.
+    /// Returns the documents of a stored version, from its files.
     async fn stored_layer(
         &self,
         caller: &Caller,
@@ -128,7 +128,7 @@ impl Engine {
             package,
             version,
         } = origin.as_ref();
-        // First the place, then the files: callers that wait hold no files in memory.
+        // First the slot, then the files: waiting callers hold no files in memory.
         let place = self.check_slot(&caller.tenant).await;
         let files = self.store().package_files(scope, package, version).await?;
         let Some(files) = files else {
@@ -139,7 +139,7 @@ impl Engine {
     }
 }
 
-/// The last version before one that has another number.
+/// Returns the last version before one that has another number.
 fn before(versions: &[&str], to: &str) -> Option<String> {
     let at = versions.iter().rposition(|version| *version == to)?;
     let earlier = versions[..at].iter().rev();
@@ -162,7 +162,7 @@ fn layer_of(
         let details = json!({"problems": reading.problems});
         return Err(EngineError::new(ErrorCode::InvalidDocument, message).with_details(details));
     };
-    // Whether an author repeats the tenant changes nothing.
+    // The tenant in a document's source makes no difference.
     for document in &mut package.documents {
         document.value.set_tenant_id(None);
     }
@@ -175,7 +175,7 @@ fn layer_of(
     Ok(layer)
 }
 
-/// Where a page starts: after a document by kind and id.
+/// Parses a cursor: a document by kind and id.
 fn place(after: &str) -> Result<(DocumentKind, String), EngineError> {
     let read = || {
         let (kind, id) = after.split_once(' ')?;

@@ -85,7 +85,7 @@ fn the_first_matching_grant_decides() {
     }
 }
 
-/// Nothing is taken for granted: what is no text, names another tenant, or holds no grant lets nobody in.
+/// There are no implicit rights: a claim that is no text, names another tenant, or matches no grant is refused.
 #[test]
 fn who_is_not_named_or_granted_anything_is_refused() {
     use ErrorCode::{PermissionDenied, Unauthenticated};

@@ -1,4 +1,4 @@
-//! From a run's results to findings with evidence.
+//! Turns a run's results into findings with evidence.
 
 use std::collections::BTreeMap;
 
@@ -30,13 +30,13 @@ use crate::evidence::EvidenceOutcome;
 use crate::runs::{HistoryEvent, LoadedRun, guardrail_warnings};
 use crate::{Engine, EngineError};
 
-/// Ways in which a template fails that an answer lists; each finding may have one of its own.
+/// Maximum template failures that an answer lists; each finding may have its own.
 const TEMPLATE_WARNINGS: usize = 20;
 
-/// Findings without evidence that a warning names.
+/// Maximum findings without evidence that a warning names.
 const UNPROVEN_NAMED: usize = 5;
 
-/// What a skill's run came to. Its words are put in once a model, if any, has said its own ([`super::words`]).
+/// The analysis of a skill's run. Its text is added after a model, if any, has written its part ([`super::words`]).
 #[derive(Debug)]
 pub(crate) struct SkillAnalysis {
     pub(crate) skill: Skill,
@@ -48,22 +48,22 @@ pub(crate) struct SkillAnalysis {
     pub(crate) calls: Vec<Call>,
     /// The parameters of its run.
     pub(crate) parameters: Vec<ParameterView>,
-    /// What the run answers for.
+    /// The tags of the request that the run answers.
     pub(crate) tags: RequestTags,
-    /// The results, as people read them, of a skill without rules.
+    /// The formatted results of a skill without rules.
     pub(crate) outlines: Vec<String>,
     pub(crate) summary: Option<String>,
-    /// How the run's own analysis by a model ended, where it has one.
+    /// The end of the run's own analysis by a model, if it has one.
     pub(crate) drafted: Option<Drafting>,
     /// Tokens that models used for the run.
     pub(crate) tokens: TokensUsed,
 }
 
-/// What rules found in the results of a run, with the evidence of each result.
+/// The findings of rules in a run's results, with the evidence of each result.
 #[derive(Debug)]
 pub(crate) struct ExaminedRun {
     pub(crate) findings: Vec<Finding>,
-    /// The step in whose result each was found.
+    /// The step whose result has each finding.
     pub(crate) found_in: BTreeMap<FindingId, StepId>,
     pub(crate) evidence: BTreeMap<StepId, EvidenceId>,
     pub(crate) warnings: Vec<String>,
@@ -77,11 +77,11 @@ pub(crate) struct Call {
     pub(crate) source: ResultSource,
     pub(crate) duration_ms: u64,
     pub(crate) at: charter_contract::time::Timestamp,
-    /// What a built-in tool says that it did.
+    /// The actions that a built-in tool reports.
     pub(crate) actions: Vec<ToolAction>,
 }
 
-/// An action as a built-in tool tells it; when it was is the journal's to say.
+/// An action as a built-in tool reports it; the journal has its time.
 #[derive(Debug, serde::Deserialize)]
 pub(crate) struct ToolAction {
     pub(crate) action_type: ActionType,
@@ -89,7 +89,7 @@ pub(crate) struct ToolAction {
 }
 
 impl Engine {
-    /// Applies the skill's rules to the run's results, and reads how a model has analysed them.
+    /// Applies the skill's rules to the run's results, and reads the analysis of a model.
     pub(super) async fn analyse(
         &self,
         asked: &ActiveRequest,
@@ -119,8 +119,8 @@ impl Engine {
         })
     }
 
-    /// Applies the skill's rules to the run's outputs, records one evidence record per tool result, and
-    /// adds what the expert graph says on the advanced tier.
+    /// Applies the skill's rules to the run's outputs, and records one evidence record per tool result. On the advanced
+    /// tier, adds data of the expert graph.
     pub(crate) async fn examine(
         &self,
         tenant: &TenantId,
@@ -160,7 +160,7 @@ impl Engine {
         })
     }
 
-    /// Findings with the step that each was found in, most severe first.
+    /// Returns findings with the step of each, most severe first.
     async fn findings(
         &self,
         tenant: &TenantId,
@@ -174,7 +174,7 @@ impl Engine {
             .iter()
             .flat_map(|analysis| &analysis.findings);
         for step in rules.map(|rule| &rule.from) {
-            // A step that was skipped or failed has nothing to look at.
+            // A step that was skipped or failed has no output.
             let Some(output) = run
                 .outputs()
                 .get(step)
@@ -194,7 +194,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Lists findings by the field that the skill's template names, if it names one.
+    /// Sorts findings by the field that the skill's template names, if it names one.
     fn arrange(
         &self,
         tenant: &TenantId,
@@ -211,7 +211,7 @@ impl Engine {
         }
     }
 
-    /// What the skill's rules find in the output of one step of its plan.
+    /// Returns the findings of the skill's rules in the output of one step of its plan.
     pub(crate) async fn findings_in(
         &self,
         tenant: &TenantId,
@@ -243,8 +243,8 @@ impl Engine {
         Ok(found)
     }
 
-    /// One record per tool result. Its id follows from run and step, so analysing again finds it. A summary that could
-    /// not be filled in is a warning.
+    /// Records one evidence record per tool result. Its id follows from run and step, so a second analysis finds it. A
+    /// summary that cannot be filled in is a warning.
     async fn evidence_of(
         &self,
         pinned: &LoadedRun,
@@ -258,7 +258,7 @@ impl Engine {
         for (step, output) in run.outputs() {
             let tool = run.graph().step(step);
             let tool = tool.and_then(|step| pinned.workspace.tools.get(step.tool()?));
-            // What a model makes of results is no result itself.
+            // A model's analysis of results is not a result itself.
             let Some(tool) = tool.filter(|tool| !tool.entry.document.is_internal()) else {
                 continue;
             };
@@ -284,11 +284,11 @@ impl Engine {
         Ok(records)
     }
 
-    /// Renders every finding; returns what could not be, in words. `proof` stands for the evidence of
-    /// findings that have none yet, and `drafted` has values that a model gave where no rule did.
+    /// Renders every finding, and returns the failures as text. `proof` replaces the evidence of findings that have
+    /// none yet, and `drafted` has values of a model for fields without a rule's value.
     ///
     /// # Errors
-    /// `unavailable` when the engine stops first. What a template fails with is a warning.
+    /// `unavailable` if the engine stops first. A failure of a template is a warning.
     pub(crate) async fn render(
         &self,
         tenant: &TenantId,
@@ -335,7 +335,7 @@ impl Engine {
         Ok(warnings)
     }
 
-    /// The template of a skill's findings, for the persona and tier of the request.
+    /// Returns the template of a skill's findings, for the persona and tier of the request.
     pub(crate) fn template_of(
         &self,
         tenant: &TenantId,
@@ -357,7 +357,7 @@ impl Engine {
         template::resolve(&view, wanted).map(|(found, _)| found)
     }
 
-    /// The summary of a skill's findings, where it has one. One that cannot be filled in is a warning.
+    /// Returns the summary of a skill's findings, if it has one. A summary that cannot be filled in is a warning.
     pub(super) async fn summarise(
         &self,
         tenant: &TenantId,
@@ -384,8 +384,8 @@ impl Engine {
     }
 }
 
-/// The values of a template's placeholders: the rule's own fields, what every finding has, and what a model gave where
-/// neither says anything.
+/// Returns the values of a template's placeholders: the rule's own fields, the common fields of findings, and a model's
+/// values for the rest.
 pub(crate) fn values(
     finding: &Finding,
     proof: Option<&str>,
@@ -408,7 +408,7 @@ pub(crate) fn values(
     values
 }
 
-/// That findings have no evidence, where some have none.
+/// Returns the warning that some findings have no evidence, if any have none.
 pub(super) fn unproven(findings: &[Finding]) -> Option<String> {
     let unproven = findings.iter().filter(|one| one.evidence_ids.is_empty());
     let unproven: Vec<String> = unproven
@@ -458,7 +458,7 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
                 ..
             } => {
                 let tool = run.graph().step(step)?.tool()?.clone();
-                // Putting results into words is no call of a tool.
+                // The analysis of results is not a tool call.
                 if tool.as_str() == ANALYSIS_TOOL {
                     return None;
                 }
@@ -476,7 +476,7 @@ fn calls(run: &Run, history: &[HistoryEvent]) -> Vec<Call> {
         .collect()
 }
 
-/// The actions in a built-in tool's output. Others may call a field so, and mean something else.
+/// Returns the actions in a built-in tool's output. Other tools may have a field of this name with another meaning.
 fn tool_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToolAction> {
     let told = Builtin::from_tool_id(tool)
         .and(output)
@@ -485,7 +485,7 @@ fn tool_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToolAction> {
     told.and_then(Result::ok).unwrap_or_default()
 }
 
-/// What a summary's placeholders may name.
+/// Returns the values for the placeholders of a summary.
 fn summary_values(parameters: &Map<String, Value>, findings: &[Finding]) -> Map<String, Value> {
     let mut by_severity: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in findings {

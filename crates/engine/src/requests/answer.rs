@@ -1,4 +1,4 @@
-//! The road from a request to its recorded answer.
+//! From a request to its recorded answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::candidates::CandidateProposal;
 use crate::recovery::is_repeat;
 use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 
-/// What one skill contributed.
+/// The contribution of one skill.
 #[derive(Debug)]
 pub(super) struct SkillResult {
     pub(super) skill: SkillId,
@@ -44,30 +44,30 @@ pub(super) struct SkillResult {
     pub(super) outcome: Result<SkillAnalysis, EngineError>,
 }
 
-/// What a request led to.
+/// The outcome of a request.
 enum RequestOutcome {
-    /// Skills that were run to their end, in words, and what their findings lead to.
+    /// Skills that ran to their end, in words, and the playbooks that their findings suggest.
     Read(Box<ReadAnswer>, Offers),
-    /// A run that changes something, as far as it has come.
+    /// A run that changes something, in its current state.
     Change(Box<StartedChange>),
-    /// The same of a run that an earlier request of the session opened, whose result it is.
+    /// A run that an earlier request of the session opened, in its current state; the result is that request's.
     Resumed(Box<StartedChange>),
     /// A candidate, which was not run.
     Propose(Box<CandidateProposal>),
     /// Passages of the reference library.
     Consult(LensAnswer),
-    /// What explains a rule.
+    /// The explanation of a rule.
     Explain(Box<Explanation>),
     /// Playbooks that are offered.
     Offer(Vec<Offer>),
     /// A question that is asked back.
     AskBack,
-    /// What can be asked.
+    /// The possible questions.
     Decline,
 }
 
 impl RequestOutcome {
-    /// The subject of an answer without a call; `None` for work that calls tools, which the gate is asked about.
+    /// Returns the subject of an answer without a call; `None` for work that calls tools, which the gate checks.
     fn about(
         &self,
         view: &View,
@@ -103,7 +103,7 @@ impl RequestOutcome {
     }
 }
 
-/// The subject of a candidate that is not made yet: the domain and agent that come nearest.
+/// Returns the subject of a candidate before it is made: the nearest domain and agent.
 fn subject_of_candidate(
     view: &View,
     classified: &Classification,
@@ -115,43 +115,42 @@ fn subject_of_candidate(
     })
 }
 
-/// Time after which a request that waits for a person, or failed for a reason that passes, is taken up
-/// again.
+/// Interval after which an open request is resumed: one that waits for a person, or that failed for a transient reason.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How a recorded request stands.
+/// The state of a recorded request.
 enum RequestClaim {
-    /// It has no answer, and this process is to find one.
+    /// It has no answer, and this process is to compute it.
     Ours,
     /// It was answered.
     Answered(Box<Result<AgentResponse, EngineError>>),
-    /// Another process is finding the answer, or has found it just now.
+    /// Another process is computing the answer, or has just done so.
     Elsewhere,
 }
 
-/// A request as it is recorded.
+/// A recorded request.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "Request")]
 pub struct RequestView {
     /// Its id.
     pub request_id: RequestId,
-    /// When it was asked.
+    /// When it was received.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
-    /// The `request` as it was sent, and what whoever asked was then.
+    /// The request as received, with a snapshot of the caller's identity and role.
     pub asked: Map<String, Value>,
-    /// Where it was routed; nothing before it is.
+    /// The routing verdict; absent before routing.
     pub verdict: Option<Value>,
-    /// The answer, or the error that it came to; nothing while it is worked on.
+    /// The answer or error; absent while the request is in progress.
     pub answer: Option<Value>,
-    /// The run whose end is the result, of a request that changes something.
+    /// The run whose end is the result, if the request changes something.
     pub run_id: Option<RunId>,
-    /// What that run came to, once it has ended: an answer with an id of its own.
+    /// The result of that run, once it has ended: an answer with an id of its own.
     pub result: Option<Value>,
 }
 
-/// An answer that was found.
+/// A computed answer.
 struct ComputedAnswer {
     response: AgentResponse,
     /// The run whose end is the request's result.
@@ -159,14 +158,13 @@ struct ComputedAnswer {
 }
 
 impl Engine {
-    /// Answers a request, or returns the recorded answer of an earlier one with the same id: of a change that has ended,
-    /// its result.
+    /// Answers a request. For a repeated id, returns the recorded answer, or the result of a change that has ended.
     ///
-    /// The work goes on when the caller goes away; asking again with the same request finds it.
+    /// The work continues if the caller goes away; a repeat of the request finds it.
     ///
     /// # Errors
-    /// Whatever stands in the way of an answer, with its public code. `already_exists` when the id
-    /// was used for another request; `rate_limited` where the tenant has as many runs as it may.
+    /// The error that prevents an answer, with its public code. `already_exists` if the id was used for another
+    /// request; `rate_limited` if the tenant has reached its run quota.
     pub async fn handle_request(
         self: &Arc<Self>,
         caller: &Caller,
@@ -183,11 +181,11 @@ impl Engine {
             .map_err(|error| EngineError::internal("answering a request", error))?
     }
 
-    /// A recorded request: what was asked, where it was routed, its answer if there is one, and of a change that has ended
-    /// its result.
+    /// Returns a recorded request: input, routing, the answer if there is one, and the result of a change that has
+    /// ended.
     ///
     /// # Errors
-    /// `not_found`, also for a request that the caller does not see.
+    /// `not_found`, also for a request that is not visible to the caller.
     pub async fn request(
         &self,
         caller: &Caller,
@@ -207,7 +205,7 @@ impl Engine {
         })
     }
 
-    /// The record of a request that the caller sees.
+    /// Returns the record of a request that is visible to the caller.
     ///
     /// # Errors
     /// `not_found`.
@@ -223,11 +221,11 @@ impl Engine {
         }
     }
 
-    /// Records a request and goes on to answer it without being waited for: what becomes of it is
-    /// read from its record. One that is recorded already with the same content is not asked again.
+    /// Records a request and answers it in the background: its record has the outcome. A request that is recorded
+    /// already with the same content is not processed again.
     ///
     /// # Errors
-    /// `already_exists` when the id was used for another request.
+    /// `already_exists` if the id was used for another request.
     pub(crate) async fn submit(
         self: &Arc<Self>,
         asked: ActiveRequest,
@@ -249,10 +247,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Records that a request is not carried out, without having begun it.
+    /// Records that a request is refused, without starting it.
     ///
     /// # Errors
-    /// `already_exists` when the id was used for another request.
+    /// `already_exists` if the id was used for another request.
     pub(crate) async fn refuse(
         &self,
         asked: &ActiveRequest,
@@ -284,7 +282,7 @@ impl Engine {
         }
     }
 
-    /// Refuses a new request of a tenant that has as many runs as it may; what is recorded is gone on with.
+    /// Refuses a new request if the tenant has reached its run quota; recorded requests continue.
     async fn check_run_quota(&self, asked: &ActiveRequest) -> Result<(), EngineError> {
         let tenant = &asked.caller.tenant;
         match self.must_have_room_for_a_run(tenant).await {
@@ -298,8 +296,7 @@ impl Engine {
         }
     }
 
-    /// Answers a request that an earlier attempt left open. `None` while it is being answered, or
-    /// when it has been since it was found.
+    /// Answers a request that an earlier attempt left open. `None` if it is in progress, or was answered meanwhile.
     pub(crate) async fn resume_request(
         self: &Arc<Self>,
         asked: &ActiveRequest,
@@ -336,7 +333,7 @@ impl Engine {
         }
     }
 
-    /// The result of a change that has ended by now, or else its answer.
+    /// Returns the result of a change if it has ended, else its answer.
     async fn latest_answer(
         &self,
         asked: &ActiveRequest,
@@ -454,7 +451,7 @@ impl Engine {
         }
     }
 
-    /// Records the answer. A failure that may pass leaves the request open, to be taken up again.
+    /// Records the answer. A transient failure leaves the request open, to be resumed.
     async fn close(
         &self,
         asked: &ActiveRequest,
@@ -504,7 +501,7 @@ impl Engine {
         Ok((classified, work))
     }
 
-    /// Does what a request was classified for.
+    /// Carries out the course of a classified request.
     async fn carry_out(
         self: &Arc<Self>,
         asked: &ActiveRequest,
@@ -521,7 +518,7 @@ impl Engine {
             Course::Decline => RequestOutcome::Decline,
             Course::Generate => {
                 let view = self.live().view(&asked.caller.tenant);
-                // Before anything is made: a candidate stays.
+                // Checked before anything is made, because a candidate persists.
                 let about = subject_of_candidate(&view, classified)?;
                 self.must_answer(asked, &about).await?;
                 RequestOutcome::Propose(Box::new(self.propose(asked, classified).await?))
@@ -547,7 +544,7 @@ impl Engine {
         })
     }
 
-    /// Runs the skills of a request, all at the same time.
+    /// Runs the skills of a request concurrently.
     async fn run_skills(
         self: &Arc<Self>,
         asked: &ActiveRequest,
@@ -566,7 +563,7 @@ impl Engine {
         futures_util::future::join_all(running).await
     }
 
-    /// The recorded classification, or a new one: tags first, then the verdict.
+    /// Returns the recorded classification, or a new one: tags first, then the verdict.
     async fn classified(&self, asked: &ActiveRequest) -> Result<Classification, EngineError> {
         let earlier = self
             .store()
@@ -593,8 +590,8 @@ impl Engine {
     }
 }
 
-/// Failures of this process rather than of the request, and what waits for a person: the request is
-/// answered once they have decided. A tool's timeout is none: the run has ended with it.
+/// Returns whether an error leaves the request open: failures of this process rather than of the request, and pending
+/// approvals, after which the request is answered. A tool's timeout does not: it ended the run.
 fn leaves_open(code: ErrorCode) -> bool {
     matches!(
         code,

@@ -1,7 +1,7 @@
-//! One question that is asked back where several different things fit a request, and the answer to it.
+//! One question that is asked back if several different documents fit a request, and the answer to it.
 //!
-//! The next turn of the session may name an option or its number. Then that one is taken, with the parameters that the
-//! first request stated; a change that is chosen so is shown before it begins, as any that is chosen from words.
+//! The next turn of the session may name an option or its number. The option then runs with the parameters of the first
+//! request. A change that is chosen this way is shown before it begins, like any change that is chosen from words.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,23 +32,23 @@ pub(crate) const CLARIFICATION: &str = "clarification";
 pub(crate) struct Clarification {
     /// The question.
     pub(crate) question: String,
-    /// What it may be answered with, by id, title or number from 1 on.
+    /// The options, which a reply may name by id, title or number from 1 on.
     pub(crate) options: Vec<ClarificationOption>,
 }
 
-/// One of the things that may be meant.
+/// One of the possible meanings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClarificationOption {
     /// Its id.
     pub(crate) id: String,
-    /// What it is: a skill or a playbook.
+    /// Its kind: a skill or a playbook.
     pub(crate) kind: DocumentKind,
     /// Its title.
     pub(crate) title: String,
 }
 
 impl Clarification {
-    /// The question about the candidates of a verdict.
+    /// Builds the question about the candidates of a verdict.
     fn from_verdict(view: &View, classified: &Classification) -> Self {
         let candidates = classified.verdict.candidates.iter();
         let options = candidates.filter_map(|candidate| {
@@ -73,12 +73,12 @@ impl Clarification {
         }
     }
 
-    /// The option that an answer names.
+    /// Returns the option that an answer names.
     pub(crate) fn chosen(&self, answer: &str) -> Option<&ClarificationOption> {
         self.options.get(chosen(answer, &self.named())?)
     }
 
-    /// The same for an answer without other content.
+    /// Returns the option that an answer names without other content.
     fn chosen_alone(&self, answer: &str) -> Option<&ClarificationOption> {
         self.options.get(chosen_alone(answer, &self.named())?)
     }
@@ -91,7 +91,7 @@ impl Clarification {
         named.collect()
     }
 
-    /// The question and its options, for people.
+    /// Formats the question and its options as text.
     pub(crate) fn content(&self) -> String {
         let mut lines = vec![self.question.clone()];
         let options = self.options.iter().enumerate();
@@ -113,8 +113,8 @@ impl Clarification {
 }
 
 impl Engine {
-    /// The classification of a request that chooses an option of the question before it in its session; `None` for a request
-    /// of its own. After one option was chosen, a later turn may choose another.
+    /// Classifies a request that chooses an option of the preceding question of its session; `None` for an independent
+    /// request. After one option was chosen, a later turn may choose another.
     pub(super) async fn chosen_option(
         &self,
         asked: &ActiveRequest,
@@ -145,7 +145,7 @@ impl Engine {
             .transpose()
     }
 
-    /// The classification of a request that chooses an option of a question.
+    /// Classifies a request that chooses an option of a question.
     fn take_option(
         &self,
         asked: &ActiveRequest,
@@ -197,7 +197,7 @@ impl Engine {
 }
 
 impl Classification {
-    /// Whether this document was chosen.
+    /// Returns whether this document was chosen.
     fn has_chosen(&self, id: &str) -> bool {
         let playbook = self.playbook.as_ref().map(AsRef::<str>::as_ref);
         let mut skills = self.skills.iter().map(AsRef::<str>::as_ref);
@@ -205,7 +205,7 @@ impl Classification {
     }
 }
 
-/// The response that asks back.
+/// Builds the response that asks back.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,

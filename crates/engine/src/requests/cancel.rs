@@ -1,4 +1,4 @@
-//! Giving up a request: its runs are aborted, and it is answered with that.
+//! Cancels a request: aborts its runs, and records that as its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use super::words::analysis_run_id;
 use super::{ActiveRequest, Classification};
 use crate::{Caller, Engine, EngineError};
 
-/// How long a request that was not routed yet is waited for, and how often it is looked at.
+/// How long to wait for the routing of a request, and the polling interval.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl Engine {
-    /// Aborts what a request runs, for its user or an operator. One that is answered and left
-    /// no run under way is left as it is.
+    /// Aborts the runs of a request, for its user or an operator. An answered request without active runs stays
+    /// unchanged.
     ///
     /// # Errors
-    /// `not_found`, also for a request that the caller does not see.
+    /// `not_found`, also for a request that is not visible to the caller.
     pub async fn cancel_request(
         self: &Arc<Self>,
         caller: &Caller,
@@ -32,7 +32,7 @@ impl Engine {
         let record = self.request_of(caller, request).await?;
         let asked = ActiveRequest::from_json(&record.asked, record.tenant_id)?;
         let mut runs = self.begun_runs(caller, request).await?;
-        // There is none unless several skills were run and a model is asked about them.
+        // It exists only if several skills ran and a model analyses their results.
         runs.push(analysis_run_id(&asked));
         for run in runs {
             let aborted = self.abort_run(caller, &run, reason.to_owned(), false).await;
@@ -50,10 +50,10 @@ impl Engine {
         Ok(())
     }
 
-    /// The runs that a request leads to, in the order of its verdict; none exists before that.
+    /// Returns the runs of a request, in the order of its verdict; none exists before that.
     ///
     /// # Errors
-    /// `not_found`, also for a request that the caller does not see.
+    /// `not_found`, also for a request that is not visible to the caller.
     pub async fn request_runs(
         &self,
         caller: &Caller,
@@ -69,7 +69,7 @@ impl Engine {
         Ok(runs)
     }
 
-    /// The runs of a request, waited for until they are created.
+    /// Waits until the runs of a request are created, and returns them.
     async fn begun_runs(
         &self,
         caller: &Caller,
@@ -107,7 +107,7 @@ impl Engine {
     }
 }
 
-/// The runs that a request leads to, whether they were created or not.
+/// Returns the runs of a request, created or not.
 pub(crate) fn runs_of(asked: &ActiveRequest, classified: &Classification) -> Vec<RunId> {
     if let Some(run) = classified.earlier_run() {
         return vec![run.clone()];

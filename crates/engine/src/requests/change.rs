@@ -1,4 +1,4 @@
-//! The answer to a request that changes something: where its run stands, and what it waits for.
+//! The answer to a request that changes something: the state of its run, and the conditions that it waits for.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use super::respond::verdict;
 use crate::runs::RunView;
 use crate::{Engine, EngineError};
 
-/// A change that was begun.
+/// A change that was started.
 #[derive(Debug)]
 pub(super) struct StartedChange {
-    /// Its run, as far as it has come.
+    /// Its run, in its current state.
     pub(super) run: RunView,
-    /// Warnings about what it is still to do.
+    /// Warnings about its remaining steps.
     pub(super) foreseen: Vec<String>,
 }
 
 impl StartedChange {
-    /// The warnings about what was done and what is to come, each once.
+    /// Returns the warnings about past and future steps, each once.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = self.run.warnings();
         for warning in &self.foreseen {
@@ -38,7 +38,7 @@ impl StartedChange {
     }
 }
 
-/// The response to a request to write.
+/// Builds the response to a request to write.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -70,7 +70,7 @@ pub(super) fn response(
     Ok(response)
 }
 
-/// What every response about a run that changes something says of it: where it stands, its plan, what it did.
+/// Adds the common part of every response about a run that changes something: its state, its plan, its actions.
 pub(super) fn described(
     builder: AgentResponseBuilder,
     classified: &Classification,
@@ -116,7 +116,7 @@ pub(super) fn described(
     Ok(builder)
 }
 
-/// The values that are known, each with its source.
+/// Returns the known values, each with its source.
 fn parameters_of(run: &RunView) -> Vec<ParameterView> {
     ParameterView::list(&run.state.parameters, &run.state.sources)
 }
@@ -128,7 +128,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// What a person is told: the state in words, the plan, and what to do next.
+/// Formats the answer as text: the state, the plan, and the next action.
 fn content(run: &RunView) -> String {
     let id = &run.summary.run_id;
     let state = &run.state;
@@ -200,7 +200,7 @@ fn content(run: &RunView) -> String {
     lines.join("\n")
 }
 
-/// A status in words.
+/// Formats a status as words.
 pub(super) fn words(status: &str) -> String {
     status.replace('_', " ")
 }

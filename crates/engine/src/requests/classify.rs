@@ -1,4 +1,4 @@
-//! Which flow a request takes, decided and written down before anything else happens.
+//! Determines the flow of a request, and records it before anything else happens.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::skill::Skill;
@@ -26,7 +26,7 @@ use crate::knowledge::as_searched;
 use crate::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
 use crate::{Caller, Engine, EngineError, LensFilter};
 
-/// Where a request was sent, as it is recorded.
+/// The recorded classification of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Classification {
     /// The flow of seed 000 §2.10.
@@ -37,30 +37,30 @@ pub(crate) struct Classification {
     pub(crate) skills: Vec<SkillId>,
     /// The playbook, for a request to write.
     pub(crate) playbook: Option<PlaybookId>,
-    /// What it takes over from an earlier request of its session.
+    /// Data that it adopts from an earlier request of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) follow_up: Option<FollowUp>,
-    /// Active agents whose capabilities come near, on a miss only (B000-5).
+    /// Active agents with near capabilities, on a miss only (B000-5).
     pub(crate) agents: Vec<AgentId>,
-    /// What is done; absent in what was recorded before it was noted.
+    /// The course; absent in records of versions that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     course: Option<Course>,
-    /// Why nothing is begun, for people, where nothing is.
+    /// Why nothing is started, as text, if nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) because: Option<String>,
-    /// Whether the text asks for a trial that changes nothing.
+    /// Whether the text requests a dry run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) dry_run: bool,
-    /// What is asked for and not answered.
+    /// Parts of the request that are not answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) left_out: Vec<LeftOut>,
-    /// The reply to the answer before it in its session, where the reply names more than a skill or playbook.
+    /// The reply to the preceding answer of its session, if it names more than a skill or playbook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reply: Option<SessionReply>,
 }
 
 impl Classification {
-    /// A request of this flow and course, with nothing chosen.
+    /// Builds a classification of this flow and course, with no document chosen.
     pub(super) fn new(flow: Flow, course: Course, verdict: RoutedVerdict) -> Self {
         Self {
             flow,
@@ -77,18 +77,18 @@ impl Classification {
         }
     }
 
-    /// Offers the change that would be opened, for a reason.
+    /// Offers the change instead of opening it, for a reason.
     pub(super) fn offer_only(&mut self, because: String) {
         self.course = Some(Course::Offer);
         self.because = Some(because);
     }
 
-    /// What is done.
+    /// Returns the course.
     pub(crate) fn course(&self) -> Course {
         self.course.unwrap_or_else(|| Course::of_flow(self.flow))
     }
 
-    /// The text that answers to questions are looked up by: the request's, or its translation.
+    /// Returns the text for looking up answers to questions: the request's, or its translation.
     pub(super) fn text<'a>(&'a self, asked: &'a ActiveRequest) -> &'a str {
         let gateway = self.verdict.gateway.as_ref();
         let translation = gateway.and_then(|gateway| gateway.translation.as_deref());
@@ -97,7 +97,7 @@ impl Classification {
 }
 
 impl Engine {
-    /// Decides the flow of a request.
+    /// Classifies a request.
     pub(super) async fn classify(
         &self,
         asked: &ActiveRequest,
@@ -134,7 +134,7 @@ impl Engine {
             reply.verdict.gateway = routed.verdict.gateway;
             return Ok(reply);
         }
-        // A name leans on nothing.
+        // A request that names a document needs no earlier one.
         let follow_up = match routed.source {
             AnswerSource::Description => None,
             AnswerSource::Skills
@@ -169,7 +169,7 @@ impl Engine {
         Ok(classified)
     }
 
-    /// A request that stands alone.
+    /// Classifies an independent request.
     pub(super) fn by_itself(&self, caller: &Caller, routed: RoutingResult) -> Classification {
         let view = self.live().view(&caller.tenant);
         let few = self.settings().broad_skills;
@@ -207,7 +207,7 @@ impl Engine {
         }
     }
 
-    /// A request that leans on an earlier one: skills answer it.
+    /// Classifies a request that refers to an earlier one: skills answer it.
     fn following(
         &self,
         asked: &ActiveRequest,
@@ -228,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// Where a request goes that says so itself: it is not routed.
+    /// Classifies a request that names its own target: it is not routed.
     fn named(&self, asked: &ActiveRequest) -> Result<Option<Classification>, EngineError> {
         let text = asked.request.input.as_str();
         if let Some(flow @ (Flow::RagSearch | Flow::Knowledge)) = asked.wishes.flow {
@@ -245,7 +245,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// A request that one skill answers, which somebody has named.
+    /// Classifies a request that one named skill answers.
     pub(super) fn named_skill(
         &self,
         asked: &ActiveRequest,
@@ -267,7 +267,7 @@ impl Engine {
         })
     }
 
-    /// A request that one playbook carries out, which somebody has named.
+    /// Classifies a request that one named playbook carries out.
     pub(super) fn named_playbook(
         &self,
         asked: &ActiveRequest,
@@ -283,7 +283,7 @@ impl Engine {
         })
     }
 
-    /// Active agents that come near a request which nothing answers (B000-5).
+    /// Returns active agents near a request that no document answers (B000-5).
     async fn nearest_agents(
         &self,
         caller: &Caller,
@@ -299,7 +299,7 @@ impl Engine {
         Ok(ids.collect())
     }
 
-    /// The tag record of a classified request (seed 000 §2.10, the fields of its flow).
+    /// Builds the tag record of a classified request (seed 000 §2.10, the fields of its flow).
     pub(super) fn tags_of(
         &self,
         asked: &ActiveRequest,
@@ -403,7 +403,7 @@ fn tag_flow(
     Ok(())
 }
 
-/// The intent of a flow that a client asks for; a flow that does more than route has none.
+/// Returns the intent of a requested flow; `None` for a flow that does more than route.
 fn intent_of(flow: Flow) -> Option<Intent> {
     match flow {
         Flow::Skill | Flow::ReadBroad | Flow::CodeGenRead => Some(Intent::Read),
@@ -413,7 +413,7 @@ fn intent_of(flow: Flow) -> Option<Intent> {
     }
 }
 
-/// Whether a candidate answers in a flow that a client asks for.
+/// Returns whether a candidate answers in a requested flow.
 fn is_generated(flow: Flow) -> bool {
     matches!(
         flow,
@@ -421,7 +421,7 @@ fn is_generated(flow: Flow) -> bool {
     )
 }
 
-/// The filter by which lenses were searched.
+/// Returns the filter that lenses were searched with.
 fn filter_of(asked: &ActiveRequest, course: Course) -> LensFilter {
     match course {
         Course::Explain => as_searched(&asked.wishes.rag_params),
@@ -436,7 +436,7 @@ fn filter_of(asked: &ActiveRequest, course: Course) -> LensFilter {
     }
 }
 
-/// Who gave an answer for which no tool is called.
+/// Returns the provider of an answer without tool calls.
 fn provider_of(kind: DocumentKind) -> Option<Label> {
     let provider = if kind == DocumentKind::DomainLens {
         "domain_lens"
@@ -448,7 +448,7 @@ fn provider_of(kind: DocumentKind) -> Option<Label> {
     Label::parse(provider).ok()
 }
 
-/// The tools of a skill's plan.
+/// Returns the tools of a skill's plan.
 fn tools_of(skill: Option<&ResolvedDocument<Skill>>) -> impl Iterator<Item = &ToolId> {
     let steps = skill
         .into_iter()
@@ -456,7 +456,7 @@ fn tools_of(skill: Option<&ResolvedDocument<Skill>>) -> impl Iterator<Item = &To
     steps.map(|step| &step.tool_id)
 }
 
-/// Where tools run: with the client, as soon as one of them needs it.
+/// Returns where tools run: at the client, if any of them requires it.
 fn location_of<'t>(view: &View, tools: impl IntoIterator<Item = &'t ToolId>) -> ExecutionTarget {
     let mut targets = tools.into_iter().filter_map(|tool| {
         let tool = view.tool(tool.as_ref())?;
@@ -470,7 +470,8 @@ fn location_of<'t>(view: &View, tools: impl IntoIterator<Item = &'t ToolId>) -> 
     }
 }
 
-/// The domain of what was chosen; of what explains a rule; of the nearest agent on a miss; the platform's without one.
+/// Returns the domain of the chosen document, or of the explanation of a rule, or of the nearest agent on a miss; the
+/// platform's without one.
 pub(super) fn domain_of(view: &View, classified: &Classification) -> Result<DomainId, EngineError> {
     let skill = classified
         .skills
@@ -498,7 +499,7 @@ pub(super) fn domain_of(view: &View, classified: &Classification) -> Result<Doma
     }
 }
 
-/// Which flows are answered now; the others say so plainly.
+/// Refuses the flows that are not supported.
 pub(super) fn supported(classified: &Classification) -> Result<(), EngineError> {
     let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
     match classified.flow {

@@ -87,8 +87,8 @@ impl Engine {
     /// `document`, if several did.
     ///
     /// # Errors
-    /// `not_found` if the caller does not see the request; `illegal_transition` if no skill or playbook answered it;
-    /// `invalid_request` if several answered and `document` names none of them.
+    /// `not_found` if the request is not visible to the caller; `illegal_transition` if no skill or playbook answered
+    /// it; `invalid_request` if several answered and `document` names none of them.
     pub async fn confirm_request(
         &self,
         caller: &Caller,

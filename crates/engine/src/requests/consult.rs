@@ -1,5 +1,5 @@
-//! Requests that are answered by the reference library (seed 000 §2.10: `rag_search`, `knowledge`):
-//! the passages that come closest, quoted with their sources. Nothing is written by a model.
+//! Answers requests from the reference library (seed 000 §2.10: `rag_search`, `knowledge`): quotes the closest passages
+//! with their sources. No model writes anything.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use super::classify::Classification;
 use super::respond::verdict;
 use crate::{Engine, EngineError, LensAnswer, PassageView};
 
-/// Sections of a passage that its place names.
+/// Maximum sections of a passage that its citation names.
 const NAMED_SECTIONS: usize = 4;
 
 impl Engine {
-    /// The passages that come closest to a request.
+    /// Returns the passages closest to a request.
     ///
     /// # Errors
-    /// `permission_denied` on the basic tier (B000-16); `no_match` when no passage comes close.
+    /// `permission_denied` on the basic tier (B000-16); `no_match` if no passage is close.
     pub(super) async fn consult(&self, asked: &ActiveRequest) -> Result<LensAnswer, EngineError> {
         if asked.tier() < Tier::Advanced {
             let message = "the reference library answers on the advanced tier";
@@ -41,7 +41,7 @@ impl Engine {
     }
 }
 
-/// Where a request has what a question to lenses has at `pointer`.
+/// Maps a pointer into a lens query to the request's field.
 fn place_in_request(pointer: &str) -> String {
     match pointer {
         "/query" => "/input".to_owned(),
@@ -49,7 +49,7 @@ fn place_in_request(pointer: &str) -> String {
     }
 }
 
-/// The response that quotes passages.
+/// Builds the response that quotes passages.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -61,7 +61,7 @@ pub(super) fn response(
     let mut searched = Map::new();
     searched.insert("lens_ids".to_owned(), json!(answer.lenses));
     searched.insert("passages".to_owned(), json!(answer.passages.len()));
-    // As text first: single precision would be widened to digits that nobody measured.
+    // As text first: widening single precision would add meaningless digits.
     let passages: Value = to_stored(&answer.passages)
         .and_then(|text| decode_stored(&text))
         .map_err(|error| EngineError::internal("writing passages", error))?;
@@ -80,7 +80,7 @@ pub(super) fn response(
     Ok(builder.build())
 }
 
-/// The answer for people: that it is quoted, then each passage under its source.
+/// Formats the answer as text: a note that it is quoted, then each passage under its source.
 fn content(answer: &LensAnswer) -> String {
     let mut text = format!(
         "The {} passage(s) of the reference library that come closest, quoted as they stand:",
@@ -97,7 +97,7 @@ fn content(answer: &LensAnswer) -> String {
     text
 }
 
-/// A whole passage by its title, the headings of its sections, its page and its source.
+/// Formats the citation of a whole passage: title, headings of its sections, page and source.
 fn cited(passage: &PassageView) -> String {
     let position = &passage.position;
     let mut headings = position.headings.clone();
@@ -126,7 +126,7 @@ fn cited(passage: &PassageView) -> String {
     cited_under(passage, &headings, position.page)
 }
 
-/// A part of a passage by the title of its lens, its headings, its page and its source.
+/// Formats the citation of a part of a passage: title of its lens, headings, page and source.
 pub(super) fn cited_under(passage: &PassageView, headings: &[String], page: Option<u32>) -> String {
     let mut parts = vec![passage.title.as_str()];
     parts.extend(headings.iter().map(String::as_str));

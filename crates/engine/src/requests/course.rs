@@ -1,7 +1,7 @@
-//! What is done for a routed request: which of its candidates are acted on, and how far.
+//! The course of a routed request: which candidates are used, and how far.
 //!
-//! A change is begun only where the sentence asks for it now and one playbook clearly does it; else it is offered, which
-//! begins nothing. Decided from the verdict and the form of the sentence alone.
+//! A change is started only if the sentence requests it now and one playbook clearly does it; else it is offered, which
+//! starts nothing. The decision uses only the verdict and the form of the sentence.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::tags::Flow;
@@ -15,32 +15,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::routing::{RoutedCandidate, RoutedVerdict, RoutingResult};
 
-/// What is done for a request.
+/// The course of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Course {
-    /// Skills are run.
+    /// Run skills.
     Run,
-    /// A playbook's run is opened.
+    /// Open a playbook's run.
     Open,
-    /// A run that an earlier request of the session opened gets parameters, is cancelled or is shown.
+    /// Set parameters of a run that an earlier request of the session opened, or cancel or show it.
     Resume,
-    /// Playbooks are offered, and nothing is opened.
+    /// Offer playbooks, without opening a run.
     Offer,
-    /// The passages that come closest are quoted, as the request asks for by its flow.
+    /// Quote the closest passages, as the request's flow demands.
     Quote,
-    /// A rule is explained, with what the reference library or a document says of it.
+    /// Explain a rule, with quotations of the reference library or of a document.
     Explain,
-    /// One question is asked back: which of several things is meant.
+    /// Ask one question back: which of several meanings is right.
     AskBack,
-    /// It asks for nothing that is looked after here.
+    /// Decline: the request asks for nothing that the catalogue covers.
     Decline,
-    /// A candidate is looked for.
+    /// Search for a candidate.
     Generate,
 }
 
 impl Course {
-    /// The course of a request that was recorded without one.
+    /// Returns the course of a request that was recorded without one.
     pub(super) fn of_flow(flow: Flow) -> Self {
         match flow {
             Flow::Skill | Flow::ReadBroad => Self::Run,
@@ -51,10 +51,10 @@ impl Course {
     }
 }
 
-/// A course with why nothing is begun, for people, where nothing is.
+/// A course, with the reason as text if nothing is started.
 pub(super) type Reasoned = (Course, Option<String>);
 
-/// What is done for a request, by where it was routed. `few` is the number of skills that answer together.
+/// Decides the course of a request from its routing. `few` is the number of skills that answer together.
 pub(super) fn decided(view: &View, routed: &RoutingResult, few: usize) -> Reasoned {
     match routed.source {
         AnswerSource::Skills => match are_different(view, routed, few) {
@@ -71,7 +71,7 @@ pub(super) fn decided(view: &View, routed: &RoutingResult, few: usize) -> Reason
     }
 }
 
-/// Why a request asks for nothing that is looked after here.
+/// Returns why a request asks for nothing that the catalogue covers.
 fn because_nothing(routed: &RoutingResult) -> String {
     match (routed.language, routed.remark) {
         (Language::Other(name), _) => format!("it is written in {name}"),
@@ -83,7 +83,7 @@ fn because_nothing(routed: &RoutingResult) -> String {
     }
 }
 
-/// A change is opened where it is asked for now, by one playbook that clears the narrow threshold.
+/// Opens a change that is requested now, if one playbook clears the narrow threshold.
 fn change(verdict: &RoutedVerdict, start: ChangeTiming) -> Reasoned {
     let narrow = verdict.thresholds.narrow;
     let clears = verdict
@@ -108,8 +108,8 @@ fn change(verdict: &RoutedVerdict, start: ChangeTiming) -> Reasoned {
     }
 }
 
-/// Whether the skills of a broad verdict answer different questions, of which one was asked. Skills of one domain are
-/// parts of one thing, and so are those of a request that asks for several things.
+/// Returns whether the skills of a broad verdict answer different questions, of which one was asked. Skills of one
+/// domain count as parts of one answer, and so do those of a request with several parts.
 fn are_different(view: &View, routed: &RoutingResult, few: usize) -> bool {
     let verdict = &routed.verdict;
     if verdict.kind != VerdictKind::Broad || routed.parts > 1 {
@@ -125,15 +125,15 @@ fn are_different(view: &View, routed: &RoutingResult, few: usize) -> bool {
     rivals.any(|rival| domain(rival) != of_best)
 }
 
-/// A skill that does not answer beside a better one, because their agents conflict.
+/// A skill that is left out, because its agent conflicts with that of a better one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ConflictingSkill {
     pub(super) skill: SkillId,
     pub(super) better: SkillId,
 }
 
-/// The skills that answer a verdict together: without those whose agent conflicts with the agent of a better one
-/// (000 §2.11), which are told apart.
+/// Returns the skills that answer a verdict together, and separately those whose agent conflicts with the agent of a
+/// better one (000 §2.11).
 pub(super) fn skills_of(
     view: &View,
     verdict: &RoutedVerdict,
@@ -161,12 +161,12 @@ pub(super) fn skills_of(
     (chosen, conflicting)
 }
 
-/// Whether one candidate answers: it is clear, or there is no other.
+/// Returns whether one candidate answers: it is clear, or there is no other.
 fn is_one(verdict: &RoutedVerdict) -> bool {
     verdict.kind == VerdictKind::Narrow || verdict.candidates.len() == 1
 }
 
-/// The flow of a course (seed 000 §2.10).
+/// Returns the flow of a course (seed 000 §2.10).
 pub(super) fn flow_of(course: Course, verdict: &RoutedVerdict, skills: usize) -> Flow {
     let first = verdict.candidates.first().map(|first| first.kind);
     match course {
@@ -177,14 +177,14 @@ pub(super) fn flow_of(course: Course, verdict: &RoutedVerdict, skills: usize) ->
         Course::Open | Course::Resume | Course::Offer => Flow::Write,
         Course::Explain if first == Some(DocumentKind::DomainLens) => Flow::RagSearch,
         Course::Quote | Course::Explain | Course::Decline => Flow::Knowledge,
-        // Code is generated after a missed question for the state of things, or a missed change.
+        // Code is generated for a missed question on current state, or a missed change.
         Course::Generate if verdict.intent == Some(Intent::Knowledge) => Flow::Knowledge,
         Course::Generate if verdict.intent == Some(Intent::Change) => Flow::CodeGenWrite,
         Course::Generate => Flow::CodeGenRead,
     }
 }
 
-/// The domain of what a candidate is.
+/// Returns the domain of a candidate's document.
 pub(super) fn domain_of_candidate(view: &View, candidate: &RoutedCandidate) -> Option<DomainId> {
     let id = &candidate.id;
     match candidate.kind {
@@ -250,7 +250,7 @@ mod tests {
             (ChangeTiming::Now, VerdictKind::Narrow, 0.8, Course::Open),
             (ChangeTiming::DryRun, VerdictKind::Narrow, 0.8, Course::Open),
             (ChangeTiming::Now, VerdictKind::Broad, 0.8, Course::AskBack),
-            // The only candidate is not clear for being the only one.
+            // Being the only candidate does not make it clear.
             (ChangeTiming::Now, VerdictKind::Broad, 0.4, Course::Offer),
             (ChangeTiming::DryRun, VerdictKind::Broad, 0.4, Course::Offer),
             (doubt, VerdictKind::Narrow, 0.9, Course::Offer),
@@ -307,8 +307,8 @@ mod tests {
         }
     }
 
-    /// What asks for nothing is told what can be asked, with a remark and without one. A question or a change that nothing
-    /// fits is a miss.
+    /// A request that asks for nothing gets the possible questions, with or without a remark. A question or a change
+    /// without a match is a miss.
     #[test]
     fn b000_20_none_is_declined_and_a_miss_is_looked_after() {
         let view = View::default();

@@ -1,5 +1,5 @@
-//! Requests that ask for nothing that is looked after here: a short answer says what can be asked. No agent is searched,
-//! and nothing is made.
+//! Declines requests for nothing that the catalogue covers: a short answer lists possible questions. Searches no agent,
+//! and generates nothing.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use super::{ActiveRequest, served};
 use crate::routing::GatewayReading;
 use crate::{Caller, Engine, EngineError};
 
-/// Skills, and playbooks, that are named.
+/// Maximum skills, and playbooks, that are named.
 const NAMED: usize = 4;
 
-/// The response that says what can be asked.
+/// Builds the response that lists possible questions.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -48,7 +48,7 @@ pub(super) fn response(
     Ok(builder.build())
 }
 
-/// In which languages requests are understood, by what the model of the route `gateway` did.
+/// States the supported languages, given the result of the model of the route `gateway`.
 fn languages(gateway: Option<&GatewayReading>) -> &'static str {
     match gateway.and_then(|reading| reading.failure.as_ref()) {
         Some(_) => {
@@ -75,7 +75,7 @@ fn content(because: &str, languages: &str, questions: &[String], changes: &[Stri
     lines.join("\n")
 }
 
-/// What skills answer, each by its first example or its name, in the order of their ids.
+/// Returns questions that skills answer: each skill's first example or its name, ordered by id.
 pub(crate) fn can_ask(view: &View, caller: &Caller) -> Vec<String> {
     let named = served::skills(view, caller).map(|found| {
         let skill = found.document();
@@ -88,7 +88,7 @@ pub(crate) fn can_ask(view: &View, caller: &Caller) -> Vec<String> {
     named.take(NAMED).collect()
 }
 
-/// What playbooks do.
+/// Returns changes that playbooks make.
 fn changes(view: &View, caller: &Caller) -> Vec<String> {
     let named = served::playbooks(view, caller).map(|found| {
         let playbook = found.document();

@@ -1,5 +1,5 @@
-//! What a sentence leaves out or restricts, and no parameter takes: a change is then offered and not begun, and an answer
-//! says what it takes no account of.
+//! Exclusions and restrictions of a sentence that no parameter expresses. A change is then offered and not started, and
+//! an answer names the words that it ignores.
 
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::time::Timestamp;
@@ -11,8 +11,8 @@ use super::course::Course;
 use crate::{Caller, Engine};
 
 impl Engine {
-    /// Offers a change instead of opening it, where a text leaves something out and no parameter of the playbook takes
-    /// that: the plan would be for what is to be left alone. `given` are the values that the caller gives.
+    /// Offers a change instead of opening it, if a text excludes something and no parameter of the playbook expresses
+    /// that: the plan would affect the excluded items. `given` are the caller's values.
     pub(super) fn offer_where_left_out(
         &self,
         caller: &Caller,
@@ -27,7 +27,7 @@ impl Engine {
         if classified.course() != Course::Open {
             return;
         }
-        // One that cannot be run is refused where it is opened.
+        // A playbook that cannot run is refused when it is opened.
         let Ok(found) = self.runnable_playbook(caller, playbook) else {
             return;
         };
@@ -45,7 +45,7 @@ impl Engine {
     }
 }
 
-/// What an answer of a skill takes no account of, for people. Words that the skill's own texts have restrict nothing.
+/// Returns the words that a skill's answer ignores. Words of the skill's own texts restrict nothing.
 pub(super) fn unheeded(skill: &Skill, disregarded: &[String]) -> Vec<String> {
     let texts = [&skill.description, &skill.purpose];
     let texts = texts.into_iter().chain(&skill.examples);

@@ -1,4 +1,4 @@
-//! The runs that a request leads to: made once, found again when the request is taken up.
+//! The runs of a request: created once, and found again when the request is resumed.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::runs::NewRun;
 use crate::{Engine, EngineError, telemetry};
 
 impl Engine {
-    /// What the agent of a skill finds out with it.
+    /// Runs a skill, in its agent's span.
     pub(super) async fn run_skill(
         self: &Arc<Self>,
         asked: &ActiveRequest,
@@ -35,7 +35,7 @@ impl Engine {
         record_failure(&span, found.instrument(span.clone()).await)
     }
 
-    /// The span of what the owner of a skill or playbook does with it.
+    /// Returns the span of a skill's or playbook's owner.
     fn agent_span(&self, tenant: &TenantId, capability: &str) -> Span {
         let view = self.live().view(tenant);
         let owner = view.owner_of(capability);
@@ -82,7 +82,7 @@ impl Engine {
         Ok(analysed)
     }
 
-    /// Starts the playbook's run, or finds it, and lets it go on as far as it can without a person.
+    /// Starts the playbook's run, or finds it, and drives it as far as possible without a person.
     pub(super) async fn run_playbook(
         self: &Arc<Self>,
         asked: &ActiveRequest,
@@ -135,7 +135,8 @@ impl Engine {
             let (caller, bound) = (&asked.caller, gathered.bound);
             let mut made =
                 self.playbook_run_with(caller, playbook, bound, dry_run, run_id.clone())?;
-            // Chosen from words, it is shown before it changes anything, whatever its document permits.
+            // A playbook chosen from words is shown before it changes anything, even if its document would not require
+            // that.
             let is_from_words = asked.wishes.playbook_id.is_none() || asked.wishes.confirm;
             made.opening.confirm |= is_from_words && !made.dry_run;
             made.opening.tokens = tokens;
@@ -149,7 +150,7 @@ impl Engine {
         Ok(StartedChange { run, foreseen })
     }
 
-    /// Drives a run that is new, or goes on with one that an earlier attempt created.
+    /// Drives a new run, or continues one that an earlier attempt created.
     pub(super) async fn drive_or_await(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -174,8 +175,8 @@ impl Engine {
         }
     }
 
-    /// Compiles a skill's plan, collects its parameters and pins what it executes. Also tells which words of the request
-    /// the run takes no account of.
+    /// Compiles a skill's plan, collects its parameters and pins its documents. Also returns the words of the request
+    /// that the run ignores.
     async fn new_run(
         &self,
         asked: &ActiveRequest,
@@ -218,8 +219,8 @@ impl Engine {
     }
 }
 
-/// The text that gives a change its parameters: where it was chosen in answer to a question that was asked back, what was
-/// asked for before belongs to it.
+/// Returns the text with a change's parameters. If the change was chosen in reply to a question, the earlier request is
+/// included.
 pub(super) fn change_text(asked: &ActiveRequest, classified: &Classification) -> String {
     let text = asked.request.input.as_str();
     match &classified.follow_up {
@@ -228,7 +229,7 @@ pub(super) fn change_text(asked: &ActiveRequest, classified: &Classification) ->
     }
 }
 
-/// The same, said in a span.
+/// Records a failure on the span and returns the result unchanged.
 fn record_failure<T>(span: &Span, result: Result<T, EngineError>) -> Result<T, EngineError> {
     if let Err(error) = &result {
         telemetry::failed(span, error);
@@ -236,13 +237,13 @@ fn record_failure<T>(span: &Span, result: Result<T, EngineError>) -> Result<T, E
     result
 }
 
-/// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
+/// Derives the run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
 /// part of it.
 pub(crate) fn run_id(asked: &ActiveRequest, document: &str) -> RunId {
     run_id_of(&asked.caller.tenant, asked.id(), document)
 }
 
-/// The same of a request that is known by its id.
+/// Derives the run from the id of a request.
 pub(super) fn run_id_of(tenant: &TenantId, request: &RequestId, document: &str) -> RunId {
     let name = format!("{tenant}/{document}");
     RunId::from_uuid(Uuid::new_v5(&request.uuid(), name.as_bytes()))

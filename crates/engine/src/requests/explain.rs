@@ -1,6 +1,6 @@
-//! Requests that ask for a rule, a meaning, a reason or a procedure: passages of lenses and nodes of the expert graph,
-//! quoted with their sources; where neither answers, the text of a skill or playbook. A document that a request names is
-//! described. Nothing is written by a model.
+//! Answers requests for a rule, a meaning, a reason or a procedure. Quotes passages of lenses and nodes of the expert
+//! graph with their sources; if neither answers, the text of a skill or playbook. Describes a document that a request
+//! names. No model writes anything.
 
 mod documents;
 
@@ -27,12 +27,12 @@ use crate::knowledge::{CitedPassage, CitedSection, Knowledge, MatchedNode};
 use crate::{Engine, EngineError};
 use documents::DocumentShown;
 
-/// Passages that are quoted.
+/// Maximum passages that are quoted.
 const QUOTED: usize = 3;
-/// Nodes next to a node that an answer lists.
+/// Maximum neighbours of a node that an answer lists.
 const LISTED: usize = 12;
 
-/// What explains a rule.
+/// The explanation of a rule.
 #[derive(Debug)]
 pub(super) struct Explanation {
     known: Knowledge,
@@ -42,7 +42,7 @@ pub(super) struct Explanation {
     domains: BTreeSet<DomainId>,
 }
 
-/// A node of the expert graph, with what is next to it.
+/// A node of the expert graph, with its neighbours.
 #[derive(Debug, Serialize)]
 struct NodeShown {
     node_id: String,
@@ -63,7 +63,7 @@ struct NearShown {
 }
 
 impl Explanation {
-    /// The domains of everything that it is made of.
+    /// Returns the domains of all its parts.
     pub(super) fn domains(&self) -> &BTreeSet<DomainId> {
         &self.domains
     }
@@ -74,10 +74,10 @@ impl Explanation {
 }
 
 impl Engine {
-    /// What explains a rule that a request asks for, as it was routed.
+    /// Builds the explanation for a routed request.
     ///
     /// # Errors
-    /// `unavailable` when the question cannot be embedded; `no_match` when what answered is no longer there.
+    /// `unavailable` if the question cannot be embedded; `no_match` if the matching document no longer exists.
     pub(super) async fn explain(
         &self,
         asked: &ActiveRequest,
@@ -144,7 +144,7 @@ fn near_shown(neighbour: &Neighbour) -> NearShown {
     }
 }
 
-/// The response that explains.
+/// Builds the response that explains.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -180,7 +180,7 @@ pub(super) fn response(
     Ok(response)
 }
 
-/// A passage with the sentence of it that answers best, and the section of that sentence.
+/// A passage with its best answering sentence, and the section of that sentence.
 #[derive(Debug, Serialize)]
 struct PassageCited<'k> {
     #[serde(flatten)]
@@ -201,14 +201,14 @@ fn passages(known: &Knowledge) -> Vec<PassageCited<'_>> {
     cited.collect()
 }
 
-/// A value as its JSON text reads: single precision would be widened to digits that nobody measured.
+/// Converts a value through its JSON text: widening single precision would add meaningless digits.
 fn as_written<T: Serialize>(value: &T) -> Result<Value, EngineError> {
     to_stored(value)
         .and_then(|text| decode_stored(&text))
         .map_err(|error| EngineError::internal("writing what explains a rule", error))
 }
 
-/// The answer for people: each passage under its source, each node under its id.
+/// Formats the answer as text: each passage under its source, each node under its id.
 fn content(explanation: &Explanation) -> String {
     let mut parts: Vec<String> = Vec::new();
     let quoted = explanation.known.passages.iter().enumerate();
@@ -218,7 +218,7 @@ fn content(explanation: &Explanation) -> String {
     format!("Quoted as it stands:\n\n{}", parts.join("\n\n"))
 }
 
-/// The section that answers, under its own headings, behind the sentence of it that answers best.
+/// Formats the answering section, under its own headings, after its best answering sentence.
 fn passage_text(number: usize, cited: &CitedPassage) -> String {
     let CitedSection {
         headings,

@@ -1,4 +1,4 @@
-//! Following a request: its answer when it comes, and of a change its result when that comes.
+//! Follows a request: its answer once recorded, and the result of a change once recorded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use crate::{Caller, Engine, EngineError};
 
-/// Time after which a request is looked at even if nobody in this process said that there is news.
+/// Interval at which a request is checked even without a notification in this process.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Something that was recorded of a request.
+/// A recorded event of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestEvent {
     /// It was answered.
     Response(Value),
     /// It failed.
     Error(Value),
-    /// The change that it asked for has ended.
+    /// The requested change has ended.
     Result(Value),
 }
 
-/// A follower's place.
+/// The position of a follower.
 struct Follower {
     engine: Arc<Engine>,
     caller: Caller,
@@ -34,11 +34,11 @@ struct Follower {
 }
 
 impl Engine {
-    /// What is recorded of a request as it is recorded, until nothing more will be. Ends early when the engine stops or
-    /// storage fails.
+    /// Streams the recorded events of a request until no more can follow. Ends early if the engine stops or storage
+    /// fails.
     ///
     /// # Errors
-    /// `not_found`, also for a request that the caller does not see.
+    /// `not_found`, also for a request that is not visible to the caller.
     pub async fn follow_request(
         self: &Arc<Self>,
         caller: &Caller,
@@ -70,7 +70,7 @@ impl Follower {
     async fn next(&mut self) -> Result<Option<RequestEvent>, EngineError> {
         let engine = Arc::clone(&self.engine);
         while !self.ended {
-            // Registered before looking, so that what comes meanwhile is not missed.
+            // Registered before looking, so that no notification in between is missed.
             let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
@@ -78,7 +78,7 @@ impl Follower {
             let record = engine.with_result(record).await;
             if let (false, Some(answer)) = (self.answered, &record.answer) {
                 self.answered = true;
-                // Nothing follows the answer of what changes nothing.
+                // A request that changes nothing has no event after its answer.
                 self.ended = record.run_id.is_none();
                 let answer = decoded(answer)?;
                 return Ok(Some(match answer.get("error_id") {

@@ -1,6 +1,6 @@
-//! A request that leans on an earlier one of its session (B003-11).
+//! A request that refers to an earlier one of its session (B003-11).
 //!
-//! Only reading is taken up again: who wants something changed says so in full.
+//! Only reading has follow-ups: a change must be requested in full.
 
 use std::collections::BTreeMap;
 
@@ -28,47 +28,47 @@ use super::parameters::EarlierValues;
 use crate::routing::{Purpose, RoutedVerdict, RoutingResult};
 use crate::{Engine, EngineError};
 
-/// Turns of a session that are looked back over.
+/// Maximum turns of a session to look back.
 const LOOK_BACK: usize = 10;
 
-/// What a request takes over from an earlier one, as it is recorded.
+/// Data that a request adopts from an earlier one, as recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct FollowUp {
-    /// The first question of the row, which stands alone.
+    /// The first question of the chain, which is complete by itself.
     pub(super) question: String,
     /// Values of the parameters that the text does not state, by the id of each skill or playbook that will run.
     pub(super) parameters: BTreeMap<String, Map<String, Value>>,
-    /// The values of a reply; absent where the text is read when parameters are collected.
+    /// The values of a reply; absent if the text is read when parameters are collected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reply: Option<ReplyValues>,
 }
 
-/// The values of a reply, which was read when it was taken for one.
+/// The values of a reply, read when it was recognised as one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ReplyValues {
     /// The values, by parameter.
     pub(super) values: Map<String, Value>,
-    /// Where each comes from.
+    /// The source of each value.
     pub(super) sources: BTreeMap<String, ValueSource>,
-    /// Whether it has words that name a value and do not give it, which are reported.
+    /// Whether some words name a value without giving it, which is reported.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_unclear: bool,
 }
 
-/// Which turn of the session a verdict rests on, and why.
+/// The turn of the session on which a verdict rests, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Follows")]
 pub struct FollowUpReference {
     /// The request of that turn.
     pub request_id: RequestId,
-    /// What the text came to alone.
+    /// The verdict on the text alone.
     pub alone: VerdictKind,
-    /// Why it is taken for a follow-up.
+    /// Why it counts as a follow-up.
     pub because: String,
 }
 
 impl Classification {
-    /// The values of a skill or playbook from the request that this one follows.
+    /// Returns the values of a skill or playbook from the request that this one follows.
     pub(super) fn earlier_values(&self, document: &str) -> Option<EarlierValues<'_>> {
         let follows = self.verdict.follows.as_ref()?;
         let follow_up = self.follow_up.as_ref()?;
@@ -80,8 +80,8 @@ impl Classification {
     }
 }
 
-/// What the text comes to alone. The only candidate may be barely above the floor: from half way to the narrow threshold
-/// on it counts as an answer, if it is a skill. What a passage answers may lean on a question all the same.
+/// Returns the meaning of the text alone. Even the only candidate may be barely above the floor, so a skill counts as
+/// an answer only from half way to the narrow threshold. A text that a passage answers may still refer to a question.
 pub(super) fn alone(own: &RoutedVerdict) -> StandaloneMeaning {
     let halfway = (own.thresholds.floor + own.thresholds.narrow) / 2.0;
     match own.candidates.first() {
@@ -93,8 +93,8 @@ pub(super) fn alone(own: &RoutedVerdict) -> StandaloneMeaning {
     }
 }
 
-/// Whether a text may lean on an earlier one. Small talk does not, nor does a yes or no that nothing waits for. A change
-/// has to be ordered in full.
+/// Returns whether a text may refer to an earlier one. Small talk does not, nor does a yes or no without an open
+/// question. A change must be requested in full.
 fn may_lean(text: &str, routed: &RoutingResult) -> bool {
     assent(text).is_none()
         && routed.language == Language::English
@@ -110,8 +110,8 @@ struct EarlierRequest {
 }
 
 impl Engine {
-    /// The verdict over the text together with the question that it leans on; `None` where it stands
-    /// alone, or joined to that question fits nothing better.
+    /// Returns the verdict on the text joined with the question to which it refers. `None` if the text is independent,
+    /// or if the joined text has no better match.
     pub(super) async fn follow_up(
         &self,
         asked: &ActiveRequest,
@@ -150,7 +150,7 @@ impl Engine {
             last.request, verdict.reason
         );
         let parameters = self.taken_over(asked, &verdict, &earlier).await?;
-        // The model was asked about the text alone; its tokens count nevertheless.
+        // The model read only the text alone; its tokens count nevertheless.
         verdict.gateway.clone_from(&own.gateway);
         verdict.intent = Some(Intent::Read);
         verdict.intent_reason = Some(format!("it follows a question: {because}"));
@@ -170,7 +170,7 @@ impl Engine {
         )))
     }
 
-    /// The session's requests that skills answered, the latest first.
+    /// Returns the session's requests that skills answered, the latest first.
     async fn earlier(&self, asked: &ActiveRequest) -> Result<Vec<EarlierRequest>, EngineError> {
         let tenant = &asked.caller.tenant;
         let Some(session) = &asked.request.session_id else {
@@ -201,7 +201,7 @@ impl Engine {
         Ok(earlier)
     }
 
-    /// The parameters of every skill that the verdict chooses.
+    /// Returns the parameters of every skill that the verdict chooses.
     async fn taken_over(
         &self,
         asked: &ActiveRequest,
@@ -226,7 +226,7 @@ impl Engine {
                 continue;
             };
             let skill = graph::wired(skill.document(), &view);
-            // Values of the same skill where it ran; of another one, by their names.
+            // Values of the same skill if it ran; otherwise of another one, by name.
             let of = |ran: &BTreeMap<SkillId, Map<String, Value>>| {
                 let same = ran.get(&skill.skill_id).or(ran.values().next());
                 same.cloned().unwrap_or_default()
@@ -243,7 +243,7 @@ impl Engine {
         Ok(parameters)
     }
 
-    /// What the skills of an earlier request ran with.
+    /// Returns the parameters of the skills that ran for an earlier request.
     async fn ran_with(
         &self,
         tenant: &TenantId,

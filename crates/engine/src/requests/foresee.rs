@@ -1,4 +1,4 @@
-//! What a request would come to, without anything being recorded, asked of a tool or begun: for measures.
+//! Previews a request without recording, calling or starting anything: for measurements.
 
 use charter_contract::intent::Intent;
 use serde_json::Map;
@@ -7,23 +7,23 @@ use super::course::Course;
 use crate::routing::Hints;
 use crate::{Caller, Engine, EngineError};
 
-/// What a request in these words would come to.
+/// A preview of a request with this text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestPreview {
-    /// What it is taken to ask for.
+    /// Its recognised intent.
     pub intent: Intent,
-    /// Why, for people.
+    /// The reason, as text.
     pub reason: String,
-    /// What would be done.
+    /// The course.
     pub course: Course,
-    /// Whether the change that would be opened is a trial.
+    /// Whether the change would be a dry run.
     pub dry_run: bool,
     /// The documents that would answer it, act for it or be offered, best first.
     pub documents: Vec<String>,
 }
 
 impl Engine {
-    /// What a request in these words would come to, asked outside of any session.
+    /// Previews a request with this text, outside of any session.
     ///
     /// # Errors
     /// As for [`Engine::route`].

@@ -1,8 +1,8 @@
-//! Guardrails and templates on answers for which no tool is called (seed 000 §2.10: they are resolved in every flow).
+//! Guardrails and templates for answers without a tool call (seed 000 §2.10: they are resolved in every flow).
 //!
-//! A call is asked about at the gate, and a skill's findings are rendered by its template. An answer without a call is
-//! judged here by the guardrails of its domains, and shaped by the template of its flow: the output type is the flow's
-//! name. How the answer was found is not this file's business.
+//! The gate checks calls, and a template renders a skill's findings. An answer without a call is checked here by the
+//! guardrails of its domains, and formatted by the template of its flow, whose output type is the flow's name. Must not
+//! know how the answer was found.
 
 use std::collections::BTreeSet;
 
@@ -20,14 +20,14 @@ use super::ActiveRequest;
 use crate::questions::Effort;
 use crate::{Engine, EngineError};
 
-/// The field of the metadata that a template does not get: how the request was routed.
+/// The metadata field that templates do not get: the routing of the request.
 const NOT_FILLED_IN: &str = "verdict";
 
 /// The subject of an answer without a call.
 #[derive(Debug)]
 pub(super) struct AnswerSubject {
     pub(super) flow: Flow,
-    /// The domains of everything that it is made of.
+    /// The domains of all its parts.
     pub(super) domains: BTreeSet<DomainId>,
     /// The agent within whose boundary it was made, for a candidate.
     pub(super) agent: Option<AgentId>,
@@ -43,7 +43,7 @@ impl AnswerSubject {
         }
     }
 
-    /// The domain, where there is only one.
+    /// Returns the domain, if there is only one.
     fn domain(&self) -> Option<&DomainId> {
         let mut domains = self.domains.iter();
         domains.next().filter(|_| domains.next().is_none())
@@ -51,7 +51,7 @@ impl AnswerSubject {
 }
 
 impl Engine {
-    /// The tags of a request that is answered in this flow, for guardrails and templates.
+    /// Returns the tags of a request that is answered in this flow, for guardrails and templates.
     pub(super) fn tags_for(
         &self,
         asked: &ActiveRequest,
@@ -60,10 +60,10 @@ impl Engine {
         self.request_tags(&asked.caller, asked.wishes.persona.as_ref(), Some(flow))
     }
 
-    /// The warnings of guardrails about an answer, each once (B000-13).
+    /// Returns the warnings of guardrails about an answer, each once (B000-13).
     ///
     /// # Errors
-    /// `guardrail_blocked` with the messages of the guardrails that block it, which the user gets instead.
+    /// `guardrail_blocked` with the messages of the blocking guardrails, which the user gets instead.
     pub(super) async fn must_answer(
         &self,
         asked: &ActiveRequest,
@@ -94,10 +94,10 @@ impl Engine {
         Ok(all)
     }
 
-    /// An answer in the shape of its template, if there is one, with the warnings of guardrails.
+    /// Formats an answer by its template, if there is one, and adds the warnings of guardrails.
     ///
     /// # Errors
-    /// As for [`Engine::must_answer`]; `unavailable` when the engine stops first. A template that cannot be filled in is
+    /// As for [`Engine::must_answer`]; `unavailable` if the engine stops first. A template that cannot be filled in is
     /// a warning.
     pub(super) async fn shaped(
         &self,
@@ -120,7 +120,7 @@ impl Engine {
         Ok(response)
     }
 
-    /// The template of an answer.
+    /// Returns the template of an answer.
     fn answer_template(
         &self,
         asked: &ActiveRequest,
@@ -140,8 +140,8 @@ impl Engine {
         Ok(found.map(|(found, _)| found.document().clone()))
     }
 
-    /// The values for the placeholders of an answer's template: the question, the answer, the request's tags, and the
-    /// fields of the answer's metadata.
+    /// Returns the values for the placeholders of an answer's template: the question, the answer, the request's tags,
+    /// and the fields of the answer's metadata.
     fn answer_values(
         &self,
         asked: &ActiveRequest,
@@ -165,12 +165,12 @@ impl Engine {
     }
 }
 
-/// The message of a guardrail with its id.
+/// Returns the message of a guardrail with its id.
 fn quoted(rule: &RuleResult) -> String {
     format!("{}: {}", rule.id, rule.message)
 }
 
-/// Gives an answer the shape of its template: its `summary` takes the place of the text, its `title` goes before it.
+/// Applies a template to an answer: `summary` replaces the text, `title` precedes it.
 fn apply_template(response: &mut AgentResponse, template: &Template, rendered: Value) {
     let text = |field: &str| rendered.get(field).and_then(Value::as_str);
     let summary = text("summary").unwrap_or(&response.content);
@@ -186,7 +186,7 @@ fn apply_template(response: &mut AgentResponse, template: &Template, rendered: V
     }
 }
 
-/// Adds warnings to an answer: to those that it has, and to its text.
+/// Adds warnings to an answer: to its list of warnings, and to its text.
 pub(super) fn warn(response: &mut AgentResponse, warnings: &[String]) {
     if warnings.is_empty() {
         return;
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(metadata["warnings"], json!(["first", "second"]));
     }
 
-    /// An answer from several domains has no template of one of them.
+    /// An answer from several domains does not get the template of one of them.
     #[test]
     fn an_answer_has_a_domain_if_it_has_one_alone() {
         let about = |domains: &[&str]| AnswerSubject {

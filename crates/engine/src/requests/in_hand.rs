@@ -1,4 +1,4 @@
-//! Which requests this process is answering right now, so that none is answered twice at once.
+//! The requests that this process is answering, so that none is answered twice at once.
 //!
 //! Must not know how a request is answered.
 
@@ -9,13 +9,13 @@ use charter_contract::ids::{RequestId, TenantId};
 
 use super::ActiveRequest;
 
-/// The requests under way.
+/// The requests in progress.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveRequests(Mutex<BTreeSet<Key>>);
 
 type Key = (TenantId, RequestId);
 
-/// A request that its holder answers; given back when dropped.
+/// Marks a request as in progress; released when dropped.
 #[derive(Debug)]
 pub(super) struct ActiveRequestGuard<'a> {
     all: &'a ActiveRequests,
@@ -23,20 +23,20 @@ pub(super) struct ActiveRequestGuard<'a> {
 }
 
 impl ActiveRequests {
-    /// Takes a request in hand; `None` while somebody else has it.
+    /// Marks a request as in progress; `None` if it is already.
     pub(super) fn take(&self, asked: &ActiveRequest) -> Option<ActiveRequestGuard<'_>> {
         let key = (asked.caller.tenant.clone(), asked.id().clone());
         let free = self.with(|requests| requests.insert(key.clone()));
-        // Not made at all for whoever comes second: dropping it would give back the first one's hold.
+        // A second caller gets no guard, because dropping it would release the first caller's mark.
         free.then(|| ActiveRequestGuard { all: self, key })
     }
 
-    /// Whether there is none.
+    /// Returns whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.with(|requests| requests.is_empty())
     }
 
-    /// A panic of a holder leaves the set whole: every change is one step.
+    /// A panic of a lock holder leaves the set intact: every change is one step.
     fn with<T>(&self, change: impl FnOnce(&mut BTreeSet<Key>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

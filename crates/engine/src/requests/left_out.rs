@@ -1,5 +1,5 @@
-//! What a request asks for and its answer leaves out: a question beside an order, a rule beside a question, the skill of an
-//! agent that conflicts with a better one's. The answer names it, so that it can be asked for by itself.
+//! Parts of a request that its answer omits: a question beside a change, a rule beside a question, the skill of an
+//! agent that conflicts with a better one's. The answer names them, so that the user can ask for each separately.
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::intent::Intent;
@@ -10,23 +10,23 @@ use serde_json::json;
 
 use super::course::ConflictingSkill;
 
-/// The field of an answer's metadata that lists what was left out.
+/// The metadata field of an answer that lists the omitted parts.
 const FIELD: &str = "left_out";
 
-/// Something that is asked for and not answered.
+/// A requested part that is not answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LeftOut {
     /// The words of the request, or the title of the skill.
     text: String,
-    /// The skill that would answer, if one was passed over.
+    /// The skill that would answer, if one was left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     skill_id: Option<String>,
-    /// Why, for people.
+    /// The reason, as text.
     reason: String,
 }
 
 impl LeftOut {
-    /// A question of another kind than what is answered.
+    /// Builds the entry of a question of another kind than the answered one.
     pub(super) fn question(clause: &AskedClause) -> Self {
         let reason = match clause.intent {
             Intent::Knowledge => "it asks for a rule or an explanation",
@@ -39,7 +39,7 @@ impl LeftOut {
         }
     }
 
-    /// A skill whose agent conflicts with the agent of a better one.
+    /// Builds the entry of a skill whose agent conflicts with the agent of a better one.
     pub(super) fn conflicting(view: &View, one: &ConflictingSkill) -> Self {
         let ConflictingSkill { skill, better } = one;
         let title = view
@@ -58,7 +58,7 @@ impl LeftOut {
     }
 }
 
-/// Adds what was left out to an answer: to its metadata, and to its text.
+/// Adds the omitted parts to an answer: to its metadata, and to its text.
 pub(super) fn add_to(response: &mut AgentResponse, left_out: &[LeftOut]) {
     if left_out.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! Notices about the routing of a request, in its answer: that the model of the route `gateway` was asked and failed.
+//! Notices about the routing of a request, in its answer: the model of the route `gateway` was asked and failed.
 
 use charter_contract::agentic::response::AgentResponse;
 use serde_json::{Map, Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::classify::Classification;
 use crate::EngineError;
 
-/// The field of an answer's metadata that lists warnings.
+/// The metadata field of an answer that lists warnings.
 pub(super) const WARNINGS: &str = "warnings";
-/// The detail of an error that lists notices.
+/// The error detail that lists notices.
 const NOTICES: &str = "notices";
 
 impl Classification {
-    /// The notice about the routing, if there is one.
+    /// Returns the notice about the routing, if there is one.
     fn notice(&self) -> Option<String> {
         self.verdict.gateway.as_ref()?.notice()
     }
@@ -28,7 +28,7 @@ impl Classification {
         push(metadata, WARNINGS, &notice);
     }
 
-    /// The same of an error: to its details.
+    /// Adds the notice of the routing to an error's details.
     pub(super) fn note_in_error(&self, mut error: EngineError) -> EngineError {
         let Some(notice) = self.notice() else {
             return error;
@@ -42,7 +42,7 @@ impl Classification {
     }
 }
 
-/// Adds a text to a list of fields, which is made where there is none.
+/// Adds a text to a list field, creating the list if absent.
 fn push(fields: &mut Map<String, Value>, name: &str, text: &str) {
     let list = fields.entry(name).or_insert_with(|| json!([]));
     match list {

@@ -1,7 +1,8 @@
-//! Playbooks that an answer offers: what could be done, with which values, and how to begin it. An offer opens nothing.
+//! Playbooks that an answer offers: the change, its values, and how to start it. An offer starts nothing.
 //!
 //! A playbook is offered for a sentence that may ask for it, or for findings whose rule names one of its trigger
-//! conditions; then its own filter makes its parameters of them. Never by likeness to findings.
+//! conditions; its own filter then makes its parameters from the findings. Similarity to findings never leads to an
+//! offer.
 
 use std::time::Duration;
 
@@ -29,10 +30,10 @@ use super::respond::verdict;
 use crate::routing::{RoutedCandidate, RoutedVerdict};
 use crate::{Engine, EngineError};
 
-/// Playbooks that one answer offers.
+/// Maximum playbooks that one answer offers.
 const OFFERED: usize = 3;
 
-/// The field of an answer's metadata that lists them.
+/// The metadata field of an answer that lists them.
 pub(super) const OFFERS: &str = "offers";
 
 /// A playbook that is offered.
@@ -42,14 +43,14 @@ pub(super) struct Offer {
     title: String,
     /// Values for its parameters.
     parameters: Map<String, Value>,
-    /// Parameters that have to be given.
+    /// Parameters that are still required.
     missing: Vec<Label>,
-    /// The skills whose findings it is offered for; none where the sentence spoke of it.
+    /// The skills whose findings it is offered for; none if the sentence itself led to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     for_findings_of: Vec<SkillId>,
 }
 
-/// What findings lead to, with what kept a playbook from being offered.
+/// The offers for findings, with failures that prevented others.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     offers: Vec<Offer>,
@@ -57,7 +58,7 @@ pub(super) struct Offers {
 }
 
 impl Offer {
-    /// An offer with those of the values that fit.
+    /// Builds an offer with those of the values that are valid.
     pub(super) fn with_fitting(playbook: &Playbook, values: Map<String, Value>) -> Self {
         let declared = playbook.declared_parameters();
         let fits = |name: &String, value: &Value| {
@@ -78,7 +79,7 @@ impl Offer {
         }
     }
 
-    /// Asks for the parameters that words leave a value out of.
+    /// Marks the parameters as missing whose values the sentence excludes.
     fn ask_for(&mut self, left_out: Vec<LeftOut>) {
         for name in left_out.into_iter().flat_map(|left| left.parameters) {
             let known = self.parameters.contains_key(name.as_str());
@@ -108,13 +109,13 @@ impl Offer {
         &self.missing
     }
 
-    /// The parameters that have to be given, for people.
+    /// Lists the missing parameters as text.
     pub(super) fn missing_names(&self) -> String {
         let names: Vec<&str> = self.missing.iter().map(AsRef::as_ref).collect();
         names.join(", ")
     }
 
-    /// How it is begun, for people.
+    /// Formats the command that starts it.
     fn line(&self) -> String {
         let given = self.parameters.iter().map(|(name, value)| {
             let pair = format!("{name}={}", plain(value));
@@ -133,7 +134,7 @@ impl Offer {
     }
 }
 
-/// A value as `-p` takes it: a text as it is, unless it reads as JSON.
+/// Formats a value for `-p`: a text unchanged, unless it parses as JSON.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) if decode_text::<Value>(text, Profile::MESSAGE).is_err() => {
@@ -143,7 +144,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "=._:/@%+-".contains(c);
     match word.chars().all(is_safe) {
@@ -153,7 +154,7 @@ fn quoted(word: &str) -> String {
 }
 
 impl Engine {
-    /// The playbooks that a sentence speaks of, with the values that it states.
+    /// Returns the playbooks that a sentence mentions, with the values that it states.
     pub(super) fn offers_of_text(
         &self,
         asked: &ActiveRequest,
@@ -185,10 +186,10 @@ impl Engine {
         offers.take(OFFERED).collect()
     }
 
-    /// The playbooks that the findings of skills lead to. What a playbook's filter fails with is a warning.
+    /// Returns the playbooks that the findings of skills suggest. A failure of a playbook's filter is a warning.
     ///
     /// # Errors
-    /// `unavailable` when the engine stops first.
+    /// `unavailable` if the engine stops first.
     pub(super) async fn offers_of_findings(
         &self,
         asked: &ActiveRequest,
@@ -224,7 +225,7 @@ impl Engine {
         Ok(offers)
     }
 
-    /// Offers a playbook with the parameters that its filter makes of findings.
+    /// Offers a playbook with the parameters that its filter makes from findings.
     async fn offer_for(
         &self,
         asked: &ActiveRequest,
@@ -276,8 +277,8 @@ impl Engine {
     }
 }
 
-/// The playbooks of a verdict that fit what was asked for: those that are named, the best one and those that come as near,
-/// and the best one of each clause. What merely lies above the floor is not offered.
+/// Returns the playbooks of a verdict that fit the request: named ones, the best one and those with close scores, and
+/// the best one of each clause. A score above the floor alone is not enough.
 fn fitting(verdict: &RoutedVerdict) -> Vec<&RoutedCandidate> {
     let Some(best) = verdict.candidates.first() else {
         return Vec::new();
@@ -301,7 +302,7 @@ fn has_triggers(skill: &Skill) -> bool {
     rules.any(|rule| !rule.triggers.is_empty())
 }
 
-/// The findings whose rule names one of a playbook's trigger conditions, and the skills that they are of.
+/// Returns the findings whose rule names one of a playbook's trigger conditions, and their skills.
 fn met<'f>(
     playbook: &Playbook,
     done: &[(&Skill, &'f [Finding])],
@@ -330,7 +331,7 @@ fn met<'f>(
     (met, skills)
 }
 
-/// The response that offers what a sentence may ask for.
+/// Builds the response that offers the changes that a sentence may ask for.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -362,7 +363,7 @@ impl Offers {
         }
     }
 
-    /// Adds what is offered to an answer: to its metadata, and to its text.
+    /// Adds the offers to an answer: to its metadata, and to its text.
     pub(super) fn add_to(&self, response: &mut AgentResponse) {
         for warning in &self.warnings {
             response.content.push_str("\n\nWarning: ");
@@ -407,7 +408,7 @@ mod tests {
         }
     }
 
-    /// Of the playbooks above the floor, those that do something else are not offered.
+    /// Playbooks above the floor that do something else are not offered.
     #[test]
     fn b000_20_only_playbooks_that_fit_are_offered() {
         let offered = |candidates: &[(&str, f32, f32)]| {

@@ -1,5 +1,5 @@
-//! The parameters of the skill or playbook that a request was routed to: collected from every source, each with where it
-//! comes from.
+//! The parameters of the skill or playbook that a request was routed to: collected from every source, each with its
+//! source.
 
 mod draft;
 #[cfg(test)]
@@ -20,9 +20,9 @@ use super::ActiveRequest;
 use super::follow_up::ReplyValues;
 use crate::{Caller, Engine, EngineError, MemoryQuery};
 
-/// Memories that are looked at for missing parameters.
+/// Maximum memories that are read for missing parameters.
 const MEMORIES: usize = 10;
-/// Longest text that memories are searched by, in bytes.
+/// Longest text for a search of memories, in bytes.
 const MEMORY_QUERY: usize = 4 << 10;
 
 /// The skill or playbook that a request asks for.
@@ -47,11 +47,11 @@ pub(super) struct EarlierValues<'a> {
     pub(super) reply: Option<&'a ReplyValues>,
 }
 
-/// Values for a target, and what may help to find the missing ones.
+/// Values for a target, and data that may help to find the missing ones.
 #[derive(Debug)]
 pub(super) struct CollectedParameters {
     pub(super) bound: Bound,
-    /// Values that memories state for missing parameters.
+    /// Values that memories hold for missing parameters.
     pub(super) proposals: Vec<ProposedValue>,
     /// Failures of sources.
     pub(super) notices: Vec<String>,
@@ -66,13 +66,13 @@ pub struct ParameterView {
     name: String,
     /// Its value.
     value: Value,
-    /// Where it comes from.
+    /// Its source.
     #[serde(flatten)]
     source: ValueSource,
 }
 
 impl ParameterView {
-    /// The parameters of a run, in the order of their names. A value whose source the journal does not name was given.
+    /// Lists the parameters of a run, ordered by name. A value without a source in the journal came from the caller.
     #[must_use]
     pub fn list(values: &Map<String, Value>, sources: &BTreeMap<String, ValueSource>) -> Vec<Self> {
         let mut shown: Vec<Self> = values
@@ -87,12 +87,12 @@ impl ParameterView {
         shown
     }
 
-    /// The parameters of a run.
+    /// Lists the parameters of a run.
     pub(crate) fn of_run(run: &Run) -> Vec<Self> {
         Self::list(run.parameters(), &run.opening().sources)
     }
 
-    /// The values alone, by their names.
+    /// Returns the values alone, by name.
     pub(crate) fn values(shown: &[Self]) -> Map<String, Value> {
         let values = shown.iter();
         values
@@ -100,13 +100,13 @@ impl ParameterView {
             .collect()
     }
 
-    /// Whether the caller gave it, or it is the default: it needs no explanation.
+    /// Returns whether the value came from the caller or is the default, and so needs no explanation.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self.source, ValueSource::Given | ValueSource::Default)
     }
 
-    /// For people: `region = "eu-west-1" (from the words "in eu-west-1")`.
+    /// Formats the parameter as text: `region = "eu-west-1" (from the words "in eu-west-1")`.
     #[must_use]
     pub fn in_words(&self) -> String {
         let Self { name, value, .. } = self;
@@ -126,11 +126,11 @@ impl ParameterView {
 }
 
 impl CollectedParameters {
-    /// The values, if none is missing.
+    /// Returns the values, if none is missing.
     ///
     /// # Errors
-    /// `missing_parameters` with the known values, the missing ones with the reason, the values that memories propose, and
-    /// the tokens that a model used.
+    /// `missing_parameters` with the known values, the missing ones with the reason, the values that memories propose,
+    /// and the tokens that a model used.
     pub(super) fn complete(self, of: &str) -> Result<Bound, EngineError> {
         if self.bound.missing.is_empty() {
             return Ok(self.bound);
@@ -153,14 +153,14 @@ impl CollectedParameters {
 }
 
 impl ActiveRequest {
-    /// The values that the caller gave, and those that a text states beside them.
+    /// Returns the caller's values, and those that a text states in addition.
     pub(super) fn stated(&self, declared: &[Parameter], text: &str) -> Map<String, Value> {
         let given = Collected::given(declared, &self.wishes.parameters);
         given.read(text, self.request.timestamp).values().clone()
     }
 }
 
-/// The values that the caller gave, those that the words state, and those of an earlier request of the session.
+/// Collects the caller's values, those in the text, and those of an earlier request of the session.
 fn stated_of<'d>(
     asked: &ActiveRequest,
     target: ParameterTarget<'d>,
@@ -194,7 +194,7 @@ impl Engine {
     /// Collects the values of a target's parameters.
     ///
     /// # Errors
-    /// `invalid_parameters` for values that the caller gave and that do not fit.
+    /// `invalid_parameters` for values of the caller that are invalid.
     pub(super) async fn gather(
         &self,
         asked: &ActiveRequest,
@@ -236,7 +236,7 @@ impl Engine {
         })
     }
 
-    /// The values that memories of the caller and the tenant state for open parameters. A failure is a notice.
+    /// Returns the values that memories of the caller and the tenant hold for open parameters. A failure is a notice.
     pub(crate) async fn proposed(
         &self,
         caller: &Caller,

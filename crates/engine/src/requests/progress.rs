@@ -1,4 +1,4 @@
-//! What a client is told while its request is answered.
+//! Progress events for a client while its request is answered.
 
 use charter_contract::ids::{EvidenceId, FindingId, StepId, ToolId};
 use schemars::JsonSchema;
@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 
 use crate::runs::StepEnd;
 
-/// Progress events that wait for a slow reader; more are dropped, for the answer says everything.
+/// Progress events that wait for a slow reader; more are dropped, because the answer has everything.
 const CAPACITY: usize = 256;
 
-/// One thing that happened on the way to an answer.
+/// One event on the way to an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub enum ProgressEvent {
@@ -19,12 +19,12 @@ pub enum ProgressEvent {
     Routed {
         /// `narrow`, `broad` or `miss`.
         verdict: String,
-        /// What will be run.
+        /// The skills that will run.
         skills: Vec<String>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A skill's run started or was taken up again.
+    /// A skill's run started or was resumed.
     SkillStarted {
         /// The skill.
         skill: String,
@@ -44,7 +44,7 @@ pub enum ProgressEvent {
         step: String,
         /// The tool.
         tool: String,
-        /// For how long, in milliseconds.
+        /// How long, in milliseconds.
         wait_ms: u64,
     },
     /// A tool's call ended.
@@ -53,7 +53,7 @@ pub enum ProgressEvent {
         step: String,
         /// `succeeded` or `failed`.
         outcome: String,
-        /// What went wrong.
+        /// The failure message.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
@@ -61,47 +61,47 @@ pub enum ProgressEvent {
     Analysed {
         /// The skill.
         skill: String,
-        /// How many findings.
+        /// Number of findings.
         findings: usize,
-        /// How many evidence records.
+        /// Number of evidence records.
         evidence: usize,
     },
     /// A model wrote a sentence of the answer, and its citations were checked. The answer repeats it, unless the
-    /// attempt that it belongs to failed.
+    /// model's attempt fails.
     Sentence {
         /// The sentence.
         text: String,
-        /// The evidence that it rests on.
+        /// Evidence that it cites.
         evidence_ids: Vec<EvidenceId>,
-        /// The findings that it rests on.
+        /// Findings that it cites.
         finding_ids: Vec<FindingId>,
-        /// The results without evidence that it rests on, each as `run/step`.
+        /// Results without evidence that it cites, each as `run/step`.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<String>,
     },
 }
 
 impl ProgressEvent {
-    /// The event as JSON.
+    /// Converts the event to JSON.
     #[must_use]
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
 }
 
-/// Where progress goes. Cheap to copy; telling nobody is fine.
+/// A sender of progress events. Cheap to copy; needs no receiver.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Option<mpsc::Sender<ProgressEvent>>);
 
 impl Progress {
-    /// Progress that somebody reads.
+    /// Creates progress with a receiver.
     #[must_use]
     pub fn channel() -> (Self, mpsc::Receiver<ProgressEvent>) {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         (Self(Some(sender)), receiver)
     }
 
-    /// Progress that nobody reads.
+    /// Creates progress without a receiver.
     #[must_use]
     pub fn silent() -> Self {
         Self(None)

@@ -1,4 +1,4 @@
-//! The answer to a request that nothing registered fits: the candidate, which has not been run.
+//! The answer to a request without a registered match: the candidate, which has not run.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ struct Shown<'p> {
     package_version: &'p str,
     grounding_agent: Option<&'p AgentId>,
     steps: Vec<StepShown<'p>>,
-    /// What has to be given to run it, and what may be.
+    /// Its required and optional parameters.
     parameters: Vec<Parameter>,
 }
 
@@ -37,12 +37,12 @@ struct StepShown<'p> {
     step: &'p StepId,
     tool: &'p ToolId,
     writes: bool,
-    /// The tool that undoes it.
+    /// The tool that reverses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     undone_by: Option<&'p ToolId>,
 }
 
-/// The response that shows a candidate.
+/// Builds the response that shows a candidate.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -117,7 +117,7 @@ fn shown(proposal: &CandidateProposal) -> Result<Shown<'_>, EngineError> {
     })
 }
 
-/// What a person is told: what it is, what it does, what it needs, and how it goes on.
+/// Formats the answer as text: the candidate, its steps, its parameters, and the next action.
 fn content(shown: &Shown<'_>, flow: Flow) -> String {
     let Shown { id, kind, .. } = shown;
     let agent = shown.grounding_agent.map_or("", AsRef::as_ref);

@@ -1,4 +1,4 @@
-//! The answer in its wire form, and back.
+//! Converts an answer to its wire form, and back.
 
 mod unanswered;
 mod written;
@@ -24,13 +24,13 @@ use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 use unanswered::UnansweredSkills;
 
-/// Findings that are written out in the text; the rest are counted.
+/// Maximum findings in the text; the rest are counted.
 const LISTED: usize = 20;
 
-/// The response to an answered request.
+/// Builds the response to an answered request.
 ///
 /// # Errors
-/// The only skill's failure; when all of several failed, that of the first one that lacks parameters, or else of the first.
+/// The only skill's failure. If several all failed, that of the first one that lacks parameters, or else of the first.
 pub(super) fn response(
     engine: &Engine,
     asked: &ActiveRequest,
@@ -109,7 +109,7 @@ pub(super) fn response(
     Ok(builder.build())
 }
 
-/// Tokens that models used in the runs of an answer: of its skills, and of an analysis in a run of its own.
+/// Returns the tokens that models used in the runs of an answer: of its skills, and of a separate analysis run.
 fn tokens_of(
     done: &[SkillAnalysis],
     runs: &[String],
@@ -123,7 +123,7 @@ fn tokens_of(
         .fold(TokensUsed::default(), TokensUsed::and)
 }
 
-/// Which model contributed to an answer, what that took, and how much of what it wrote was dropped.
+/// Describes a model's contribution to an answer: the model, its tokens, and how much of its text was dropped.
 fn shown(analysis: &ModelAnalysis) -> Value {
     let result = &analysis.result;
     json!({
@@ -134,7 +134,7 @@ fn shown(analysis: &ModelAnalysis) -> Value {
 }
 
 impl Engine {
-    /// Advice on showing the findings, of the templates that render them. Where templates disagree the first counts.
+    /// Returns the rendering hints of the findings' templates. If templates disagree, the first counts.
     fn rendering_hints(&self, tenant: &TenantId, done: &[SkillAnalysis]) -> Map<String, Value> {
         let mut hints = Map::new();
         for analysed in done {
@@ -148,15 +148,15 @@ impl Engine {
     }
 }
 
-/// A verdict as its JSON text reads: its scores are single precision, and `json!` would widen them
-/// to digits that nobody measured.
+/// Converts a verdict through its JSON text: its scores are single precision, and `json!` would widen them to
+/// meaningless digits.
 pub(super) fn verdict(verdict: &RoutedVerdict) -> Result<Value, EngineError> {
     to_stored(verdict)
         .and_then(|text| decode_stored(&text))
         .map_err(|error| EngineError::internal("writing a verdict", error))
 }
 
-/// The parameters of all runs, each value with its source once.
+/// Returns the parameters of all runs, each value with its source once.
 fn parameters_of(done: &[SkillAnalysis]) -> Vec<&ParameterView> {
     let mut parameters: Vec<&ParameterView> = Vec::new();
     for shown in done.iter().flat_map(|analysed| &analysed.parameters) {
@@ -167,7 +167,7 @@ fn parameters_of(done: &[SkillAnalysis]) -> Vec<&ParameterView> {
     parameters
 }
 
-/// A line about the values that the caller did not give and that are no defaults.
+/// Returns a line about the values that neither came from the caller nor are defaults.
 fn taken_from(parameters: &[&ParameterView]) -> String {
     let taken = parameters.iter().filter(|shown| !shown.is_plain());
     let taken: Vec<String> = taken.map(|shown| shown.in_words()).collect();
@@ -177,12 +177,12 @@ fn taken_from(parameters: &[&ParameterView]) -> String {
     }
 }
 
-/// What the skills came to, apart from those that failed.
+/// The results of the skills, without those that failed.
 struct PartitionedResults {
     done: Vec<SkillAnalysis>,
     runs: Vec<String>,
     warnings: Vec<String>,
-    /// Skills that lack parameters, with which.
+    /// Skills that lack parameters, with the failure that names them.
     lacking: Vec<(SkillId, EngineError)>,
 }
 
@@ -222,7 +222,7 @@ fn part(results: Vec<SkillResult>) -> Result<PartitionedResults, EngineError> {
     Ok(parted)
 }
 
-/// What a call did: as a built-in tool tells it, and of any other that it was run.
+/// Returns the actions of a call: as a built-in tool reports them, and for any other tool the call itself.
 fn actions(analysed: &SkillAnalysis, call: &Call) -> Vec<(ActionType, Map<String, Value>)> {
     let run = details(analysed, call);
     if call.actions.is_empty() {
@@ -247,7 +247,7 @@ fn details(analysed: &SkillAnalysis, call: &Call) -> Map<String, Value> {
     }
 }
 
-/// The answer for people: what was asked of whom, what a model says of it, the findings, results that are none under the
+/// Formats the answer as text: the skills that ran, a model's sentences, the findings, and other results under the
 /// title of their skill.
 fn content(
     classified: &Classification,
@@ -293,12 +293,12 @@ fn content(
     parts.join("\n\n")
 }
 
-/// What a skill came to, in a line.
+/// A skill's result, in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Head {
-    /// It stands before the findings.
+    /// A line before the findings.
     Line(String),
-    /// The title of results that are no findings.
+    /// The title of results that are not findings.
     Title(String),
 }
 
@@ -319,7 +319,7 @@ impl Head {
 }
 
 impl Engine {
-    /// A failure as the client sees it (B003-3): one of the six types, and nothing internal.
+    /// Converts a failure for the client (B003-3): one of the six types, and nothing internal.
     #[must_use]
     pub fn agent_error(&self, request: &RequestId, error: &EngineError) -> AgentError {
         let mut builder = AgentError::builder(
@@ -351,7 +351,7 @@ pub(super) fn write_error(
     to_stored(&error).map_err(|error| EngineError::internal("recording an answer", error))
 }
 
-/// A recorded answer, given again.
+/// Reads a recorded answer.
 pub(super) fn recorded(text: &str) -> Result<AgentResponse, EngineError> {
     let value: Value = decode_stored(text)
         .map_err(|error| EngineError::internal("reading a recorded answer", error))?;

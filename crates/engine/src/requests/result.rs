@@ -1,8 +1,8 @@
-//! The result of a request that changes something: what its run came to, as a second response with an id of its own.
+//! The result of a request that changes something: the outcome of its run, as a second response with an id of its own.
 //!
-//! It is made from the run's journal and evidence once the run has ended, and recorded once. Whoever ends the run
-//! records it; after a crash recovery does, or whoever reads the request first. Its id follows from the request's, so
-//! that two who make it at the same time make the same. Must not know who reads it.
+//! It is made from the run's journal and evidence once the run has ended, and recorded once. The process that ends the
+//! run records it; after a crash, recovery does, or the first reader of the request. Its id follows from the request's,
+//! so concurrent writers make the same result. Must not know the readers.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,15 @@ use super::{ActiveRequest, Classification, respond};
 use crate::runs::RunView;
 use crate::{Engine, EngineError, events};
 
-/// Requests whose runs have ended that recovery looks at together.
+/// Requests with ended runs that recovery processes at once.
 const BATCH: usize = 100;
 
-/// Characters of a state that are written out in the text.
+/// Maximum characters of a state in the text.
 const SHOWN_CHARACTERS: usize = 300;
 
 impl Engine {
-    /// Records the result of the request that a run was begun for, where there is one and the run has ended. A failure
-    /// is logged: recovery comes to it again.
+    /// Records the result of the request that a run was started for, if there is one and the run has ended. A failure
+    /// is logged: recovery retries it.
     pub(crate) async fn note_end(&self, tenant: &TenantId, run: &Run) {
         if run.outcome().is_none() {
             return;
@@ -50,7 +50,7 @@ impl Engine {
     /// Records the results that a crash left unrecorded.
     ///
     /// # Errors
-    /// When storage cannot be read; one result that fails is logged.
+    /// If storage cannot be read; a failure of one result is logged.
     pub(crate) async fn record_results(&self) -> Result<(), EngineError> {
         for record in self.store().requests_of_ended_runs(BATCH).await? {
             if let (Err(error), Some(run)) = (self.record_result(&record).await, &record.run_id) {
@@ -60,8 +60,8 @@ impl Engine {
         Ok(())
     }
 
-    /// A request with its result, where its run has ended: a reader does not see the end of a change without it. What
-    /// cannot be made is logged, and the request is as it was.
+    /// Adds the result to a request whose run has ended, so that readers never see the end of a change without it. A
+    /// failure is logged, and the request stays unchanged.
     pub(crate) async fn with_result(&self, record: RequestRecord) -> RequestRecord {
         let awaited = record.run_id.clone().filter(|_| record.result.is_none());
         let Some(run) = awaited else {
@@ -100,7 +100,7 @@ impl Engine {
         let shown = self.show_run(&asked.caller, run_id).await?;
         let result = response(&asked, &classified, &run, &shown)?;
         let (text, at) = (respond::write(&result)?, self.now());
-        // Before it: what is recorded of the request is not made again.
+        // Before the result: a recorded result is not made again.
         self.record_turn(&asked, Some(&result.content), at).await?;
         let told = events::about_result(record, run_id, &result.id, run.status(), at);
         let recorded = self
@@ -121,12 +121,12 @@ fn not_recorded(run: &RunId, error: &EngineError) {
     tracing::warn!(run.id = %run, error = %error, "what a run came to could not be recorded; it is tried again");
 }
 
-/// The id of the result of a request.
+/// Derives the id of a request's result.
 fn result_id(request: &RequestId) -> ResponseId {
     ResponseId::from_uuid(Uuid::new_v5(&request.uuid(), b"result"))
 }
 
-/// The response that says what a change came to.
+/// Builds the response with a change's outcome.
 fn response(
     asked: &ActiveRequest,
     classified: &Classification,
@@ -164,7 +164,7 @@ fn response(
     Ok(response)
 }
 
-/// Keys that some output should have had, for the run to be complete.
+/// Returns the evidence keys that some output should have had for the run to be complete.
 fn missing_evidence(run: &Run) -> Vec<&str> {
     match run.outcome() {
         Some(RunOutcome::Completed { missing_evidence }) => {
@@ -179,10 +179,10 @@ fn missing_evidence(run: &Run) -> Vec<&str> {
     }
 }
 
-/// Changes and what is undone, as they are written: large states are left out and named.
+/// Changes and unfinished steps in written form: large states are left out and named.
 struct ResultText<'s> {
     evidence: BTreeMap<&'s StepId, Vec<&'s EvidenceId>>,
-    /// Bytes that states may still take.
+    /// Bytes that are left for states.
     left: usize,
     left_out: Vec<String>,
 }
@@ -235,7 +235,7 @@ impl<'s> ResultText<'s> {
         self.evidence.get(step).map_or(&[][..], Vec::as_slice)
     }
 
-    /// A state that has room; null for one that has none, or that no step says.
+    /// Returns a state that fits; null for one that does not, or that no step reports.
     fn state(&mut self, step: &StepId, which: &str, state: Option<&ChangeState<'_>>) -> Value {
         let Some(state) = state else {
             return Value::Null;
@@ -254,7 +254,8 @@ impl<'s> ResultText<'s> {
     }
 }
 
-/// What a person is told: how it ended, what was changed, from what to what, by which evidence, and what was left undone.
+/// Formats the result as text: how the run ended, what changed from which state to which, its evidence, and the
+/// unfinished steps.
 fn content(
     shown: &RunView,
     account: &RunAccount<'_>,
@@ -304,7 +305,7 @@ fn content(
     lines.join("\n")
 }
 
-/// The beginning of a value's JSON.
+/// Returns the beginning of a value's JSON.
 fn cut(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(SHOWN_CHARACTERS) {

@@ -9,7 +9,7 @@ use charter_domain::tier::{playbook_served, skill_served};
 
 use crate::Caller;
 
-/// Active skills, in the order of their ids, without candidates.
+/// Returns active skills, ordered by id, without candidates.
 pub(super) fn skills<'v>(
     view: &'v View,
     caller: &'v Caller,
@@ -23,7 +23,7 @@ pub(super) fn skills<'v>(
     })
 }
 
-/// Active playbooks, in the order of their ids, without candidates.
+/// Returns active playbooks, ordered by id, without candidates.
 pub(super) fn playbooks<'v>(
     view: &'v View,
     caller: &'v Caller,

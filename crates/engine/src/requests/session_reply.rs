@@ -1,9 +1,9 @@
-//! The reply of a session: a text that answers what the answer before it asked or offered.
+//! A session's reply: a text that replies to the question or offer of the preceding answer.
 //!
-//! An answer asks for missing parameters, which of several things is meant, or whether a plan is confirmed; or it offers
-//! changes. A reply fills in the parameters, chooses, agrees or declines. A text with other content is a request of its own. A
-//! reply never confirms a plan: a person confirms its digest. It shows the plan that waits, or opens the run that an offer
-//! describes, which waits to be confirmed.
+//! An answer may ask for missing parameters, for a choice, or for a confirmation of a plan; or it offers changes. A
+//! reply fills in the parameters, chooses, agrees or declines. A text with other content is an independent request. A
+//! reply never confirms a plan: a person confirms its digest. It shows the plan that waits, or opens the run that an
+//! offer describes, which waits for confirmation.
 
 mod last;
 mod run;
@@ -34,19 +34,19 @@ use super::{ActiveRequest, FollowUpReference};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
 
-/// The recorded reply, where it names more than a skill or playbook.
+/// The recorded reply, if it names more than a skill or playbook.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SessionReply {
     /// These changes are offered again.
     Offers(Vec<Offer>),
-    /// The question asked for these changes beside the one that was chosen.
+    /// The changes that the question requested besides the chosen one.
     Beside(Vec<Offer>),
     /// A run that an earlier request of the session opened.
     Run {
         /// The run.
         run_id: RunId,
-        /// The order for it.
+        /// The command for it.
         reply: RunReply,
     },
     /// The question or offer is declined, or not answered.
@@ -54,7 +54,7 @@ pub(super) enum SessionReply {
 }
 
 impl Classification {
-    /// The changes that are offered again.
+    /// Returns the changes that are offered again.
     pub(super) fn offered_again(&self) -> Option<&[Offer]> {
         match self.reply.as_ref()? {
             SessionReply::Offers(offers) => Some(offers),
@@ -62,7 +62,7 @@ impl Classification {
         }
     }
 
-    /// The changes that its question asked for beside the chosen one.
+    /// Returns the changes that its question requested besides the chosen one.
     pub(super) fn asked_beside(&self) -> &[Offer] {
         match &self.reply {
             Some(SessionReply::Beside(offers)) => offers,
@@ -71,7 +71,7 @@ impl Classification {
         }
     }
 
-    /// The run of an earlier request that it gets parameters for, cancels or shows.
+    /// Returns the run of an earlier request that it fills in, cancels or shows.
     pub(super) fn earlier_run(&self) -> Option<&RunId> {
         match self.reply.as_ref()? {
             SessionReply::Run { run_id, .. } => Some(run_id),
@@ -79,13 +79,13 @@ impl Classification {
         }
     }
 
-    /// Whether it closes what was asked or offered before.
+    /// Returns whether it closes the preceding question or offer.
     pub(super) fn is_closing(&self) -> bool {
         self.reply == Some(SessionReply::Closed)
     }
 }
 
-/// The meaning of a text for the answer before it.
+/// The meaning of a text for the preceding answer.
 enum Meaning {
     Assents(Assent),
     /// It names one of the changes that were offered.
@@ -93,7 +93,7 @@ enum Meaning {
 }
 
 impl Engine {
-    /// The classification of a text that replies to the answer before it in its session; `None` for a request of its own.
+    /// Classifies a text that replies to the preceding answer of its session; `None` for an independent request.
     pub(super) async fn reply_to_last(
         &self,
         asked: &ActiveRequest,
@@ -118,7 +118,8 @@ impl Engine {
         }
     }
 
-    /// A yes opens the run of the only offer, if the offer lacks no value. Otherwise the answer shows what waits for a person.
+    /// A yes opens the run of the only offer, if the offer lacks no value. Otherwise the answer shows the plan or
+    /// offers that wait for a person.
     async fn agreed(
         &self,
         asked: &ActiveRequest,
@@ -154,7 +155,7 @@ impl Engine {
         Ok(Some(closed(asked, last, because)))
     }
 
-    /// A word that takes note opens nothing: the plan that waits, or the offers, are shown again.
+    /// An acknowledgement opens nothing: the plan that waits, or the offers, are shown again.
     async fn acknowledge(
         &self,
         asked: &ActiveRequest,
@@ -181,7 +182,7 @@ impl Engine {
         offers: &[Offer],
     ) -> Result<Option<Classification>, EngineError> {
         if let Some(run) = self.open_run(asked, last).await? {
-            // Steering a run takes more than asking: without the scope the run is shown.
+            // Managing a run needs another scope than asking: without it, the run is shown.
             let may_steer = asked.caller.scopes.opens(AccessScope::RunsWrite);
             let waits = run.summary.status.starts_with("awaiting_");
             let reply = match waits && may_steer {
@@ -202,7 +203,7 @@ impl Engine {
         Ok(Some(closed(asked, last, because.to_owned())))
     }
 
-    /// An offer that is taken up: its run is opened and waits to be confirmed. One that lacks values is offered again.
+    /// Accepts an offer: opens its run, which waits for confirmation. An offer that lacks values is repeated.
     fn taken_up(
         &self,
         asked: &ActiveRequest,
@@ -226,8 +227,8 @@ impl Engine {
         Ok(classified)
     }
 
-    /// The changes that a question asked for beside the chosen one: the best of each other clause, with the values that
-    /// the question states.
+    /// Returns the changes that a question requested besides the chosen one: the best of each other clause, with the
+    /// values that the question states.
     pub(super) fn asked_for_beside(
         &self,
         asked: &ActiveRequest,
@@ -268,7 +269,7 @@ impl Engine {
     }
 }
 
-/// The meaning of a text for offers; `None` for a text with other content.
+/// Returns the meaning of a text for offers; `None` for a text with other content.
 fn meaning_of(text: &str, offers: &[Offer]) -> Option<Meaning> {
     if let Some(assent) = assent(text) {
         return Some(Meaning::Assents(assent));
@@ -284,7 +285,7 @@ fn meaning_of(text: &str, offers: &[Offer]) -> Option<Meaning> {
     Some(Meaning::Chooses(chosen.clone()))
 }
 
-/// Notes which answer a classification replies to, and why.
+/// Records the answer to which a classification replies, and the reason.
 pub(super) fn follows(classified: &mut Classification, last: &LastAnswer, because: String) {
     let verdict = &mut classified.verdict;
     verdict.reason.clone_from(&because);
@@ -296,7 +297,7 @@ pub(super) fn follows(classified: &mut Classification, last: &LastAnswer, becaus
     });
 }
 
-/// A reply that runs nothing new.
+/// Builds the classification of a reply that runs nothing new.
 fn replying(
     asked: &ActiveRequest,
     last: &LastAnswer,

@@ -1,5 +1,5 @@
-//! Putting what skills came to into words: a model's where the skills name one and the tenant has the route, then
-//! templates and summaries, and outlines where a skill has no rules.
+//! Puts the results of skills into words: first a model's, if the skills name a route that the tenant has; then
+//! templates and summaries; and outlines for a skill without rules.
 
 use std::sync::Arc;
 
@@ -25,38 +25,37 @@ use crate::analysis::{AnalysisOrder, Drafting, route_of};
 use crate::runs::{LoadedRun, NewRun, pin};
 use crate::{Engine, EngineError};
 
-/// What the run of an analysis over several skills is called among the runs of its request. No document has such an id.
+/// Name of the run of a joint analysis among the runs of its request. No document has such an id.
 const ANALYSIS: &str = "charter/analysis";
 
-/// What a request's skills came to, in words.
+/// The results of a request's skills, in words.
 #[derive(Debug)]
 pub(super) struct ReadAnswer {
     /// In the order of the verdict.
     pub(super) results: Vec<SkillResult>,
-    /// What a model contributed.
+    /// The model's contribution.
     pub(super) analysis: Option<ModelAnalysis>,
     /// Why a model that could be asked contributed nothing.
     pub(super) notice: Option<String>,
 }
 
-/// What a model contributed to an answer.
+/// A model's contribution to an answer.
 #[derive(Debug)]
 pub(super) struct ModelAnalysis {
     pub(super) run: RunId,
     pub(super) result: AnalysisResult,
     pub(super) tokens: TokensUsed,
-    /// The skills whose results it was shown.
+    /// The skills whose results the model received.
     pub(super) skills: Vec<SkillId>,
 }
 
-/// The run of the analysis over several skills of a request; it exists where there was one.
+/// Derives the run of a joint analysis of a request's skills; it exists only if there was one.
 pub(crate) fn analysis_run_id(asked: &ActiveRequest) -> RunId {
     run_id(asked, ANALYSIS)
 }
 
 impl Engine {
-    /// Adds the step that asks a model to a new run of the only skill of a request, where the skill names a route that
-    /// the tenant has.
+    /// Adds the analysis step to a new run of a request's only skill, if the skill names a route that the tenant has.
     pub(super) fn with_analysis(
         &self,
         asked: &ActiveRequest,
@@ -87,7 +86,7 @@ impl Engine {
         self.analysis_model(tenant, skill).is_some()
     }
 
-    /// The pin of the tool that stands for the analysis.
+    /// Returns the pin of the tool that represents the analysis.
     fn analysis_pin(
         &self,
         tenant: &TenantId,
@@ -98,10 +97,10 @@ impl Engine {
         Ok(pin(DocumentKind::Tool, tool.as_ref(), &found.entry))
     }
 
-    /// Puts what skills came to into words.
+    /// Puts the results of skills into words.
     ///
     /// # Errors
-    /// `approval_required` while a person has to allow the analysis; `overloaded`, `unavailable` and the like.
+    /// `approval_required` while the analysis needs an approval; `overloaded`, `unavailable` and the like.
     pub(super) async fn put_into_words(
         self: &Arc<Self>,
         asked: &ActiveRequest,
@@ -150,7 +149,7 @@ impl Engine {
         })
     }
 
-    /// Renders the findings of a skill and sums them up.
+    /// Renders the findings of a skill and summarises them.
     async fn word(
         &self,
         tenant: &TenantId,
@@ -179,8 +178,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The analysis of the results of several skills together: of those that name the same route as the first that
-    /// names one. Results of the others are no model's to see.
+    /// Analyses the results of several skills together: of those with the same route as the first that names one. The
+    /// model does not get the results of the others.
     async fn drafted_together(
         self: &Arc<Self>,
         asked: &ActiveRequest,
@@ -219,7 +218,7 @@ impl Engine {
         Ok(ended(&run)?.map(|drafting| (drafting, skills)))
     }
 
-    /// A run of its own for the analysis of the results of several skills.
+    /// Builds a separate run for the analysis of the results of several skills.
     fn new_analysis<'a>(
         &self,
         asked: &ActiveRequest,
@@ -257,14 +256,14 @@ impl ModelAnalysis {
     }
 }
 
-/// The analysis of the only skill, which is a step of its run.
+/// Returns the analysis of the only skill, which is a step of its run.
 fn alone_drafted(result: &mut SkillResult) -> Option<(Drafting, Vec<SkillId>)> {
     let analysed = result.outcome.as_mut().ok()?;
     let drafting = analysed.drafted.take()?;
     Some((drafting, vec![analysed.skill.skill_id.clone()]))
 }
 
-/// How the run of an analysis ended. One that was stopped is an analysis that failed.
+/// Returns the outcome of an analysis run. A stopped run is a failed analysis.
 ///
 /// # Errors
 /// `approval_required` while it waits for a person.
@@ -288,7 +287,7 @@ fn without_model(why: &str) -> String {
     format!("the analysis by a model failed, and this is the answer without it: {why}")
 }
 
-/// That nothing of what the model wrote could be used.
+/// Returns a notice if no part of the model's text was usable.
 fn notice_of(result: &AnalysisResult) -> Option<String> {
     let dropped = result.dropped.total();
     let is_idle = result.is_empty() && dropped > 0;
@@ -299,7 +298,7 @@ fn notice_of(result: &AnalysisResult) -> Option<String> {
     })
 }
 
-/// The results of a skill without rules, each under what its step is for.
+/// Returns the results of a skill without rules, each under the purpose of its step.
 pub(super) fn outlines(skill: &Skill, pinned: &LoadedRun, run: &Run) -> Vec<String> {
     let steps = skill.execution_plan.steps.iter();
     let outlines = steps.filter_map(|step| {

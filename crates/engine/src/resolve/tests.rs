@@ -55,7 +55,7 @@ fn ids(resolved: &[ApplicableGuardrail]) -> Vec<String> {
         .collect()
 }
 
-/// B000-12: who asks for a skill alone is told of its agent's and its domain's guardrails too.
+/// B000-12: a query for a skill alone also returns its agent's and its domain's guardrails.
 #[test]
 fn b000_12_a_skill_brings_its_agent_and_its_domain() {
     let view = view([

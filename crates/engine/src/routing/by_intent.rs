@@ -1,5 +1,5 @@
-//! Routing by intent: the form of a request says whether skills, playbooks or the reference library are looked at; how
-//! well they fit settles what the form leaves open (`charter_domain::intent`).
+//! Routing by intent: the form of a request determines whether skills, playbooks or the reference library are searched;
+//! the quality of their matches decides the rest (`charter_domain::intent`).
 
 use charter_contract::catalogue::DocumentKind;
 
@@ -19,30 +19,30 @@ use crate::catalogue::{LiveCatalogue, Stacked, parse_entry_id};
 use crate::knowledge::Knowledge;
 use crate::{Caller, Engine, EngineError, LensFilter};
 
-/// Candidates by which each kind is judged; a verdict may have fewer.
+/// Number of candidates by which each kind is judged; a verdict may have fewer.
 const JUDGED: usize = 10;
 
-/// What a client says itself about where its request goes.
+/// A client's own hints about its request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hints {
-    /// The intent, where the flow that it asks for has one.
+    /// The intent, if the requested flow has one.
     pub(crate) intent: Option<Intent>,
     /// The lenses that may answer.
     pub(crate) lenses: LensFilter,
 }
 
-/// A request as routing looks at it.
+/// A request prepared for routing.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(super) text: String,
     pub(super) reading: IntentReading,
-    /// What is compared.
+    /// The compared text.
     pub(super) subject: String,
     pub(super) compared: ComparableQuery,
 }
 
 impl Question {
-    /// The likeness from which something is worth citing in an answer to it.
+    /// Returns the minimum likeness of a citation in an answer to it.
     pub(crate) fn cited_from(&self) -> f32 {
         intent::cited_from(self.query().everyday())
     }
@@ -52,34 +52,34 @@ impl Question {
     }
 }
 
-/// Where a request goes, and what that rests on.
+/// The target of a request, and its grounds.
 #[derive(Debug, Clone)]
 pub(crate) struct RoutingResult {
     pub(crate) verdict: RoutedVerdict,
-    /// What was found and is below the floor, best first.
+    /// Candidates below the floor, best first.
     pub(crate) dropped: Vec<RoutedCandidate>,
     pub(crate) source: AnswerSource,
-    /// What may be started, where a change is asked for.
+    /// The permitted start, if a change is requested.
     pub(crate) start: ChangeTiming,
-    /// Why nothing is asked for, where nothing is.
+    /// Why nothing is requested, if so.
     pub(crate) remark: Option<Remark>,
-    /// How many things are asked for.
+    /// Number of requested things.
     pub(crate) parts: usize,
-    /// Questions of another kind than what is answered.
+    /// Questions of another kind than the answered one.
     pub(crate) left_out: Vec<AskedClause>,
-    /// The language that it was read in.
+    /// The language in which it was read.
     pub(crate) language: Language,
 }
 
-/// What each kind comes to by itself.
+/// The separate results of each kind.
 pub(super) struct Ranked {
     pub(super) skills: WeighedVerdict,
     pub(super) playbooks: WeighedVerdict,
-    /// A document of another kind that is named.
+    /// A named document of another kind.
     pub(super) other: Option<RoutedCandidate>,
 }
 
-/// A verdict, and what is below the floor.
+/// A verdict, and the candidates below the floor.
 pub(super) struct WeighedVerdict {
     pub(super) verdict: RoutedVerdict,
     pub(super) dropped: Vec<RoutedCandidate>,
@@ -99,11 +99,11 @@ impl WeighedVerdict {
     }
 }
 
-/// Playbooks whose texts are compared with an order of several things.
+/// Maximum playbooks whose texts are compared with a request for several changes.
 const COMPARED: usize = 5;
 
 impl Ranked {
-    /// Each kind by itself: nothing of one moves anything of the other.
+    /// Ranks each kind separately, so that neither influences the other.
     fn rank(
         question: &Question,
         stacked: &Stacked,
@@ -153,8 +153,8 @@ impl Ranked {
         }
     }
 
-    /// Whether the texts of the best playbook have another verb than the order: it takes back or leaves alone what the
-    /// playbook does. Where several things are ordered, each may be another playbook's.
+    /// Returns whether the best playbook's texts have a verb that differs from the request's: the request reverses or
+    /// excludes what the playbook does. If several changes are requested, each may be another playbook's.
     fn does_something_else(&self, reading: &IntentReading, view: &View) -> bool {
         let compared = if reading.actions.len() > 1 {
             COMPARED
@@ -175,7 +175,7 @@ impl Ranked {
         !playbooks.is_empty() && !reading.is_done_by(&texts)
     }
 
-    /// The verdict of a decision.
+    /// Builds the verdict of a decision.
     fn routed(
         self,
         question: &Question,
@@ -247,7 +247,7 @@ impl Ranked {
     }
 }
 
-/// The questions that a decision leaves out; what answers nothing leaves nothing out.
+/// Returns the questions that a decision leaves out; a decision without an answer leaves none out.
 fn left_out(reading: &IntentReading, decision: &IntentDecision) -> Vec<AskedClause> {
     match decision.source {
         AnswerSource::Skills
@@ -262,7 +262,7 @@ fn left_out(reading: &IntentReading, decision: &IntentDecision) -> Vec<AskedClau
     }
 }
 
-/// A verdict that what is known answers.
+/// Builds a verdict that the knowledge answers.
 fn known_by(
     verdict: RoutedVerdict,
     candidates: Vec<RoutedCandidate>,
@@ -276,7 +276,7 @@ fn known_by(
     }
 }
 
-/// A verdict that nothing answers. Where the ranking itself missed, its reason stays.
+/// Builds a miss. If the ranking itself missed, its reason stays.
 fn missed(verdict: RoutedVerdict, reason: String) -> RoutedVerdict {
     if verdict.kind == VerdictKind::Miss {
         return verdict;
@@ -290,11 +290,10 @@ fn missed(verdict: RoutedVerdict, reason: String) -> RoutedVerdict {
 }
 
 impl Engine {
-    /// Routes a request by its intent, over what the caller sees.
+    /// Routes a request by its intent, over the caller's visible documents.
     ///
     /// # Errors
-    /// `invalid_request` for an empty request or no candidates asked for (B000-2); `unavailable` when it cannot be
-    /// embedded.
+    /// `invalid_request` for an empty request or zero candidates (B000-2); `unavailable` if it cannot be embedded.
     pub(crate) async fn route_by_intent(
         &self,
         caller: &Caller,
@@ -308,7 +307,7 @@ impl Engine {
             .await
     }
 
-    /// The same with these settings.
+    /// Routes a request with these settings.
     pub(super) async fn route_over_all(
         &self,
         caller: &Caller,
@@ -366,7 +365,7 @@ impl Engine {
     }
 
     /// Routes a request over given indexes, without lenses and models: for the routing tests of a package, whose lenses
-    /// are not there yet.
+    /// are not indexed yet.
     pub(crate) async fn route_as_registered(
         &self,
         (view, identifiers): (&View, &Identifiers),
@@ -390,7 +389,7 @@ impl Engine {
         Ok(ranked.routed(&question, decision, &Knowledge::default()))
     }
 
-    /// A text, read and embedded.
+    /// Reads and embeds a text.
     pub(crate) async fn question(
         &self,
         identifiers: &Identifiers,
@@ -402,7 +401,7 @@ impl Engine {
             .await
     }
 
-    /// The same of a text that was read.
+    /// Embeds a text that was already read.
     pub(super) async fn question_of(
         &self,
         identifiers: &Identifiers,
@@ -429,7 +428,7 @@ impl Engine {
         })
     }
 
-    /// What the reference library has to do with a question.
+    /// Returns the reference library's matches for a question.
     pub(crate) async fn knowledge_of(
         &self,
         caller: &Caller,
@@ -440,7 +439,7 @@ impl Engine {
         self.look_up(caller, subject, query, lenses).await
     }
 
-    /// How a request of a caller looks to routing; for what is done after its verdict.
+    /// Prepares a caller's request for further steps after its verdict.
     pub(crate) async fn question_in(
         &self,
         caller: &Caller,
@@ -453,7 +452,7 @@ impl Engine {
     }
 }
 
-/// A reading that starts no change, because of words that may be in another language.
+/// Restricts a reading to start no change, because of words that may be in another language.
 fn not_now(reading: IntentReading) -> IntentReading {
     let start = match reading.start {
         ChangeTiming::Now => ChangeTiming::Offer(Doubt::Language),
@@ -462,7 +461,7 @@ fn not_now(reading: IntentReading) -> IntentReading {
     IntentReading { start, ..reading }
 }
 
-/// What has a text as an example, if all of it is of one kind.
+/// Returns the kind of documents with the text as an example, if all are of one kind.
 fn exemplified(stacked: &Stacked, text: &str) -> Option<ExampleMatch> {
     let entries = stacked.actions.exemplified_by(text);
     let kinds = entries.filter_map(|entry| Some(parse_entry_id(entry)?.0));
@@ -480,7 +479,7 @@ fn exemplified(stacked: &Stacked, text: &str) -> Option<ExampleMatch> {
     })
 }
 
-/// Whether an agent's capabilities come near.
+/// Returns whether an agent's capabilities are near.
 fn an_agent_is_near(
     question: &Question,
     stacked: &Stacked,
@@ -491,13 +490,13 @@ fn an_agent_is_near(
     Ok(verdict.kind != VerdictKind::Miss)
 }
 
-/// The kinds of documents that a request is offered by their own words.
+/// Returns whether a candidate's kind matches requests by its own words.
 fn is_document(candidate: &RoutedCandidate) -> bool {
     matches!(candidate.kind, DocumentKind::Skill | DocumentKind::Playbook)
 }
 
 impl GatewayReading {
-    /// Puts the candidates of a broad verdict into the model's order. None is added, and the verdict stays broad.
+    /// Puts the candidates of a broad verdict into the model's order. Adds none, and the verdict stays broad.
     fn reorder(&self, verdict: &mut RoutedVerdict) {
         if verdict.kind != VerdictKind::Broad || !verdict.candidates.iter().all(is_document) {
             return;
@@ -506,7 +505,7 @@ impl GatewayReading {
             let place = self.order.iter().position(|id| *id == candidate.id);
             place.unwrap_or(self.order.len())
         };
-        // Stable: those that the model does not name keep their order behind the others.
+        // Stable: candidates that the model does not name keep their order behind the others.
         verdict.candidates.sort_by_key(place);
     }
 }

@@ -1,9 +1,9 @@
-//! The model route `gateway`: a model reads a request where the rules are unsure, orders the candidates of a broad verdict,
-//! and translates what is not written in English.
+//! The model route `gateway`: a model reads a request if the rules are unsure, orders the candidates of a broad
+//! verdict, and translates from languages other than English.
 //!
-//! What it says is bounded: it chooses among the intents that the form allows, adds no candidate, makes no verdict
-//! narrow, and a change that rests on its word is only offered. It is recorded in the verdict, so that a replay asks
-//! no model. When the model fails, the rules decide alone, and the answer has a notice.
+//! Its effect is bounded: it chooses among the intents that the form allows, adds no candidate, makes no verdict
+//! narrow, and a change that rests on its reading is only offered. The verdict records its answer, so that a replay
+//! asks no model. If the model fails, only the rules decide, and the answer has a notice.
 
 use std::time::Duration;
 
@@ -27,12 +27,12 @@ use crate::{Engine, EngineError};
 
 /// The route.
 const ROUTE: &str = "gateway";
-/// A request waits for the reading.
+/// Limited, because a request waits for the reading.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const MAX_OUTPUT_TOKENS: u32 = 1_024;
-/// Candidates that the model may order.
+/// Maximum candidates that the model may order.
 const SHOWN: usize = 5;
-/// Longest translation that is taken, in bytes.
+/// Longest accepted translation, in bytes.
 const MAX_TRANSLATION: usize = 8 << 10;
 
 const SYSTEM: &str = "You read requests to a system that answers questions by registered skills, carries out registered \
@@ -43,16 +43,16 @@ const READ: &str = "Choose the intent of the request of the context among the in
 const TRANSLATE: &str = "Translate the request of the context into English, word for word where that is possible. Leave \
     names, numbers and identifiers as they are. Add nothing and leave nothing out, also where it gives orders.";
 
-/// What the model of the route `gateway` made of a request.
+/// The reading of the `gateway` route's model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GatewayReading {
-    /// `provider/model`; absent where it gave nothing that could be used.
+    /// `provider/model`; absent if its answer was unusable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The request in English, where it was in another language.
+    /// The request in English, if it was in another language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translation: Option<String>,
-    /// The intent that it chose.
+    /// Its chosen intent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
     /// Ids of candidates, in its order.
@@ -61,12 +61,12 @@ pub struct GatewayReading {
     /// Tokens that were read and written.
     #[serde(default)]
     pub tokens: u64,
-    /// Why the rules decided alone.
+    /// Why only the rules decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// What a model answers about the intent.
+/// A model's answer about the intent.
 #[derive(Debug, Deserialize)]
 struct IntentDraft {
     intent: Intent,
@@ -74,7 +74,7 @@ struct IntentDraft {
     order: Vec<String>,
 }
 
-/// Why the model gave nothing that could be used.
+/// Why the model's answer was unusable.
 struct GatewayFailure {
     message: String,
     /// Tokens that it used until then.
@@ -82,7 +82,7 @@ struct GatewayFailure {
 }
 
 impl GatewayFailure {
-    /// The failure of an answer that has the form and not the content.
+    /// The failure of an answer with a valid form and invalid content.
     fn of_answer(answer: &ModelAnswer, message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -105,7 +105,7 @@ fn total(usage: Usage) -> u64 {
 }
 
 impl GatewayReading {
-    /// The reading after a failure: the translation made before, if there is one, and the tokens of all answers.
+    /// Builds the reading after a failure: the earlier translation, if there is one, and the tokens of all answers.
     fn failed(failure: GatewayFailure, before: Option<Self>) -> Self {
         let GatewayFailure { message, tokens } = failure;
         tracing::warn!(%message, "the rules read a request without the gateway's model");
@@ -117,7 +117,7 @@ impl GatewayReading {
         }
     }
 
-    /// That the model was asked and failed, for people.
+    /// Returns the notice that the model was asked and failed.
     pub(crate) fn notice(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         Some(format!(
@@ -138,7 +138,7 @@ impl GatewayReading {
 }
 
 impl Engine {
-    /// The route, where the tenant has one.
+    /// Returns the route, if the tenant has one.
     fn gateway_route(&self, tenant: &TenantId) -> Option<Label> {
         let route = Label::parse(ROUTE).ok()?;
         self.models()
@@ -147,10 +147,10 @@ impl Engine {
             .then_some(route)
     }
 
-    /// Translates a question that is not in English, where there is a model to do so, and reads it anew.
+    /// Translates a question from another language, if there is a model, and reads the translation.
     ///
     /// # Errors
-    /// `unavailable` when the translation cannot be embedded. A model that fails is no error.
+    /// `unavailable` if the translation cannot be embedded. A failure of the model is not an error.
     pub(super) async fn translated(
         &self,
         tenant: &TenantId,
@@ -190,8 +190,8 @@ impl Engine {
         }))
     }
 
-    /// The model's word on a question that the rules leave open, or whose candidates are several; what was known before
-    /// where neither is so, or the tenant has no such route.
+    /// Asks the model about a question that the rules leave open, or that has several candidates. Otherwise, or without
+    /// such a route, returns the previous reading.
     pub(super) async fn gateway_reading(
         &self,
         tenant: &TenantId,
@@ -252,7 +252,7 @@ impl Engine {
         Some(reading)
     }
 
-    /// One answer of the route's model, or why there is none.
+    /// Requests one answer of the route's model; the error has the reason for a failure.
     async fn gateway_answer(
         &self,
         tenant: &TenantId,
@@ -288,7 +288,7 @@ impl Engine {
     }
 }
 
-/// The reading of a translation. It starts nothing: who checks a plan reads the language that it is written in.
+/// Reads a translation. It starts nothing: the reader of a plan must know its language.
 fn of_translation(translation: &str, language: &str) -> IntentReading {
     let mut reading = intent::read(translation);
     reading
@@ -300,7 +300,7 @@ fn of_translation(translation: &str, language: &str) -> IntentReading {
     reading
 }
 
-/// The intents that the form of a text allows.
+/// Returns the intents that the form of a text allows.
 fn allowed(reading: &IntentReading) -> Vec<Intent> {
     let mut intents = vec![reading.intent];
     if let Certainty::Open(other) = reading.certainty {
@@ -312,7 +312,7 @@ fn allowed(reading: &IntentReading) -> Vec<Intent> {
     intents
 }
 
-/// The candidates of a broad verdict of the kind that the intent looks at.
+/// Returns the candidates of a broad verdict for the intent.
 fn several<'r>(reading: &IntentReading, ranked: &'r Ranked) -> &'r [RoutedCandidate] {
     let of = |weighed: &'r WeighedVerdict| {
         let verdict = &weighed.verdict;
@@ -390,7 +390,7 @@ fn shown(view: &View, candidate: &RoutedCandidate) -> Value {
     json!({"id": candidate.id, "kind": candidate.kind, "title": title, "about": about})
 }
 
-/// Takes the model's intent for one that the form left open.
+/// Replaces an intent that the form left open by the model's.
 fn adopt(reading: &mut IntentReading, intent: Intent) {
     let Certainty::Open(_) = reading.certainty else {
         return;

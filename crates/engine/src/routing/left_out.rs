@@ -1,5 +1,5 @@
-//! Questions that an answer leaves out, in the verdict: each is ranked by itself, so that the verdict lists what would
-//! answer it.
+//! Unanswered questions of a request, in its verdict: each is ranked separately, so that the verdict lists the
+//! documents that would answer it.
 
 use charter_contract::intent::Intent;
 use charter_domain::identifiers::Identifiers;
@@ -9,11 +9,11 @@ use super::{Ranking, RoutedClause, RoutingResult, SHOWN_OF_CLAUSE, weigh};
 use crate::catalogue::Stacked;
 use crate::{Engine, EngineError};
 
-/// Questions that are left out of an answer and listed.
+/// Maximum unanswered questions that are listed.
 const LISTED: usize = 3;
 
 impl Engine {
-    /// Adds the questions that are left out to the clauses of a verdict.
+    /// Adds the unanswered questions to the clauses of a verdict.
     pub(super) async fn list_left_out(
         &self,
         identifiers: &Identifiers,
@@ -25,7 +25,7 @@ impl Engine {
         if routed.left_out.is_empty() {
             return Ok(());
         }
-        // A clause that is left out was ranked for what the rest of the text asks for.
+        // An unanswered clause was ranked by the intent of the rest of the text.
         let left_out = &routed.left_out;
         let is_left_out = |clause: &RoutedClause| {
             left_out.iter().any(|left| {
@@ -61,7 +61,7 @@ impl Engine {
                     let found = weigh(stacked, settings, Ranking::Skills, text, &compared, top_k)?;
                     found.0.candidates
                 }
-                // Passages are looked up when it is asked by itself.
+                // Passages are looked up when it is asked separately.
                 Intent::Knowledge | Intent::Change | Intent::None => Vec::new(),
             };
             verdict.clauses.push(RoutedClause {

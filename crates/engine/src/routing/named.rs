@@ -1,5 +1,5 @@
-//! Documents that a request names: skills and playbooks, and what no request is routed to (tools, agents, kinds of
-//! missions), which is described.
+//! Documents that a request names: skills and playbooks, and kinds that no request is routed to (tools, agents, mission
+//! types), which are described.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::tool::ToolClass;
@@ -16,7 +16,7 @@ use crate::catalogue::{LiveCatalogue, Stacked, entry_id};
 use crate::{Caller, EngineError};
 
 impl Ranked {
-    /// The document that the question names; of a skill and a playbook, the one that its intent asks for.
+    /// Returns the document that the question names; of a skill and a playbook, the one that matches the intent.
     pub(super) fn named(&self, question: &Question, stacked: &Stacked) -> Option<NamedDocument> {
         let text = question.text.as_str();
         let of = |weighed: &WeighedVerdict, kind: NamedKind| {
@@ -47,7 +47,7 @@ impl Ranked {
             mistyped: other.named == Some(NameMatch::WithAnError),
             alone: text.split_whitespace().count() == 1,
         });
-        // A name without an error is no other one with an error.
+        // An exact name takes precedence over a misspelt one.
         match (named, other) {
             (Some(named), Some(other)) if named.mistyped && !other.mistyped => Some(other),
             (named, other) => named.or(other),
@@ -55,7 +55,7 @@ impl Ranked {
     }
 }
 
-/// The document that the writer's own words name, as a candidate, if the caller may see it.
+/// Returns the document that the writer's own words name, as a candidate, if it is visible to the caller.
 pub(super) fn named_other(
     live: &LiveCatalogue,
     caller: &Caller,
@@ -83,14 +83,14 @@ pub(super) fn named_other(
     Ok(candidate)
 }
 
-/// Whether a document is offered and reached by the caller's tier and profile.
+/// Returns whether a document is active and within the caller's tier and profile.
 fn is_visible(live: &LiveCatalogue, caller: &Caller, kind: DocumentKind, id: &str) -> bool {
     let view = live.view(&caller.tenant);
     if view.status(kind, id) != Some(Status::Active) {
         return false;
     }
     match kind {
-        // Agents are never given internal tools (B000-10).
+        // Agents never get internal tools (B000-10).
         DocumentKind::Tool => view
             .tool(id)
             .is_some_and(|found| found.document().tool_class != ToolClass::Internal),

@@ -1,4 +1,4 @@
-//! From a tool document to a call of it: body, grants, limits. Decides nothing.
+//! Builds the call of a tool from its document: body, grants, limits. Decides nothing.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -21,7 +21,7 @@ use super::effect::{Prepared, failure};
 use crate::Engine;
 
 impl Prepared {
-    /// What the sandbox is asked to do.
+    /// Builds the call for the tool runner.
     pub(super) fn tool_call(
         self,
         engine: &Engine,
@@ -68,7 +68,7 @@ impl Prepared {
     }
 }
 
-/// Where a tool is to run.
+/// Returns where a tool runs.
 fn target(tool: &Tool, tenant: &TenantId, dry_run: bool, begin_within: Option<Duration>) -> Target {
     match tool.execution_target {
         ExecutionTarget::Server => Target::Here,
@@ -87,7 +87,7 @@ fn target(tool: &Tool, tenant: &TenantId, dry_run: bool, begin_within: Option<Du
     }
 }
 
-/// The names that a tool's server has for parameters, where they are others than here.
+/// The names of parameters on the tool's server, where they differ from the names in Charter.
 fn wire_names(tool: &Tool) -> BTreeMap<String, String> {
     let renamed = tool.parameters.iter().filter_map(|parameter| {
         let wire_name = parameter.wire_name.as_ref()?;
@@ -96,7 +96,7 @@ fn wire_names(tool: &Tool) -> BTreeMap<String, String> {
     renamed.collect()
 }
 
-/// What only reads, or says what it would do, may be begun again.
+/// A call that only reads, or only reports what it would do, is safe to repeat.
 fn repeat(tool: &Tool, dry_run: bool) -> Repeat {
     let reads = match tool.tool_class {
         ToolClass::Readonly => true,
@@ -132,7 +132,7 @@ fn implementation(
             .map(ToolImplementation::Script)
     };
     match &tool.implementation {
-        // The client brings its own.
+        // The client has its own implementation.
         None if tool.execution_target == ExecutionTarget::Client => Ok(ToolImplementation::Handler),
         None => Err(unsupported("implementation")),
         Some(Implementation::Builtin { name }) => Ok(ToolImplementation::Builtin(BuiltinTool {
@@ -187,7 +187,7 @@ fn implementation(
     }
 }
 
-/// Python that returns outside of every function, which no program does by itself.
+/// Python with a `return` outside of every function, which is not valid as a program.
 fn returning(language: Language, body: &str) -> Option<PythonSource> {
     let returns = language == Language::Python && python_returns(body);
     returns.then(|| PythonSource {
@@ -197,18 +197,18 @@ fn returning(language: Language, body: &str) -> Option<PythonSource> {
     })
 }
 
-/// Where a script's source is.
+/// The location of a script's source.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Body<'b> {
     /// In a file of its package.
     File(&'b str),
-    /// In the document.
+    /// Inline in the document.
     Text(&'b str),
-    /// In the document: Python that the launcher runs.
+    /// Inline in the document, as Python that the launcher runs.
     Launched(&'b PythonSource),
 }
 
-/// A script ready to run; `None` for a language without scripts.
+/// Builds a script that is ready to run; `None` for a language without scripts.
 pub(super) fn script(
     name: &str,
     language: Language,
@@ -245,10 +245,10 @@ pub(super) fn script(
     })
 }
 
-/// What runs Python that stands in a document.
+/// The launcher of Python that is inline in a document.
 const LAUNCHER: &str = include_str!("launch_body.py");
 
-/// The launcher and what it runs.
+/// The launcher's files: the launcher itself, and the source that it runs.
 fn launched(entry: &str, source: &PythonSource) -> BTreeMap<String, String> {
     let told = json!({"reads": source.reads, "returns": source.returns});
     BTreeMap::from([

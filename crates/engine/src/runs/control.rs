@@ -1,7 +1,7 @@
-//! What people do to a run while it goes on: give parameters, confirm, pause, resume, abort.
+//! Commands of people for a running run: give parameters, confirm, pause, resume, abort.
 //!
-//! A run that this process drives is told through its driver, so that there is one writer; any other
-//! is decided on here, in the driver's place and under its lease.
+//! If this process drives the run, the command goes through the driver, so that the run has one writer. Otherwise the
+//! command is decided here, in the driver's slot and under the run's lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +22,17 @@ use crate::requests::Progress;
 use crate::settings::ProcessRole;
 use crate::{Engine, EngineError, events, missions};
 
-/// How long a command waits for a run that is held, and how often it tries.
+/// How long a command waits for a run that another driver holds, and the interval between attempts.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
 const ORDER_RETRY: Duration = Duration::from_millis(20);
 
-/// A refusal of the run machine, as clients see it.
+/// Converts a refusal by the run's state machine into a client error.
 pub(super) fn illegal(refused: &IllegalTransition) -> EngineError {
     EngineError::new(ErrorCode::IllegalTransition, refused.to_string())
 }
 
 impl Engine {
-    /// Carries out a command on a run, durable when this returns, and lets the run go on.
+    /// Applies a command to a run, then lets the run continue. The command is durable when this returns.
     pub(crate) async fn order(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -44,7 +44,7 @@ impl Engine {
             if error.code != ErrorCode::Overloaded {
                 return Err(error);
             }
-            // A driver on its way in or out holds the run for a moment; another process for longer.
+            // A driver that starts or stops holds the run for a moment; another process holds it for longer.
             if patience.is_zero() {
                 return match self.store().is_shared() {
                     true => self.order_elsewhere(tenant, run, &order).await,
@@ -57,7 +57,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives a command to the run's driver, if this process has it and it does not leave meanwhile.
+    /// Sends a command to the run's driver. `None` if this process has no driver for it, or the driver stops meanwhile.
     pub(super) async fn send_to_driver(
         &self,
         run: &RunId,
@@ -85,12 +85,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether this process drives runs. What it does not drive, workers claim.
+    /// Returns whether this process drives runs. Workers claim the runs that it does not drive.
     pub(super) fn drives_runs(&self) -> bool {
         self.settings().duty != ProcessRole::Api && !self.is_draining()
     }
 
-    /// Drives a run in the background, as far as it goes; whoever drives it already looks again.
+    /// Drives a run in the background, as far as it goes. If it already has a driver, that driver checks it again.
     pub(crate) fn spawn_driver(self: &Arc<Self>, tenant: TenantId, run: RunId) {
         if !self.drives_runs() {
             return;
@@ -108,14 +108,14 @@ impl Engine {
         self.tasks().spawn(driving.in_current_span());
     }
 
-    /// Drives a run in the background that was claimed for this process just now. The driver's place is taken
-    /// at once: however long the run then waits for its turn, its lease is renewed. Otherwise a process that
-    /// claims more than it can begin within a lease loses it to others, who lose it in turn, and nobody gets
-    /// anything done.
+    /// Drives a run in the background that this process just claimed.
+    ///
+    /// It acquires the driver's slot at once, so the lease is renewed however long the run queues. Otherwise leases
+    /// expire before work starts, and replicas livelock.
     pub(crate) fn spawn_claimed_driver(self: &Arc<Self>, claimed: ClaimedRun) {
         let ClaimedRun { run, lease } = claimed;
         let Ok(place) = self.drivers().acquire(&run.run_id) else {
-            // Whoever is there drives it under this lease, or leaves and has it taken up again.
+            // The present driver either continues under this lease, or stops and has the run resumed.
             self.drivers().supersede(&run.run_id, lease.fence);
             return self.spawn_driver(run.tenant_id, run.run_id);
         };
@@ -129,10 +129,10 @@ impl Engine {
         self.tasks().spawn(driving.in_current_span());
     }
 
-    /// Drives a new run in the background; returns when it is stored, or not.
+    /// Drives a new run in the background. Returns once storing it has succeeded or failed.
     ///
     /// # Errors
-    /// `already_exists` when storage knows the run; what kept it from being stored.
+    /// `already_exists` if the run is in storage; otherwise the error that prevented storing it.
     pub(super) async fn spawn_new_run(
         self: &Arc<Self>,
         place: DriverHandle,
@@ -160,7 +160,7 @@ impl Engine {
         }
     }
 
-    /// What a driver in the background left.
+    /// Logs the result of a background driver.
     async fn log_driver_result(&self, run: RunId, driven: Result<Run, EngineError>) {
         match driven {
             Err(error) if is_of_newer(&error) => self.leave_to_newer_version(run, &error).await,
@@ -172,7 +172,7 @@ impl Engine {
         }
     }
 
-    /// Gives a run up that a newer version carries on, and does not claim it again.
+    /// Releases a run that a newer version carries on, and stops claiming it.
     async fn leave_to_newer_version(&self, run: RunId, error: &EngineError) {
         let cause = std::error::Error::source(error).map(ToString::to_string);
         tracing::warn!(run.id = %run, cause, "a run is left to the newer version that wrote its journal");
@@ -180,7 +180,7 @@ impl Engine {
         // Before the lease is released: after that, this process could claim the run again.
         self.peer_replicas().leave(run);
         if let Ok(lease) = lease {
-            // If this fails, the lease runs out.
+            // If this fails, the lease expires.
             drop(self.store().release(&lease).await);
         }
     }
@@ -196,7 +196,7 @@ impl Engine {
             .await
     }
 
-    /// Takes a waiting run up again when its moment has come.
+    /// Schedules a waiting run to resume when its wake time comes.
     pub(super) fn schedule_wake(self: &Arc<Self>, run: &Run, tenant: &TenantId) {
         let nothing = std::collections::BTreeSet::new();
         let next = run.next(&nothing, |moment| self.is_due(moment));
@@ -213,11 +213,11 @@ impl Engine {
         });
     }
 
-    /// Decides on a run that this process does not drive, in its driver's place: the lease is this process's
-    /// as a whole, so that it alone would not keep a driver away that begins meanwhile.
+    /// Decides on a run that this process does not drive, in its driver's slot. The lease belongs to the process as a
+    /// whole, so the lease alone would not keep out a driver that starts meanwhile.
     ///
     /// # Errors
-    /// `overloaded` while the run has a driver; `illegal_transition`; what storage says.
+    /// `overloaded` while the run has a driver; `illegal_transition`; errors of storage.
     pub(crate) async fn decide_without_driver(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -251,7 +251,7 @@ impl Engine {
         decided
     }
 
-    /// Whether evidence has to be made before a run may end.
+    /// Returns whether evidence must be recorded before a run may end.
     async fn needs_evidence(&self, tenant: &TenantId, run: &Run) -> Result<bool, EngineError> {
         if run.calls().is_empty() {
             return Ok(false);
@@ -260,7 +260,7 @@ impl Engine {
         Ok(pinned.workspace.leaves_evidence(self))
     }
 
-    /// Decides and appends what follows; the lease is given back with it. The run as it then stands.
+    /// Applies a command and appends the resulting events; the same write releases the lease. Returns the updated run.
     async fn append_decided(
         &self,
         tenant: &TenantId,
@@ -287,7 +287,7 @@ impl Engine {
             let effort = Effort::long_if_any([run.asks_expressions()]);
             let place = self.evaluation_slot_for(tenant, effort).await;
             events = place.ask(|| run.advance());
-            // Whoever drives the run leaves its evidence and then ends it.
+            // The run's next driver records the evidence and then ends the run.
             if events.iter().any(RunEvent::is_final) && self.needs_evidence(tenant, &run).await? {
                 break;
             }

@@ -1,5 +1,4 @@
-//! What the gate said to a run so far, from its journal, and what the steps that have not begun wait
-//! for. Asks the gate nothing.
+//! The gate's decisions on a run so far, from its journal, and what its pending steps wait for. Does not ask the gate.
 
 use charter_contract::ids::{RunId, StepId, ToolId};
 use charter_contract::run_status::RunStatus;
@@ -13,18 +12,18 @@ use serde::Serialize;
 use super::HistoryEvent;
 use crate::{Caller, Engine, EngineError};
 
-/// What the gate said to a run.
+/// The gate's decisions on a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunExplained {
     /// The run.
     pub run_id: RunId,
-    /// Where it stands.
+    /// The run's status.
     pub status: RunStatus,
-    /// Its steps, or the one that was asked for.
+    /// Its steps, or only the requested one.
     pub steps: Vec<StepExplained>,
 }
 
-/// What the gate said to one step.
+/// The gate's decisions on one step.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StepExplained {
     /// The step.
@@ -33,20 +32,20 @@ pub struct StepExplained {
     pub tool: Option<ToolId>,
     /// Whether it changes something.
     pub writes: bool,
-    /// Where it stands; absent where a fallback took its place.
+    /// The step's state; absent if a fallback replaced the step.
     #[serde(flatten)]
     pub state: Option<StepState>,
-    /// The journal's events that begin, refuse or leave out the step, ask for an approval or decide on
-    /// one: each with the gate's decision and the rules that made it. Oldest first.
+    /// Journal events that begin, refuse or skip the step, or that request or decide an approval. Each has the gate's
+    /// decision and the rules behind it. Oldest first.
     pub decisions: Vec<HistoryEvent>,
-    /// The approvals that were asked for.
+    /// The approvals that were requested.
     pub approvals: Vec<Approval>,
-    /// What it waits for; nothing when it is next, has begun or ended.
+    /// Conditions that the step waits for; empty if it is next, has begun or has ended.
     pub waits_for: Vec<StepWait>,
 }
 
 impl Engine {
-    /// What the gate said to a run of the caller's tenant, or to one step of it.
+    /// Returns the gate's decisions on a run of the caller's tenant, or on one of its steps.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run and for a step that the run does not have.
@@ -98,7 +97,7 @@ impl Engine {
     }
 }
 
-/// The steps of what the run executes now, then those of what a fallback took the place of.
+/// Returns the steps of the current plan, then the steps that a fallback replaced.
 fn declared<'r>(run: &'r Run, history: &'r [HistoryEvent]) -> impl Iterator<Item = &'r Step> {
     let started = history.iter().filter_map(|entry| {
         let RunEvent::Started(started) = &entry.event else {
@@ -110,7 +109,7 @@ fn declared<'r>(run: &'r Run, history: &'r [HistoryEvent]) -> impl Iterator<Item
     run.graph().steps().iter().chain(earlier)
 }
 
-/// A step with what was decided on it; nothing for one that was never taken up.
+/// Returns a step with its decisions; `None` for a step that never became due.
 fn explained(
     run: &Run,
     declared: &Step,
@@ -137,7 +136,7 @@ fn explained(
     })
 }
 
-/// The step that an event is the gate's or a person's decision on.
+/// Returns the step on which an event records a decision of the gate or of a person.
 fn decided_on(event: &RunEvent) -> Option<&StepId> {
     match event {
         RunEvent::StepBegun(begun) => Some(&begun.step),

@@ -1,7 +1,7 @@
-//! Driving one run: decide, append, act, append, until nothing is left or a person is awaited.
+//! Drives one run: decide, append, act, append, until nothing is left or the run waits for a person.
 //!
-//! What one turn of the loop decides is appended in one piece: the end of a step and the beginning
-//! of the next share a commit. An effect starts only after its beginning is durable.
+//! The decisions of one turn of the loop are one append: the end of a step and the beginning of the next share a
+//! commit. An effect starts only after its beginning is durable.
 
 mod awaiting;
 mod begin;
@@ -47,7 +47,7 @@ use crate::shares::Share;
 use crate::{Engine, EngineError};
 use crate::{approvals, missions, telemetry};
 
-/// A run that this worker holds.
+/// A run that this worker drives.
 struct RunDriver<'e> {
     engine: &'e Arc<Engine>,
     folded: FoldedRun,
@@ -56,33 +56,33 @@ struct RunDriver<'e> {
     progress: Progress,
     cancel: CancellationToken,
     orders: &'e mut mpsc::Receiver<DriverMessage>,
-    /// Where the run stands as far as watchers know.
+    /// The status that watchers were last notified of.
     told: Option<RunStatus>,
-    /// Decided and not yet durable.
+    /// Events that are decided and not yet durable.
     unwritten: Vec<PendingEvent>,
     approvals: Vec<ApprovalChange>,
-    /// Approvals that were given in a pause and are not used before its end.
+    /// Approvals that were granted during a pause and cannot be used before it ends.
     set_aside: BTreeSet<ApprovalId>,
-    /// What was added to the run's mission and is not durable yet.
+    /// Artifacts of the run's mission that are not durable yet.
     artifacts: Vec<ArtifactRecord>,
     /// The memory of outputs that are not durable yet.
     memory: Vec<Share>,
-    /// The memory of the run's values, and what of it is set aside.
+    /// The memory of the run's values, including the reserved part.
     room: Arc<RunMemory>,
     kept: Vec<RunMemoryShare>,
-    /// Where the run's mission stands as far as storage knows.
+    /// The mission state in storage.
     mission: Option<MissionState>,
     /// Steps that wait for the rate limit of their tool.
     turns: RateLimitQueue,
 }
 
-/// Where a run is taken from.
+/// How the driver obtains the run's state.
 enum RunSource {
-    /// Its journal, under a lease that is to be taken.
+    /// From the journal, under a lease that is still to be acquired.
     Stored(RunId),
-    /// Its journal as it was read under a lease that this worker has.
+    /// From the journal, already read under a lease of this worker.
     Held(Box<ResumableRun>, Lease),
-    /// Nothing of it is stored.
+    /// From memory: nothing of the run is stored.
     New(Box<PendingRun>),
 }
 
@@ -96,16 +96,16 @@ impl RunSource {
     }
 }
 
-/// Effects under way.
+/// Running effects.
 type InFlight = FuturesUnordered<BoxFuture<'static, StepEnd>>;
 
 impl Engine {
-    /// Drives a run to its end, or until it waits for a person, wherever its journal says that it
-    /// stands; where this process drives it already, after that.
+    /// Drives a run from the state in its journal to its end, or until it waits for a person. If this process drives
+    /// the run already, waits for that driver first.
     ///
     /// # Errors
-    /// `overloaded` while another process holds the run; `unavailable` when the engine stops first;
-    /// what storage says otherwise. Failures of steps are no errors: they are in the run's outcome.
+    /// `overloaded` while another process holds the run; `unavailable` if the engine stops first; errors of storage. A
+    /// failed step is not an error: it is part of the run's outcome.
     pub(crate) async fn drive_stored_run(
         self: &Arc<Self>,
         run_id: &RunId,
@@ -116,11 +116,10 @@ impl Engine {
         self.drive_when_slot_free(whence, workspace, progress).await
     }
 
-    /// Drives a run that is not stored yet: it is created, held and its first steps begun in one
-    /// commit, and before that nothing of it is there.
+    /// Drives a run that is not stored yet. One commit creates the run, acquires its lease and begins its first steps.
     ///
     /// # Errors
-    /// As for [`Engine::drive`]; `already_exists` when storage knows the run.
+    /// As for [`Engine::drive_stored_run`]; `already_exists` if the run is in storage.
     pub(crate) async fn drive_new_run(
         self: &Arc<Self>,
         new: NewRun,
@@ -133,7 +132,7 @@ impl Engine {
             .await
     }
 
-    /// The same in a driver's place, for whoever waits no longer than until the run is stored.
+    /// Drives a new run in an acquired slot, for a caller that waits only until the run is stored.
     pub(super) async fn drive_new_run_in_slot(
         self: &Arc<Self>,
         place: DriverHandle,
@@ -158,8 +157,8 @@ impl Engine {
         self.drive_in_slot(place, whence, workspace, progress).await
     }
 
-    /// Drives a run that was claimed for this process. If it cannot be read the lease is left to run out, so
-    /// that it is not claimed again at once.
+    /// Drives a run that this process claimed. If the run cannot be read, its lease is left to expire, so that it is
+    /// not claimed again at once.
     pub(super) async fn drive_claimed_run(
         self: &Arc<Self>,
         place: DriverHandle,
@@ -185,7 +184,7 @@ impl Engine {
         progress: Progress,
     ) -> Result<Run, EngineError> {
         let (run_id, tenant) = (whence.run_id().clone(), workspace.tenant.clone());
-        // The end of any other is no result of a request by itself.
+        // The end of any other run does not by itself produce a request's result.
         let changes = workspace.kind == RunKind::Playbook;
         let span = telemetry::run(&run_id, &tenant);
         let driving = self.drive_under_lease(whence, workspace, progress, &mut place);
@@ -216,7 +215,7 @@ impl Engine {
         self.await_other_replica(tenant, &run_id).await
     }
 
-    /// A run that another process drives, when it has ended or waits for a person.
+    /// Waits until a run that another process drives has ended or waits for a person, and returns it.
     pub(crate) async fn await_other_replica(
         &self,
         tenant: &TenantId,
@@ -292,7 +291,7 @@ impl Engine {
         Ok(drive.folded.run)
     }
 
-    /// This worker's hold on a run.
+    /// Acquires this worker's lease on a run.
     pub(super) async fn acquire_run_lease(&self, run_id: &RunId) -> Result<Lease, EngineError> {
         let now = self.now();
         let until = self.after(now, self.settings().lease);
@@ -325,13 +324,13 @@ impl RunDriver<'_> {
                     self.expire_pending_approvals().await?;
                     return self.write(NextPhase::Ends).await;
                 }
-                // Effects under way are dropped, which ends them: the journal says that they began,
-                // and whoever takes the run up begins them again under the same key.
+                // Running effects are dropped, which ends them. Their beginnings are in the journal, so the next driver
+                // begins them again under the same key.
                 Next::Start(_) | Next::Wait { .. } if self.cancel.is_cancelled() => {
                     self.write(NextPhase::Runs).await?;
                     return Err(EngineError::interrupted());
                 }
-                // On its way out, this process lets what is under way end and begins nothing more.
+                // While draining, this process lets running effects finish and begins nothing more.
                 Next::Start(_) | Next::Wait { .. }
                     if self.engine.is_draining() && in_flight.is_empty() =>
                 {
@@ -367,7 +366,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// What follows by itself. Before the run's end is decided, its evidence is there.
+    /// Applies transitions that need no command. Evidence is recorded before the run's end is decided.
     async fn apply_automatic_transitions(&mut self) -> Result<(), EngineError> {
         loop {
             let effort = Effort::long_if_any([self.folded.run.asks_expressions()]);
@@ -384,7 +383,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Waits for the first of: the end of an effect, an order, the moment.
+    /// Waits for the first of: an effect's end, a command, the given time.
     async fn wait_for_event(
         &mut self,
         in_flight: &mut InFlight,
@@ -401,7 +400,7 @@ impl RunDriver<'_> {
             () = self.engine.draining().cancelled(), if in_flight.is_empty() => Ok(()),
             Some(order) = self.orders.recv() => self.handle_message(order).await,
             Some(end) = in_flight.next(), if !in_flight.is_empty() => {
-                // Whatever ended meanwhile shares the commit.
+                // Effects that ended meanwhile share the commit.
                 let mut ended = Some(end);
                 while let Some(end) = ended {
                     in_hand.remove(end.step());
@@ -414,18 +413,18 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Whether a moment is so near that the run is worth holding until then.
+    /// Returns whether a time is near enough to keep the run until then.
     fn is_soon(&self, until: Option<Timestamp>) -> bool {
         until.is_some_and(|until| self.engine.time_until(until) < self.engine.settings().lease)
     }
 
-    /// Whether the run's time limit is over: nothing begins any more then.
+    /// Returns whether the run's time limit has passed; nothing may begin after that.
     fn is_past_deadline(&self) -> bool {
         let end = self.folded.run.deadline();
         end.is_some_and(|end| self.engine.is_due(end))
     }
 
-    /// Carries out what a moment brought: approvals that lapse, the run's time limit.
+    /// Handles expired deadlines: approvals that lapse, and the run's time limit.
     async fn handle_deadlines(
         &mut self,
         in_flight: &mut InFlight,
@@ -438,7 +437,7 @@ impl RunDriver<'_> {
         self.apply_approval_decisions().await
     }
 
-    /// Ends the effects under way. What they did is not known, and their steps say so.
+    /// Ends the running effects. Their results are unknown, and their steps record that.
     async fn abandon_effects(
         &mut self,
         in_flight: &mut InFlight,
@@ -476,12 +475,12 @@ impl RunDriver<'_> {
                     .as_ref()
                     .err()
                     .is_some_and(|error| error.code != ErrorCode::IllegalTransition);
-                // A caller that has gone away is not told; the order stands.
+                // A caller that has gone away gets no answer; the command remains in effect.
                 drop(answer.send(accepted));
                 if failed {
                     return Err(EngineError::interrupted());
                 }
-                // A run that was resumed uses what was approved in the pause.
+                // A resumed run uses the approvals that were granted during the pause.
                 self.apply_approval_decisions().await
             }
         }
@@ -505,7 +504,7 @@ impl RunDriver<'_> {
     }
 
     async fn finish_step(&mut self, end: StepEnd) -> Result<(), EngineError> {
-        // A step that was cut off because the server stops has not failed: it is taken up again.
+        // A step that was cut off by the server's shutdown has not failed: it is resumed later.
         if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
             return Err(EngineError::interrupted());
         }
@@ -550,7 +549,7 @@ impl RunDriver<'_> {
         self.apply_command(command)
     }
 
-    /// Takes what a stage made into its mission. What the mission or the plan does not admit fails the step.
+    /// Adds a stage's output to its mission. If the mission or the plan does not admit the output, the step fails.
     fn admit_stage_output(&mut self, end: StepEnd) -> StepEnd {
         let StepEnd::Succeeded {
             step,
@@ -587,7 +586,7 @@ impl RunDriver<'_> {
         self.apply_events(events)
     }
 
-    /// Folds events that happen now, to be written with the next append.
+    /// Folds events as of now; the next append writes them.
     fn apply_events(&mut self, events: Vec<RunEvent>) -> Result<(), EngineError> {
         self.apply_events_at(events, self.engine.now())
     }

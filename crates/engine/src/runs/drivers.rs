@@ -1,4 +1,4 @@
-//! Who drives which run in this process: places, leases to be renewed, and room for more.
+//! The drivers of runs in this process: their slots, the leases to renew, and the capacity for more.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,40 +12,40 @@ use tokio_util::sync::CancellationToken;
 
 use crate::EngineError;
 
-/// Orders that wait for a driver.
+/// Messages that may queue for a driver.
 const QUEUE: usize = 16;
 
-/// Something that a driver is told.
+/// A message to a driver.
 #[derive(Debug)]
 pub(crate) enum DriverMessage {
-    /// Something has happened to the run: people have decided, or somebody else came to drive it.
+    /// Something happened to the run: people decided, or another task wants to drive it.
     Refresh,
-    /// Somebody wants something to happen; the answer goes back when it is durable.
+    /// Apply this command; the reply follows once the command is durable.
     Command(Box<Command>, oneshot::Sender<Result<(), EngineError>>),
 }
 
-/// How a driver stands to its run's lease.
+/// State of the run's lease with this driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LeaseState {
-    /// It has none.
+    /// The driver has no lease.
     Free,
-    /// It is renewed, and the driver ends when it is somebody else's.
+    /// The lease is renewed, and its loss ends the driver.
     Holds(Fence),
-    /// It is renewed until it is given back; that it is nobody's then is no loss.
+    /// The lease is renewed until it is released; losing it now is harmless.
     GivesBack,
 }
 
-/// Who drives a run, or decides on it once.
+/// A task that drives a run, or decides on it once.
 #[derive(Debug)]
 struct Driver {
-    /// Told apart from those that drive the run before and after it.
+    /// Distinguishes this driver from earlier and later drivers of the run.
     number: u64,
     orders: mpsc::Sender<DriverMessage>,
     grip: LeaseState,
     lost: CancellationToken,
-    /// Whether this process looked for the run, rather than being given it.
+    /// Whether this process claimed the run itself, rather than receiving it from a caller.
     claimed: bool,
-    /// For how many things its run waits that are not this process's own.
+    /// Number of events outside this process that the run waits for.
     rests: usize,
 }
 
@@ -56,28 +56,28 @@ pub(crate) struct Drivers(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     seats: Mutex<DriverTable>,
-    /// There is room for runs again that was not there when some were looked for.
+    /// Notified when capacity for runs is free that an earlier search did not find.
     room: Notify,
 }
 
 #[derive(Debug, Default)]
 struct DriverTable {
     by_run: HashMap<RunId, Driver>,
-    /// How many drivers there ever were.
+    /// Number of drivers so far.
     numbered: u64,
-    /// How many claimed runs may be busy before room is told of.
+    /// Number of busy claimed runs at or below which free capacity is announced.
     told_at: Option<usize>,
 }
 
 impl DriverTable {
-    /// The claimed runs that wait for something of this process's own: a connection, a place, their turn.
+    /// Counts claimed runs that wait for resources of this process: a connection, a slot, their turn.
     fn busy(&self) -> usize {
         let busy = |driver: &&Driver| driver.claimed && driver.rests == 0;
         self.by_run.values().filter(busy).count()
     }
 }
 
-/// While it is there, a run waits for something that is not its process's own: an effect under way, a moment.
+/// While it exists, the run waits for something outside this process: a running effect, a point in time.
 #[derive(Debug)]
 pub(crate) struct IdleGuard {
     drivers: Drivers,
@@ -92,19 +92,19 @@ impl Drop for IdleGuard {
     }
 }
 
-/// A driver's place; given up when dropped.
+/// A driver's slot; released when dropped.
 #[derive(Debug)]
 pub(super) struct DriverSlot {
     drivers: Drivers,
     run: RunId,
 }
 
-/// A driver's place, and what its driver is told.
+/// A driver's slot, and the receiver of its messages.
 #[derive(Debug)]
 pub(super) struct DriverHandle {
     pub(super) seat: DriverSlot,
     pub(super) orders: mpsc::Receiver<DriverMessage>,
-    /// Cancelled when the run was taken over: whatever its driver waits for then is for nothing.
+    /// Cancelled if another process takes the run over, so that the driver stops waiting.
     pub(super) lost: CancellationToken,
 }
 
@@ -120,10 +120,10 @@ impl Drivers {
         self.0.seats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the driver's place of a run.
+    /// Acquires the driver's slot of a run.
     ///
     /// # Errors
-    /// The way to whoever has it.
+    /// The sender to the driver that has the slot.
     pub(super) fn acquire(&self, run: &RunId) -> Result<DriverHandle, mpsc::Sender<DriverMessage>> {
         let mut seats = self.table();
         if let Some(driver) = seats.by_run.get(run) {
@@ -148,7 +148,7 @@ impl Drivers {
         Ok(DriverHandle { seat, orders, lost })
     }
 
-    /// Takes the driver's place of a run once nobody has it.
+    /// Acquires the driver's slot of a run once it is free.
     pub(super) async fn acquire_when_free(&self, run: &RunId) -> DriverHandle {
         loop {
             match self.acquire(run) {
@@ -158,14 +158,14 @@ impl Drivers {
         }
     }
 
-    /// How many runs are driven.
+    /// Returns how many runs are driven.
     pub(crate) fn count(&self) -> usize {
         self.table().by_run.len()
     }
 
-    /// How many runs may be claimed, where `driven` may be driven in all and `busy` of those that were claimed
-    /// may wait for something of this process's own. Where there is room for none, [`Drivers::room_made`]
-    /// tells when there is room for half of these.
+    /// Returns how many runs may be claimed. At most `driven` runs may be driven in all, and at most `busy` claimed
+    /// runs may wait for resources of this process. If none may be claimed, [`Drivers::capacity_freed`] returns once
+    /// half of `busy` is free.
     pub(crate) fn claimable_runs(&self, driven: usize, busy: usize) -> usize {
         let mut seats = self.table();
         let driven = driven.saturating_sub(seats.by_run.len());
@@ -174,7 +174,7 @@ impl Drivers {
         room
     }
 
-    /// Returns when there is room for runs that was not there before.
+    /// Returns when there is new capacity for runs.
     pub(crate) async fn capacity_freed(&self) {
         self.0.room.notified().await;
     }
@@ -187,7 +187,7 @@ impl Drivers {
         }
     }
 
-    /// A run waits from now on for something that is not this process's own.
+    /// Marks a run as waiting for something outside this process.
     pub(super) fn mark_idle(&self, run: &RunId) -> IdleGuard {
         if let Some(driver) = self.table().by_run.get_mut(run) {
             driver.rests += 1;
@@ -199,10 +199,10 @@ impl Drivers {
         }
     }
 
-    /// Has a run's driver look at what happened to it, if there is one here.
+    /// Has a run's driver check the run again, if this process has one.
     pub(crate) fn notify(&self, run: &RunId) {
         if let Some(driver) = self.driver(run) {
-            // A full queue has something that makes it look.
+            // A full queue already makes the driver check.
             drop(driver.try_send(DriverMessage::Refresh));
         }
     }
@@ -212,12 +212,12 @@ impl Drivers {
         seats.by_run.get(run).map(|driver| driver.orders.clone())
     }
 
-    /// From now on a run's driver has its lease, under this fence.
+    /// Marks a run's driver as holding its lease, under this fence.
     pub(super) fn set_lease_held(&self, run: &RunId, fence: Fence) {
         self.set_lease_state(run, LeaseState::Holds(fence));
     }
 
-    /// The same of a run that this process claimed.
+    /// Marks a driver as holding the lease of a run that this process claimed.
     pub(super) fn set_claimed_lease_held(&self, run: &RunId, fence: Fence) {
         self.set_lease_held(run, fence);
         if let Some(driver) = self.table().by_run.get_mut(run) {
@@ -225,7 +225,7 @@ impl Drivers {
         }
     }
 
-    /// A run's driver is about to give its lease back.
+    /// Marks a driver as about to release its lease.
     pub(super) fn set_lease_releasing(&self, run: &RunId) {
         self.set_lease_state(run, LeaseState::GivesBack);
     }
@@ -236,7 +236,7 @@ impl Drivers {
         }
     }
 
-    /// The runs whose leases drivers have, with the number of each driver.
+    /// Returns the runs whose leases drivers have, with the number of each driver.
     pub(crate) fn held(&self) -> HashMap<RunId, u64> {
         let seats = self.table();
         let drivers = seats.by_run.iter();
@@ -245,13 +245,14 @@ impl Drivers {
             .collect()
     }
 
-    /// Ends the driver of this number, whose run was taken over; whether it was still there and held it.
+    /// Ends the driver with this number, whose run was taken over. Returns whether it was still there and held the
+    /// lease.
     pub(crate) fn revoke(&self, run: &RunId, number: u64) -> bool {
         self.revoke_if(run, |driver, _| driver.number == number)
     }
 
-    /// Ends a driver whose run this process has claimed anew, under this fence: it lost the lease that it had. A
-    /// driver that took the very lease that was claimed goes on.
+    /// Ends a driver with an older lease than the one that this process just claimed. A driver that has the claimed
+    /// lease itself continues.
     pub(super) fn supersede(&self, run: &RunId, fence: Fence) -> bool {
         self.revoke_if(run, |_, held| held < fence)
     }
@@ -273,18 +274,18 @@ impl Drivers {
     }
 }
 
-/// Whether whoever has left a driver's place was told to look and did not. Whoever gave it a command
-/// learns that it left, and gives the command to the run itself.
+/// Returns whether a driver that left its slot has an unread `Refresh`. A sender of a command learns that the driver
+/// left, and applies the command itself.
 pub(super) fn has_unread_notice(orders: &mut mpsc::Receiver<DriverMessage>) -> bool {
     orders.close();
     let mut left = std::iter::from_fn(|| orders.try_recv().ok());
     left.any(|order| matches!(order, DriverMessage::Refresh))
 }
 
-/// What a driver does as long as its run is its own.
+/// Runs a driver's work until another process takes the run over.
 ///
 /// # Errors
-/// `overloaded` when the run was taken over first.
+/// `overloaded` if the run was taken over first.
 pub(super) async fn run_unless_revoked<T>(
     lost: &CancellationToken,
     work: impl Future<Output = Result<T, EngineError>>,
@@ -294,7 +295,7 @@ pub(super) async fn run_unless_revoked<T>(
         .unwrap_or_else(|| Err(held_elsewhere()))
 }
 
-/// A run that somebody else holds now.
+/// The error for a run that another worker holds.
 pub(super) fn held_elsewhere() -> EngineError {
     EngineError::new(ErrorCode::Overloaded, "another worker holds the run")
 }
@@ -316,7 +317,7 @@ mod tests {
         place
     }
 
-    /// Only claimed runs that wait for this process take up room, and it is told of when half of it is there.
+    /// Only claimed runs that wait for this process use capacity. Free capacity is announced at half.
     #[test]
     fn capacity_is_announced_when_half_of_the_claimed_runs_are_done_or_idle() {
         let drivers = Drivers::default();
@@ -333,13 +334,13 @@ mod tests {
         assert_eq!(drivers.claimable_runs(10, 4), 2);
         drop(resting);
         assert_eq!(drivers.claimable_runs(10, 4), 1);
-        // Nobody looked in vain.
+        // No search was refused, so nothing is announced.
         places.clear();
         assert_eq!(drivers.capacity_freed().now_or_never(), None);
     }
 
-    /// A run that was taken over ends its driver, whatever that waits for, once; one that is being given back
-    /// is renewed, and is not lost when it is nobody's.
+    /// A takeover ends the run's driver once, even while it waits. A lease that is being released is renewed, and its
+    /// loss has no effect.
     #[tokio::test]
     async fn a_driver_ends_when_its_run_was_taken_over() {
         let drivers = Drivers::default();
@@ -350,9 +351,9 @@ mod tests {
         assert!(!drivers.revoke(&run(1), 2));
         assert_eq!(drivers.held(), [(run(1), 2)].into());
         drivers.set_lease_held(&run(1), Fence(2));
-        // What was lost is what the driver before it had.
+        // The lost lease was that of the driver before it.
         assert!(!drivers.revoke(&run(1), 1));
-        // It took the lease that a claim of this process made at the same moment.
+        // The driver acquired the lease that a claim of this process made at the same moment.
         assert!(!drivers.supersede(&run(1), Fence(2)));
         let waiting = run_unless_revoked(
             &place.lost,

@@ -1,5 +1,4 @@
-//! One step's effect: parameters resolved and checked, the gate asked, the tool called, its result
-//! checked.
+//! One step's effect: resolves and checks parameters, asks the gate, calls the tool, checks the result.
 
 mod own;
 
@@ -38,7 +37,7 @@ use crate::requests::Progress;
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
 
-/// The parameter by which a tool says that it can be asked what it would do.
+/// The parameter by which a tool declares that it supports dry runs.
 const DRY_RUN: &str = "dry_run";
 
 /// A tool as a run pinned it, with the files of its package.
@@ -48,20 +47,20 @@ pub(crate) struct PinnedTool {
     pub(crate) files: Arc<PackageFiles>,
 }
 
-/// What a run works with: its tools and what is asked before they are called.
+/// The context in which a run executes: its tools, and the rules that apply before they are called.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     pub(crate) tenant: TenantId,
-    /// On whose behalf the run acts.
+    /// The user on whose behalf the run acts.
     pub(crate) by: UserId,
-    /// What they may do.
+    /// The user's role.
     pub(crate) role: Role,
-    /// What is executed, and its id.
+    /// The kind of document that is executed, and its id.
     pub(crate) kind: RunKind,
     pub(crate) subject: String,
-    /// Its domain; absent for a plan or a mission.
+    /// The document's domain; absent for a plan or a mission.
     pub(crate) domain: Option<String>,
-    /// The request that the run is for.
+    /// The tags of the run's request.
     pub(crate) tags: RequestTags,
     pub(crate) tools: BTreeMap<ToolId, PinnedTool>,
     /// Bodies of a playbook's steps and rollbacks.
@@ -69,11 +68,11 @@ pub(crate) struct Workspace {
     pub(crate) guardrails: Vec<ApplicableGuardrail>,
     pub(crate) policies: Arc<PolicySet>,
     pub(crate) playbook: Option<(PlaybookId, SafetyClass)>,
-    /// What a mission's stages work with.
+    /// The context of a mission's stages.
     pub(crate) desk: Option<Arc<MissionContext>>,
 }
 
-/// An effect and what the gate says about it.
+/// An effect and the gate's decision about it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(super) call: ExactCall,
@@ -84,24 +83,24 @@ pub(crate) struct Prepared {
     pub(super) timeout: Duration,
     pub(super) tenant: TenantId,
     cache_ttl: Duration,
-    /// An earlier result of the same call, which is taken in place of a call.
+    /// An earlier result of the same call, used instead of a new call.
     recalled: Option<Value>,
-    /// What this server carries out itself, in place of a tool.
+    /// Work that this server performs itself, in place of a tool.
     own: Option<InternalEffect>,
-    /// Whether it carries a mission's proposal out.
+    /// Whether it carries out a mission's proposal.
     of_proposal: bool,
-    /// When the approval lapses that it begins under.
+    /// When the approval lapses under which it begins.
     pub(super) approved_until: Option<Timestamp>,
-    /// A look at what this changes, with what was seen when somebody decided on it.
+    /// A read of the change's target, with the value at the time of the decision.
     seen: Option<Box<(Prepared, Value)>>,
 }
 
-/// What is to be done about a step that may start.
+/// The action for a step that may start.
 #[derive(Debug)]
 pub(crate) enum Preparation {
-    /// Its effect.
+    /// Start its effect.
     Effect(Box<Prepared>),
-    /// Nothing: it writes, its tool cannot say what it would do, and the run changes nothing.
+    /// Do nothing: this is a dry run, and the step writes with a tool that does not support one.
     NotInDryRun,
 }
 
@@ -114,7 +113,7 @@ pub(crate) enum StepEnd {
         source: ResultSource,
         duration_ms: u64,
         brings: Box<StepYield>,
-        /// What the new steps call.
+        /// Tools that the new steps call.
         tools: Vec<PinnedTool>,
         /// The memory of a large output.
         memory: Option<Box<OutputMemory>>,
@@ -124,7 +123,7 @@ pub(crate) enum StepEnd {
         failure: StepFailure,
         tokens: TokensUsed,
     },
-    /// A write was answered, and the answer is refused: it did happen, or may have.
+    /// A write was answered and the answer is refused: the write did happen, or may have.
     InDoubt { step: StepId, refusal: StepFailure },
 }
 
@@ -137,7 +136,7 @@ impl StepEnd {
         }
     }
 
-    /// Tokens that were used for it.
+    /// Tokens that the step used.
     pub(crate) fn tokens(&self) -> TokensUsed {
         match self {
             Self::Succeeded { brings, .. } => brings.tokens,
@@ -149,9 +148,9 @@ impl StepEnd {
 
 /// Why a call has no output.
 enum NoOutput {
-    /// It failed.
+    /// The call failed.
     Failed(StepFailure),
-    /// The tool answered, and its answer is refused.
+    /// The tool answered, and the answer is refused.
     Refused(StepFailure),
 }
 
@@ -178,7 +177,7 @@ pub(crate) fn failure(kind: ErrorKind, code: ErrorCode, message: impl Into<Strin
     }
 }
 
-/// What a step calls, in the versions that its run pinned.
+/// The tool that a step calls, in the versions that its run pinned.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CalledTool<'w> {
     pub(super) tool: &'w PinnedTool,
@@ -187,7 +186,7 @@ pub(super) struct CalledTool<'w> {
 }
 
 impl Workspace {
-    /// Everything that is decided before an effect starts. What cannot be prepared fails the step.
+    /// Makes every decision before an effect starts. A call that cannot be prepared fails the step.
     pub(crate) fn prepare(
         &self,
         run: &Run,
@@ -220,7 +219,7 @@ impl Workspace {
             decision,
             own: self.own_work(run, step, document, &call)?,
             seen: self.target_read(run, step, now)?,
-            // Whatever else a mission calls only reads (B002-6).
+            // All other calls of a mission only read (B002-6).
             of_proposal: self.desk.is_some() && called.writes,
             call,
             tool: called.tool.clone(),
@@ -233,7 +232,7 @@ impl Workspace {
         })))
     }
 
-    /// The look at what a step changes, where the step asks for one.
+    /// Prepares the read of a step's target, if the step asks for one.
     fn target_read(
         &self,
         run: &Run,
@@ -253,8 +252,8 @@ impl Workspace {
         }
     }
 
-    /// The refusal of a call that the task it is made for may not make: its package does not name the
-    /// tool, or its pass does not cover what the tool reads (B002-5, B002-8).
+    /// Returns the refusal of a call that its task may not make: its package does not name the tool, or its pass does
+    /// not cover the data that the tool reads (B002-5, B002-8).
     fn mandate_refusal(
         &self,
         run: &Run,
@@ -272,7 +271,7 @@ impl Workspace {
         }))
     }
 
-    /// What a step calls; otherwise what is missing.
+    /// Returns what a step calls; the error names what is missing.
     pub(super) fn called(&self, step: &Step) -> Result<CalledTool<'_>, String> {
         let StepAction::Call {
             tool,
@@ -297,8 +296,8 @@ impl Workspace {
         })
     }
 
-    /// The exact call with these values, checked against what the tool declares and with defaults
-    /// filled in; nothing where the run changes nothing and the tool cannot say what it would do.
+    /// Returns the exact call with these values, checked against the tool's declaration and with defaults filled in.
+    /// `None` if this is a dry run that the tool does not support.
     pub(super) fn exact(
         &self,
         run: &Run,
@@ -327,8 +326,8 @@ impl Workspace {
     }
 }
 
-/// A tool that declares the parameter `dry_run` changes nothing when it is true. What an MCP server
-/// declares is not believed in this.
+/// Returns whether a tool supports dry runs: it declares the parameter `dry_run` and changes nothing when that is true.
+/// The declaration of an MCP server is not trusted for this.
 fn knows_dry_run(tool: &Tool) -> bool {
     if let Some(Implementation::Mcp { .. }) = &tool.implementation {
         return false;
@@ -349,7 +348,7 @@ fn timeout(step: &Step, tool: &Tool) -> Duration {
     }
 }
 
-/// The resolved arguments of a step.
+/// Returns the resolved arguments of a step.
 fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, StepFailure> {
     let left = RUN_MEMORY.saturating_sub(run.memory());
     let mut filling = FillBudget::with_limit(left.min(JSON_MEMORY));
@@ -360,7 +359,7 @@ fn resolved(run: &Run, arguments: &Arguments) -> Result<Map<String, Value>, Step
     })
 }
 
-/// Parameters checked against the tool's declaration, defaults filled in.
+/// Checks parameters against the tool's declaration and fills in defaults.
 fn bound(tool: &Tool, given: &Map<String, Value>) -> Result<Map<String, Value>, EngineError> {
     parameters::bind(&tool.parameters, given)
         .map_err(|faults| EngineError::parameters(&format!("the tool `{}`", tool.tool_id), &faults))
@@ -383,31 +382,31 @@ impl Prepared {
         self.decision = decision;
     }
 
-    /// Lets who follows the run hear what comes of it before it has ended.
+    /// Reports intermediate results of the step to followers of the run.
     pub(crate) fn report_progress_to(&mut self, progress: &Progress) {
         if let Some(own) = &mut self.own {
             own.tell(progress);
         }
     }
 
-    /// Looks for an earlier result of the same call that is still fresh enough: then nothing is called.
+    /// Looks up an earlier result of the same call that is still fresh; if there is one, the tool is not called.
     pub(crate) fn recall(&mut self, engine: &Engine, now: Timestamp) {
         let key = self.result_key();
         self.recalled = key.and_then(|key| engine.tool_results().get(&key, self.cache_ttl, now));
     }
 
-    /// Whether its result is there already.
+    /// Returns whether a cached result is used.
     pub(crate) fn is_recalled(&self) -> bool {
         self.recalled.is_some()
     }
 
-    /// What its result is kept under, where it may be used again.
+    /// The cache key of the result, if the result may be reused.
     fn result_key(&self) -> Option<ResultKey> {
         let reads = self.cache_ttl > Duration::ZERO;
         reads.then(|| ResultKey::new(&self.tenant, &self.tool.entry, &self.call.parameters))
     }
 
-    /// Calls the tool, or takes the result that was recalled.
+    /// Calls the tool, or uses the cached result.
     pub(crate) async fn perform(
         mut self,
         engine: &Arc<Engine>,
@@ -463,7 +462,7 @@ impl Prepared {
         }
     }
 
-    /// Refuses a change whose target is not what somebody decided on (B002-13).
+    /// Refuses a change whose target differs from the state that was decided on (B002-13).
     async fn has_changed(
         &mut self,
         engine: &Engine,
@@ -486,7 +485,7 @@ impl Prepared {
         Err(target_changed(message))
     }
 
-    /// The output, how long it took, and its memory where it is large.
+    /// Returns the output, its duration, and its memory if it is large.
     async fn run(
         mut self,
         engine: &Engine,
@@ -518,7 +517,8 @@ impl Prepared {
                 };
                 Ok((output, duration_ms, room.take()))
             }
-            // B002-13: who keeps the target says that it is another than the proposal was made for.
+            // B002-13: the system of record reports that the target differs from the one that the proposal was made
+            // for.
             ToolOutcome::Failed {
                 message,
                 stale: true,
@@ -550,7 +550,7 @@ impl Prepared {
     }
 }
 
-/// The failure of a step whose tool answered, and whose answer is not taken.
+/// The failure of a step whose tool answered with a result that is refused.
 fn refused(message: String) -> StepFailure {
     failure(
         ErrorKind::ExecutionError,
@@ -559,7 +559,7 @@ fn refused(message: String) -> StepFailure {
     )
 }
 
-/// Refuses a call whose approval lapsed while it waited for a place: it has had no effect yet.
+/// Refuses a call whose approval lapsed while it waited for a slot: it has had no effect yet.
 fn still_approved(until: Option<Timestamp>, now: Timestamp) -> Result<(), StepFailure> {
     match until {
         Some(end) if now >= end => Err(failure(
@@ -591,7 +591,7 @@ fn code_of(kind: ErrorKind) -> ErrorCode {
     }
 }
 
-/// B003-4: a result is checked against what the tool declares.
+/// Checks a result against the tool's declaration (B003-4).
 async fn check_output(tool: &Tool, output: Value) -> Result<Value, StepFailure> {
     let Some(schema) = &tool.output_schema else {
         return Ok(output);

@@ -1,9 +1,9 @@
-//! Evidence of what a run did: one record for each call that succeeded and whose result some page shows, made before
-//! the run's last event is written. Each anchors the run itself: it says what
-//! the journal was when the run was over, so that a journal that was changed since is found out.
+//! Evidence of a run's actions. Each successful call whose result a page shows gets one record, made before the run's
+//! last event is written. Each record anchors the journal's state at the end of the run, so that a later change of the
+//! journal is detected.
 //!
-//! A skill's run leaves its records when its results are analysed, with its findings. Must not know
-//! who drives a run.
+//! A skill's run leaves its records when its results are analysed, with its findings. Must not know the driver of a
+//! run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -34,54 +34,54 @@ use super::show::{ReplayDivergence, hex};
 use crate::evidence::{CapturedResult, EvidenceOutcome, FAULT, id_of};
 use crate::{Engine, EngineError};
 
-/// Where a payload says what run its record is of.
+/// The payload field that names the run of its record.
 const RUN: &str = "run";
 
-/// What a run is shown with where [`FAULT`] is in a payload.
+/// The warning on a run whose record's payload has [`FAULT`].
 const FAULTY: &str =
     "what the tool declares about its evidence failed; the record was made without it";
 
-/// A call that succeeded, as the journal has it.
+/// A call that succeeded, according to the journal.
 #[derive(Debug)]
 pub(super) struct SucceededCall<'h> {
     tool: &'h ToolId,
     /// The playbook's own script, which ran in the tool's place.
     script: Option<&'h str>,
     begun: &'h EffectStart,
-    /// What a person agreed to before it.
+    /// The approval before the call.
     approval: Option<Value>,
-    /// Who says that it happened, where nobody heard how it ended.
+    /// The person who reported the call's result, if its worker was interrupted.
     reported: Option<ReportedCall<'h>>,
     output: &'h Value,
     at: Timestamp,
-    /// The position of the event that says how it ended.
+    /// The position of the event that records its end.
     sequence: u64,
 }
 
-/// A person's word for a call that was interrupted.
+/// A person's report on an interrupted call.
 #[derive(Debug, Serialize)]
 struct ReportedCall<'h> {
     by: &'h UserId,
     reason: &'h Option<String>,
 }
 
-/// One record of a run, as the run is shown with it.
+/// One record of a run, as shown with the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunEvidence {
     /// The record.
     pub evidence_id: EvidenceId,
-    /// The step whose result it is; absent for a record that was attached later, or of a step that a
-    /// fallback took the place of.
+    /// The step whose result it records. Absent for a record that was attached later, and for a step that a fallback
+    /// replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<StepId>,
-    /// What it shows.
+    /// Summary of the result.
     pub summary: Text,
-    /// What is wrong with it.
+    /// The record's defect, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
 }
 
-/// What the plan and the journal of a run are when it is over, for all its records.
+/// Digests of a run's plan and journal at the end of the run, for all its records.
 #[derive(Debug)]
 pub(super) struct Anchor {
     plan_digest: Digest,
@@ -90,7 +90,7 @@ pub(super) struct Anchor {
 }
 
 impl Anchor {
-    /// Of a run whose journal is durable as folded.
+    /// Builds the anchor of a run whose journal is durable as folded.
     pub(super) fn from_run(folded: &FoldedRun) -> Self {
         Self {
             plan_digest: folded.run.plan_digest(),
@@ -101,8 +101,8 @@ impl Anchor {
 }
 
 impl Workspace {
-    /// Whether a run leaves evidence when it ends. A skill's results are recorded when they are analysed; an analysis
-    /// has none of its own.
+    /// Returns whether a run leaves evidence when it ends. A skill's results are recorded when they are analysed; an
+    /// analysis has no evidence of its own.
     pub(super) fn leaves_evidence(&self, engine: &Engine) -> bool {
         match self.kind {
             RunKind::Skill | RunKind::Analysis => false,
@@ -119,9 +119,8 @@ impl Workspace {
     }
 }
 
-/// The calls of a run that succeeded, in the order in which they did. A result that was in the cache
-/// is no call of this run: whoever made that call has the record. What a write says in a dry run that
-/// it would do is no proof of anything.
+/// Returns the successful calls of a run in the order of success. A cached result does not count: the run that made the
+/// call has the record. The answer of a write in a dry run proves nothing.
 pub(super) fn made(history: &[HistoryEvent]) -> Vec<SucceededCall<'_>> {
     let mut known = OpenCall::default();
     history
@@ -130,7 +129,7 @@ pub(super) fn made(history: &[HistoryEvent]) -> Vec<SucceededCall<'_>> {
         .collect()
 }
 
-/// What the journal has said so far about calls that have not succeeded yet.
+/// Journal data so far about calls that have not succeeded yet.
 #[derive(Debug, Default)]
 struct OpenCall<'h> {
     graph: Option<&'h StepGraph>,
@@ -213,7 +212,7 @@ impl<'h> OpenCall<'h> {
             ResultSource::Fresh => None,
             ResultSource::Cached | ResultSource::Decided => return None,
             ResultSource::Reported { by, reason, .. } => {
-                // The question was whether to repeat it, and this is its answer.
+                // The approval asked whether to repeat the call, and this is the answer.
                 if let Some(asked) = &mut approval {
                     asked["by"] = json!(by);
                 }
@@ -246,12 +245,12 @@ impl<'h> OpenCall<'h> {
 }
 
 impl Engine {
-    /// The record of a call of a run whose journal is durable as folded; `None` where no page shows its result. Its id
-    /// follows from run and step, so making it again finds it there.
+    /// Returns the record of a call of a run whose journal is durable as folded; `None` if no page shows the result.
+    /// The record's id follows from run and step, so a second attempt finds it.
     ///
     /// # Errors
-    /// `unavailable` when the engine stops first. What a tool's declaration fails with is no error:
-    /// the record is made without it and says so.
+    /// `unavailable` if the engine stops first. A failure of a tool's declaration is not an error: the record is made
+    /// without it and states that.
     pub(super) async fn proof(
         &self,
         workspace: &Workspace,
@@ -268,7 +267,7 @@ impl Engine {
             return Ok(None);
         };
         let run = &folded.run;
-        // The same name as the effect's key: a fallback's steps may be called as those before it.
+        // The name of the effect's key, because the steps of a fallback may have the same names as earlier steps.
         let prefix = format!("{}/", run.id());
         let key = &made.begun.idempotency_key;
         let name = key.strip_prefix(&prefix).unwrap_or(key);
@@ -289,8 +288,8 @@ impl Engine {
         Ok(Some(record))
     }
 
-    /// What the tool declares about its result; without its summary where that fails, and without filters and summary
-    /// where filters fail.
+    /// Evaluates the tool's evidence declaration on its result. If the summary fails, it is left out; if filters fail,
+    /// both filters and summary are left out.
     async fn captured(
         &self,
         tenant: &TenantId,
@@ -318,7 +317,7 @@ impl Engine {
             Err(error) if is_fault(&error) => error,
             Err(error) => return Err(error),
         };
-        // A filter that was cut off because the server stops has not failed.
+        // A filter that was cut off by the server's shutdown has not failed.
         if self.shutdown().is_cancelled() {
             return Err(EngineError::interrupted());
         }
@@ -335,7 +334,7 @@ impl Engine {
         Ok(Some(record))
     }
 
-    /// The tools of a run that has ended whose results left no evidence.
+    /// Returns the tools whose results left no evidence in a run that has ended.
     pub(super) async fn unproven(&self, run: &Run) -> Result<Vec<ToolId>, EngineError> {
         let mut unproven: Vec<ToolId> = Vec::new();
         if run.outcome().is_none() {
@@ -352,7 +351,7 @@ impl Engine {
             let Some(tool) = called.iter().find(|tool| tool.as_str() == pin.id) else {
                 continue;
             };
-            // A version that is not kept any more has left what it left.
+            // A version that is no longer stored cannot be checked.
             let document = match self.pinned_document(pin).await {
                 Ok(Document::Tool(document)) => document,
                 Ok(_) | Err(_) => continue,
@@ -364,7 +363,7 @@ impl Engine {
         Ok(unproven)
     }
 
-    /// The records that a run left, as it is shown with them.
+    /// Returns the records that a run left, as shown with the run.
     pub(super) async fn evidence_of_run(
         &self,
         tenant: &TenantId,
@@ -387,7 +386,7 @@ impl Engine {
         Ok(shown)
     }
 
-    /// Where a journal is not what the run's evidence says that it was.
+    /// Returns where a journal differs from the run's evidence.
     pub(super) async fn contradicted(
         &self,
         tenant: &TenantId,
@@ -420,8 +419,8 @@ impl Engine {
         Ok(diverges)
     }
 
-    /// Gives every record that is attached to a run to `each`, until it wants no more. They are read page by page: all
-    /// their payloads together may be large.
+    /// Passes every record that is attached to a run to `each`, until `each` breaks. Reads page by page, because all
+    /// payloads together may be large.
     async fn each_record_of(
         &self,
         tenant: &TenantId,
@@ -450,12 +449,12 @@ impl Engine {
     }
 }
 
-/// Whether a record could not be made because of what the tool declares.
+/// Returns whether a record failed because of the tool's declaration.
 fn is_fault(error: &EngineError) -> bool {
     matches!(error.code, ErrorCode::ToolFailed | ErrorCode::ToolTimeout)
 }
 
-/// The tool with what cannot fail of its declaration: the console is the service's, the id the tool's.
+/// Returns the tool with only the parts of its declaration that cannot fail: the service's console, and the tool's id.
 fn without_filters(tool: &Tool) -> Tool {
     let evidence = tool.evidence.clone().map(|declared| ToolEvidence {
         native_id: None,
@@ -470,7 +469,7 @@ fn without_filters(tool: &Tool) -> Tool {
     }
 }
 
-/// A summary that says on whose word it stands; one that has no room for that keeps its own words.
+/// Adds the reporter to a summary; a summary without room for that stays unchanged.
 fn reporter_note(user: &UserId, summary: Text) -> Text {
     Text::parse(&format!("Reported by `{user}`, not observed: {summary}")).unwrap_or(summary)
 }

@@ -1,8 +1,6 @@
-//! What the gate would say to a call: a use case that has no effect, writes nothing and takes no turn
-//! of a rate limit.
+//! Explains the gate's answer to a hypothetical call. Has no effect, writes nothing and uses no rate limit.
 //!
-//! The call is put to the gate as the step of a run that is never stored, so it is asked in the same
-//! way as when the run were driven.
+//! The call becomes the step of a run that is never stored, so the gate gets the same question as in a driven run.
 
 use std::collections::BTreeMap;
 
@@ -27,90 +25,89 @@ use crate::documents::unseen_active;
 use crate::plans::check_depth;
 use crate::{Caller, Engine, EngineError, Role};
 
-/// The verdict on a write in a run that changes nothing, whose tool cannot say what it would do.
+/// The verdict on a write in a dry run whose tool does not support dry runs.
 const LEFT_OUT: &str = "left_out";
 
-/// Whose step a call would be.
+/// The plan to which a call would belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallOrigin {
-    /// A skill's.
+    /// A skill's plan.
     Skill(SkillId),
-    /// A playbook's.
+    /// A playbook's plan.
     Playbook(PlaybookId),
-    /// The one of an execution plan that the caller would send: there is no other way to call a tool
-    /// by itself.
+    /// An execution plan that the caller would send: there is no other way to call a single tool.
     Plan,
 }
 
 /// A call that has not happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HypotheticalCall {
-    /// What is called.
+    /// The tool.
     pub tool: ToolId,
-    /// The exact arguments; the tool's defaults are filled in. What looks like a reference is none.
+    /// The exact arguments; the tool's defaults are filled in. References are not resolved.
     pub parameters: Map<String, Value>,
-    /// Whose step it is.
+    /// The plan to which the call belongs.
     pub within: CallOrigin,
-    /// Which step, where several call the tool.
+    /// The step, if several steps call the tool.
     pub step: Option<StepId>,
-    /// Whether nothing is to be changed.
+    /// Whether the call is a dry run.
     pub dry_run: bool,
-    /// The persona that is answered; that of requests which name none when absent.
+    /// The persona of the request; when absent, the persona of requests that name none.
     pub persona: Option<Label>,
 }
 
-/// What the gate would say to a call, and why.
+/// The gate's answer to a call, with its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "CallExplained")]
 pub struct CallExplanation {
-    /// `allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a run that changes nothing.
+    /// `allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a dry run.
     pub verdict: &'static str,
-    /// What is called.
+    /// The tool.
     pub tool: ToolId,
-    /// What kind of run the call would belong to.
+    /// The kind of the run to which the call would belong.
     pub kind: RunKind,
-    /// The skill or playbook; absent for a plan that is only thought of.
+    /// The skill or playbook; absent for a hypothetical plan.
     pub subject: Option<String>,
-    /// Its step; absent for the same.
+    /// Its step; absent for a hypothetical plan.
     pub step: Option<StepId>,
-    /// Who asks.
+    /// The caller.
     pub user: UserId,
-    /// What they may do.
+    /// The caller's role.
     pub role: Role,
-    /// The arguments, defaults filled in.
+    /// The arguments, with defaults filled in.
     pub parameters: Map<String, Value>,
-    /// Whether nothing is to be changed.
+    /// Whether the call is a dry run.
     pub dry_run: bool,
-    /// The decision as a journal would hold it; absent for what would be left out, which is not put
-    /// to the gate.
+    /// The decision as a journal would record it; absent for a call that would be left out, because the gate is not
+    /// asked.
     pub decision: Option<GateDecision>,
     /// Every rule that was considered, in the order in which the gate asks.
     pub rules: Vec<RuleFinding>,
-    /// What was taken for the facts that a run adds.
+    /// The values assumed for facts that only a run has.
     pub assumed: Option<AssumedFacts>,
 }
 
-/// Facts of a run that nobody knows before it runs, as they were taken for the explanation.
+/// Facts that only a run has, as assumed for the explanation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "AssumedFacts")]
 pub struct AssumedFacts {
-    /// Who approved exactly this call.
+    /// Users who approved exactly this call.
     pub approvers: Vec<UserId>,
-    /// Approvals that the run was given.
+    /// Number of approvals in the run.
     pub approvals: u64,
-    /// Calls that it began.
+    /// Number of calls that the run began.
     pub calls: BTreeMap<ToolId, u64>,
     /// Whether an earlier attempt of the step was interrupted.
     pub interrupted: bool,
 }
 
 impl Engine {
-    /// What the gate would say to the caller about a call, now.
+    /// Explains the gate's current answer to a call by the caller.
     ///
     /// # Errors
-    /// `not_found` for what the caller does not see, internal tools among them; `invalid_request` when
-    /// no step or several call the tool; `missing_parameters` and `invalid_parameters` for arguments
-    /// that the tool does not take.
+    /// `not_found` for documents that are not visible to the caller, such as internal tools; `invalid_request` if no
+    /// step or several steps call the tool; `missing_parameters` and `invalid_parameters` for arguments that the tool
+    /// does not accept.
     pub async fn explain_call(
         &self,
         caller: &Caller,
@@ -169,7 +166,7 @@ impl Engine {
         Ok(explained)
     }
 
-    /// The run that the call would belong to, as it would begin.
+    /// Builds the run to which the call would belong, as it would begin.
     fn thought_run(
         &self,
         caller: &Caller,
@@ -225,7 +222,7 @@ impl Engine {
     }
 }
 
-/// The step that is meant: the named one, or the one that calls the tool. Reversals have to be named.
+/// Returns the named step, or the one that calls the tool. Reversals must be named.
 fn step_of<'r>(run: &'r Run, thought: &HypotheticalCall) -> Result<&'r Step, EngineError> {
     let refused = |message: String| EngineError::new(ErrorCode::InvalidRequest, message);
     let tool = &thought.tool;

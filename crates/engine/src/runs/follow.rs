@@ -1,4 +1,4 @@
-//! A run as it goes on: its journal, with where the run stands after each event, by page or as it is written.
+//! Follows a run: its journal with the run's status after each event, by page or as it is written.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -20,7 +20,7 @@ use super::HistoryEvent;
 use super::journal::MEMORY_PER_BYTE;
 use crate::{Caller, Engine, EngineError};
 
-/// Time after which a run is looked at even if nobody in this process said that there is news.
+/// Interval at which a run is checked even without a notification in this process.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Events that are read at once.
@@ -33,9 +33,9 @@ pub struct RunEventView {
     /// The event.
     #[serde(flatten)]
     pub entry: HistoryEvent,
-    /// Where the run stands after it: `working`, `awaiting_approval` and so on.
+    /// The run's status after it: `working`, `awaiting_approval` and so on.
     pub status: RunStatus,
-    /// Whether the run stood elsewhere before.
+    /// Whether the event changed the status.
     #[serde(skip)]
     pub moved: bool,
 }
@@ -46,12 +46,12 @@ pub struct RunEventView {
 pub struct RunEventPage {
     /// Oldest first.
     pub entries: Vec<RunEventView>,
-    /// The event to go on after; absent when there are no more now.
+    /// Cursor: the last event of this page; absent if there are no more now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// An event, and what was made of the run before and after it.
+/// An event, and the value computed from the run before and after it.
 pub(crate) struct FollowedEvent<S> {
     pub(crate) entry: HistoryEvent,
     pub(crate) before: Option<S>,
@@ -59,7 +59,7 @@ pub(crate) struct FollowedEvent<S> {
 }
 
 impl Engine {
-    /// A page of a run's journal, from the event after `after` on.
+    /// Returns a page of a run's journal, starting after event `after`.
     ///
     /// # Errors
     /// `not_found`; `internal` for a journal that cannot be read.
@@ -80,8 +80,8 @@ impl Engine {
         })
     }
 
-    /// A run's journal from the event after `after` on, as it is written. Ends with the run, or when the engine
-    /// stops or storage fails; the reader takes up after the last event that it saw.
+    /// Streams a run's journal after event `after`, as it is written. The stream ends with the run, when the engine
+    /// stops, or when storage fails; the reader resumes after the last event that it received.
     ///
     /// # Errors
     /// `not_found`.
@@ -96,8 +96,8 @@ impl Engine {
         Ok(futures_util::StreamExt::map(followed, RunEventView::from))
     }
 
-    /// Events after one, at most `limit`, and the one to go on after where there are more. `stands` says what is
-    /// to be told of the run.
+    /// Returns at most `limit` events after one, and the cursor if there are more. `stands` computes the value reported
+    /// for the run.
     pub(crate) async fn journal_page<S: Copy + Send>(
         &self,
         tenant: &TenantId,
@@ -133,7 +133,7 @@ impl Engine {
         Ok((found, next))
     }
 
-    /// Events after one as they are written, until the run ends.
+    /// Streams events after one as they are written, until the run ends.
     pub(crate) fn follow_journal<S: Copy + Send + 'static>(
         self: &Arc<Self>,
         tenant: TenantId,
@@ -205,7 +205,7 @@ impl<S> Folding<S> {
     fn take(&mut self, entry: HistoryEvent) -> Result<FollowedEvent<S>, EngineError> {
         let before = self.run.as_ref().map(self.stands);
         let event = match &self.run {
-            // Where a mission stands is in the outputs of its stages.
+            // The outputs of a mission's stages hold its state.
             Some(run) if !matches!(run.graph().source(), Some(PlanSource::Mission(_))) => {
                 entry.event.outline()
             }
@@ -233,14 +233,14 @@ impl<S> Folding<S> {
     }
 }
 
-/// A stream's place.
+/// The position of a stream.
 struct Follower<S> {
     engine: Arc<Engine>,
     tenant: TenantId,
     run: RunId,
     after: u64,
     folding: Folding<S>,
-    /// As stored: read one by one, as they are sent.
+    /// As stored: converted one by one, as they are sent.
     read: VecDeque<JournalEvent>,
 }
 
@@ -259,12 +259,12 @@ impl<S> Follower<S> {
             if self.folding.is_over() {
                 return Ok(None);
             }
-            // Registered before looking, so that what comes meanwhile is not missed.
+            // Registered before looking, so that no notification in between is missed.
             let engine = Arc::clone(&self.engine);
             let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
-            // All that was read is folded.
+            // All events that were read are folded.
             let after = self.folding.sequence;
             let read = engine
                 .store()

@@ -1,6 +1,5 @@
-//! What the gate is asked about a step: the guardrails and policies of a run's workspace, and what the
-//! run's history says to them. A decision and its explanation ask the same questions. Decides nothing
-//! itself.
+//! The gate's question about a step: the guardrails and policies of a run's workspace, and the facts of the run's
+//! history. A decision and its explanation ask the same questions. Decides nothing itself.
 
 use charter_contract::catalogue::tool::Tool;
 use charter_contract::ids::ToolId;
@@ -20,18 +19,18 @@ use super::effect::Workspace;
 use crate::missions::MissionContext;
 use crate::questions::Effort;
 
-/// A decision with everything that was considered for it.
+/// A decision with every rule that was considered for it.
 #[derive(Debug)]
 pub(super) struct ExplainedDecision {
     /// The decision that the step would begin under.
     pub(super) decision: GateDecision,
     /// Each rule, in the order in which the gate asks.
     pub(super) findings: Vec<RuleFinding>,
-    /// What the run's history says to policies.
+    /// Facts of the run's history for policies.
     pub(super) facts: RunFacts,
 }
 
-/// When policy is asked. It is asked once nobody else has to be: a rule may look at who approved.
+/// When policy is asked. It comes after all approvals, because a rule may look at the approvers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PolicyTiming {
     /// No policy governs the tool.
@@ -42,7 +41,7 @@ enum PolicyTiming {
 }
 
 impl Workspace {
-    /// How long the gate's answer about a call of this tool may take.
+    /// Returns how long the gate's answer about a call of this tool may take.
     pub(super) fn effort(&self, tool: &ToolId) -> Effort {
         let asked = self
             .guardrails
@@ -51,7 +50,7 @@ impl Workspace {
         Effort::long_if_any(asked.chain([self.policies.governs(tool.as_ref())]))
     }
 
-    /// The gate's answer at `now`.
+    /// Returns the gate's answer at `now`.
     pub(super) fn ask(
         &self,
         run: &Run,
@@ -74,8 +73,8 @@ impl Workspace {
         }
     }
 
-    /// The same answer with what each rule said, policies and the rate limit also where they are not
-    /// asked as things stand. `bucket` is what the tool's rate limit would find at `now`.
+    /// Returns the same answer with the result of each rule. Includes policies and the rate limit even if they are not
+    /// asked in the run's present state. `bucket` is the state of the tool's rate limit at `now`.
     pub(super) fn explain(
         &self,
         run: &Run,
@@ -124,8 +123,8 @@ impl Workspace {
         }
     }
 
-    /// The warnings of guardrails about a call that is to come. Where not all its values are known, rules without an
-    /// answer are left out.
+    /// Returns the warnings of guardrails about a future call. If some values are unknown, rules without an answer are
+    /// left out.
     pub(super) fn foreseen_warnings(
         &self,
         run: &Run,
@@ -142,7 +141,7 @@ impl Workspace {
             }
         });
         match decided {
-            // Nothing is warned of that will not happen.
+            // A call that will not happen needs no warnings.
             GateDecision::Deny { .. } if is_whole => Vec::new(),
             GateDecision::Deny { .. }
             | GateDecision::Allow { .. }
@@ -178,8 +177,8 @@ impl Workspace {
         }
     }
 
-    /// What is said of a tool that no policy governs: a mission may call only what a policy permits,
-    /// or a person has to approve.
+    /// The policy answer for a tool that no policy governs: a mission may call only tools that a policy permits or a
+    /// person approves.
     fn ungoverned(&self, step: &Step, tool: &Tool) -> PolicyAnswer {
         if self.desk.is_none() || self.carries_out(tool) || step.reviewed {
             return PolicyAnswer::Ungoverned;
@@ -230,7 +229,7 @@ impl Workspace {
         }
     }
 
-    /// What policies are asked.
+    /// Builds the question for policies.
     fn policy_question<'a>(
         &'a self,
         run: &Run,
@@ -252,7 +251,7 @@ impl Workspace {
     }
 }
 
-/// The plan that is executed and that nobody registered.
+/// The executed plan, if it is not registered.
 fn unregistered(run: &Run) -> Option<&str> {
     let source = run.graph().source();
     source
@@ -260,7 +259,7 @@ fn unregistered(run: &Run) -> Option<&str> {
         .map(PlanSource::id)
 }
 
-/// Nobody is asked or warned about what is refused.
+/// Marks rules that request approval or warn as not asked, if the call is denied.
 fn set_aside(findings: &mut [RuleFinding], decided: &GateDecision) {
     if !matches!(decided, GateDecision::Deny { .. }) {
         return;
@@ -272,7 +271,7 @@ fn set_aside(findings: &mut [RuleFinding], decided: &GateDecision) {
     }
 }
 
-/// The answer once the rate limit was asked too, which happens for calls that everything else permits.
+/// Adds the rate limit's answer, which is asked only for calls that everything else permits.
 fn limit(
     run: &Run,
     step: &Step,

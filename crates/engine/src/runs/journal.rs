@@ -1,4 +1,4 @@
-//! Between domain events and stored ones: JSON, hash chain, folding.
+//! Converts between domain events and stored ones: JSON, hash chain, folding.
 
 use std::ops::{ControlFlow, Deref};
 
@@ -20,7 +20,7 @@ use crate::{Engine, EngineError};
 /// Events read from storage at once.
 const PAGE: usize = 500;
 
-/// Memory that a byte of JSON takes at most when it is read.
+/// Upper bound on the memory of a byte of JSON when it is parsed.
 pub(super) const MEMORY_PER_BYTE: usize = 64;
 
 /// A run with the end of its journal.
@@ -29,15 +29,15 @@ pub(crate) struct FoldedRun {
     pub(crate) run: Run,
     pub(crate) version: u64,
     pub(crate) head: EventHash,
-    /// When its first and its last event happened; `None` before its first is written.
+    /// Times of its first and last event; `None` before the first is written.
     pub(crate) first: Option<Timestamp>,
     pub(crate) last: Option<Timestamp>,
-    /// Whether people were ever asked for an approval.
+    /// Whether the run ever requested an approval.
     pub(crate) asked: bool,
 }
 
 impl FoldedRun {
-    /// A run before its first event is written.
+    /// Wraps a run before its first event is written.
     pub(crate) fn unwritten(run: Run) -> Self {
         Self {
             run,
@@ -56,14 +56,14 @@ impl FoldedRun {
 pub struct HistoryEvent {
     /// Position, from 1.
     pub sequence: u64,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// What.
+    /// The event itself.
     #[serde(flatten)]
     pub event: RunEvent,
 }
 
-/// An event that was decided on, as it will be written.
+/// A decided event, in the form in which it will be written.
 #[derive(Debug)]
 pub(crate) struct PendingEvent {
     payload: String,
@@ -95,7 +95,7 @@ pub(crate) fn chain(head: EventHash, version: u64, events: Vec<PendingEvent>) ->
     chained.collect()
 }
 
-/// Events of a run's journal, with their memory where they are large.
+/// Events of a run's journal, with their memory if they are large.
 #[derive(Debug)]
 pub(crate) struct History {
     events: Vec<HistoryEvent>,
@@ -103,7 +103,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The events, and their memory.
+    /// Returns the events and their memory.
     pub(crate) fn into_parts(self) -> (Vec<HistoryEvent>, Option<Share>) {
         (self.events, self.memory)
     }
@@ -117,7 +117,7 @@ impl Deref for History {
     }
 }
 
-/// How much a journal is, and the memory that was set aside for reading it.
+/// The size of a journal, and the memory reserved for reading it.
 #[derive(Debug)]
 pub(crate) struct JournalSize {
     bytes: u64,
@@ -125,10 +125,10 @@ pub(crate) struct JournalSize {
 }
 
 impl Engine {
-    /// Measures a run's journal, and waits for the memory that reading it takes.
+    /// Measures a run's journal, and waits for the memory to read it.
     ///
     /// # Errors
-    /// `overloaded` when there is no memory for too long.
+    /// `overloaded` if memory does not become available in time.
     pub(crate) async fn measure_journal(
         &self,
         tenant: &TenantId,
@@ -146,8 +146,8 @@ impl Engine {
         Ok(JournalSize { bytes, memory })
     }
 
-    /// Gives the events of a run's journal to `each`, oldest first and each checked to chain from the one before it,
-    /// until `each` wants no more; returns the hash of the last.
+    /// Passes the events of a run's journal to `each`, oldest first, until `each` breaks. Checks that each event chains
+    /// from the one before it. Returns the hash of the last.
     pub(super) async fn read_journal(
         &self,
         (tenant, run): (&TenantId, &RunId),
@@ -198,8 +198,7 @@ impl Engine {
         folding.folded(head)
     }
 
-    /// Folds a run's journal up to an event, checking the whole chain; `None` for an event that has not
-    /// happened.
+    /// Folds a run's journal up to an event, checking the whole chain; `None` for an event that has not happened.
     pub(crate) async fn fold_until(
         &self,
         tenant: &TenantId,
@@ -223,7 +222,7 @@ impl Engine {
         folding.folded(head).map(Some)
     }
 
-    /// The first event of a run's journal.
+    /// Returns the first event of a run's journal.
     pub(crate) async fn beginning(
         &self,
         tenant: &TenantId,
@@ -239,7 +238,7 @@ impl Engine {
         Ok(first)
     }
 
-    /// A run's history, checking the chain.
+    /// Returns a run's history, checking the chain.
     pub(crate) async fn history(
         &self,
         tenant: &TenantId,
@@ -258,7 +257,7 @@ impl Engine {
         })
     }
 
-    /// A run's history and where it stands after it. Of the values the run has its parameters alone; all others are in
+    /// Returns a run's history and the folded run. The folded run keeps only its parameters; all other values are in
     /// the history.
     pub(crate) async fn history_with_run(
         &self,
@@ -284,7 +283,7 @@ impl Engine {
         Ok((folding.folded(head)?, history))
     }
 
-    /// The events of a run's journal as they are stored, and their memory.
+    /// Returns the events of a run's journal as stored, and their memory.
     pub(crate) async fn journal(
         &self,
         tenant: &TenantId,
@@ -356,7 +355,7 @@ impl<'r> Folding<'r> {
     }
 }
 
-/// An event that chains, and that this version does not know: a newer one wrote it.
+/// A correctly chained event that this version does not know: a newer version wrote it.
 #[derive(Debug, thiserror::Error)]
 #[error("event {sequence} of {run}, `{event}`: {detail}")]
 struct NewerVersionEvent {
@@ -366,7 +365,7 @@ struct NewerVersionEvent {
     detail: String,
 }
 
-/// Why an event that chains cannot be read.
+/// Returns the error for a chained event that cannot be read.
 fn unread(run: &RunId, sequence: u64, payload: &str, error: &JsonFault) -> EngineError {
     let payload: Value = decode_stored(payload).unwrap_or_default();
     let Some(event) = payload["event"].as_str() else {
@@ -384,7 +383,7 @@ fn unread(run: &RunId, sequence: u64, payload: &str, error: &JsonFault) -> Engin
     })
 }
 
-/// Whether a run could not be read because a newer version carries it on.
+/// Returns whether a run could not be read because a newer version carries it on.
 pub(super) fn is_of_newer(error: &EngineError) -> bool {
     std::error::Error::source(error).is_some_and(|cause| cause.is::<NewerVersionEvent>())
 }

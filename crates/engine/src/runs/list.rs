@@ -1,4 +1,4 @@
-//! Runs in a listing: which are asked for, and what is said of each.
+//! Lists runs: the filter, and the summary of each run.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RunId;
@@ -12,18 +12,18 @@ use serde::Serialize;
 use crate::evidence::check_range;
 use crate::{Caller, Engine, EngineError};
 
-/// The words for every run that has not ended, and for every one that has.
+/// Status filters for every run that has not ended, and for every run that has.
 const OPEN: &str = "open";
 const ENDED: &str = "ended";
 
-/// Which runs are asked for. Absent fields do not restrict.
+/// A filter for runs. Absent fields do not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunQuery {
-    /// Where they stand: a status, `open` for all that have not ended, or `ended`.
+    /// The status: a name, `open` for all that have not ended, or `ended`.
     pub status: Option<String>,
-    /// What started them.
+    /// The kind of origin.
     pub origin: Option<RunOrigin>,
-    /// What their titles have in them, in whatever case.
+    /// Text within the title, ignoring case.
     pub title: Option<String>,
     /// Created at or after.
     pub from: Option<Timestamp>,
@@ -60,12 +60,12 @@ fn standing(word: &str) -> Result<RunStatusFilter, EngineError> {
 }
 
 impl Engine {
-    /// The runs of the tenant that the caller sees, newest first. Where titles are looked at a page may
-    /// hold fewer than it has room for, and say where the next one starts.
+    /// Lists the runs of the tenant that are visible to the caller, newest first. With a title filter, a page may be
+    /// short and still have a cursor to the next.
     ///
     /// # Errors
-    /// `invalid_request` for a status that there is not, or a cursor that no page gave out;
-    /// `invalid_document` for a range that ends before it starts.
+    /// `invalid_request` for an unknown status or an invalid cursor; `invalid_document` for a range that ends before it
+    /// starts.
     pub async fn runs(
         &self,
         caller: &Caller,
@@ -86,10 +86,10 @@ impl Engine {
 pub struct RunSummary {
     /// Its id.
     pub run_id: RunId,
-    /// What started it.
+    /// The run's title, which names its origin.
     pub title: String,
-    /// Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
-    /// have written one that is not known here.
+    /// The status: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may have
+    /// written one that this version does not know.
     #[schemars(with = "RunStatus")]
     pub status: String,
     /// Number of events in the journal.
@@ -119,7 +119,7 @@ impl From<RunRecord> for RunSummary {
 pub struct RunPage {
     /// Newest first.
     pub entries: Vec<RunSummary>,
-    /// Where the next page starts.
+    /// Cursor to the next page.
     pub next: Option<String>,
 }
 
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// A plan's run is called by the noun of its source, and found by what started it.
+    /// A plan's run has the noun of its source as its title, and is found by its origin.
     #[test]
     fn every_sources_noun_is_a_word_of_its_origin() {
         let sources = [

@@ -1,4 +1,4 @@
-//! What people may do to runs, and who may.
+//! Operations on runs for users, with their access checks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,21 +18,20 @@ use uuid::Uuid;
 use super::{NewRun, RunView};
 use crate::{Caller, Engine, EngineError, Role};
 
-/// A person's agreement to a plan.
+/// A person's confirmation of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmation {
-    /// The digest of the plan that they saw.
+    /// The digest of the plan that the person saw.
     pub digest: String,
-    /// What they typed, where something has to be typed.
+    /// The typed text, if the plan requires one.
     pub typed: Option<String>,
 }
 
 impl Engine {
-    /// Gives values for parameters of a run that has not begun.
+    /// Sets values for parameters of a run that has not begun.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied`; `invalid_parameters`; `illegal_transition` once the plan is
-    /// confirmed.
+    /// `not_found`; `permission_denied`; `invalid_parameters`; `illegal_transition` once the plan is confirmed.
     pub async fn give_parameters(
         self: &Arc<Self>,
         caller: &Caller,
@@ -43,7 +42,7 @@ impl Engine {
             .await
     }
 
-    /// Gives values with their sources; a value without one is given by the caller.
+    /// Sets values with their sources; a value without a source comes from the caller.
     ///
     /// # Errors
     /// As for [`Engine::give_parameters`].
@@ -70,7 +69,7 @@ impl Engine {
                 let source = from.get(name).cloned().unwrap_or(ValueSource::Given);
                 sources.insert(name.to_owned(), source);
             } else if opening.missing.contains(&parameter.name) {
-                // `null` declines to give one; until then a parameter that was asked for takes no default.
+                // `null` declines to give a value; until then, a parameter that was asked for gets no default.
                 let is_needed = parameter.required && parameter.default.is_none();
                 let is_declined = parameter.given_in(given).is_some() && !is_needed;
                 if is_declined && bound.values.contains_key(name) {
@@ -93,7 +92,7 @@ impl Engine {
         self.show_run(caller, run_id).await
     }
 
-    /// The parameters that a run waits for, as they are declared.
+    /// Returns the declarations of the parameters that a run waits for.
     ///
     /// # Errors
     /// `not_found`; `permission_denied`.
@@ -108,7 +107,7 @@ impl Engine {
         Ok(declared)
     }
 
-    /// The parameters that a run's playbook declares; none for a run of anything else.
+    /// Returns the parameters that a run's playbook declares; none for any other run.
     pub(super) async fn declared_by(&self, run: &Run) -> Result<Vec<Parameter>, EngineError> {
         let mut declared = Vec::new();
         for pin in run.pins() {
@@ -119,7 +118,7 @@ impl Engine {
         Ok(declared)
     }
 
-    /// What a run declares, and what it has been given so far.
+    /// Returns the declared parameters of a run, and their values so far.
     pub(crate) async fn parameters_of(
         &self,
         tenant: &TenantId,
@@ -129,11 +128,11 @@ impl Engine {
         Ok((self.declared_by(&run).await?, run.parameters().clone()))
     }
 
-    /// Agrees to the plan of a run, which then starts.
+    /// Confirms the plan of a run, which then starts.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied`; `illegal_transition` when the plan is not the one that was
-    /// seen, parameters are missing, or what has to be typed was not.
+    /// `not_found`; `permission_denied`; `illegal_transition` if the plan differs from the one that was seen,
+    /// parameters are missing, or the required text was not typed.
     pub async fn confirm_run(
         self: &Arc<Self>,
         caller: &Caller,
@@ -155,7 +154,7 @@ impl Engine {
         Ok(shown)
     }
 
-    /// Lets nothing new start; what is under way goes on to its end.
+    /// Pauses a run: nothing new starts, and running steps finish.
     ///
     /// # Errors
     /// `not_found`; `permission_denied`; `illegal_transition`.
@@ -168,7 +167,7 @@ impl Engine {
         self.steer(caller, run_id, pause).await
     }
 
-    /// Lets a paused run go on.
+    /// Resumes a paused run.
     ///
     /// # Errors
     /// As for [`Engine::pause_run`].
@@ -181,7 +180,7 @@ impl Engine {
         self.steer(caller, run_id, resume).await
     }
 
-    /// Ends a run early: nothing new starts, and completed writes are reversed if that is asked.
+    /// Ends a run early: nothing new starts, and completed writes are reversed on request.
     ///
     /// # Errors
     /// As for [`Engine::pause_run`].
@@ -200,12 +199,11 @@ impl Engine {
         self.steer(caller, run_id, abort).await
     }
 
-    /// Reverses what a run that has ended wrote, by a run of its own, which the gate asks about like
-    /// any other.
+    /// Reverses the writes of a run that has ended, in a separate run that the gate checks like any other.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied`; `illegal_transition` when the run goes on, nothing of it
-    /// stands, something of it cannot be reversed, or it is being rolled back already.
+    /// `not_found`; `permission_denied`; `illegal_transition` if the run has not ended, left no writes, made one that
+    /// cannot be reversed, or is being rolled back already.
     pub async fn roll_back_run(
         self: &Arc<Self>,
         caller: &Caller,
@@ -223,7 +221,7 @@ impl Engine {
             }
             let earlier = self.fold(&caller.tenant, &id).await?.run;
             match earlier.outcome() {
-                // One that failed may be tried again, if nothing that it did would be done twice.
+                // A failed rollback may be retried, if nothing that it did would be done twice.
                 Some(RunOutcome::Failed { .. }) if earlier.wrote_nothing() => attempt += 1,
                 _ => {
                     let status = earlier.status();
@@ -252,7 +250,7 @@ impl Engine {
         self.show_run(caller, &id).await
     }
 
-    /// Gives a run a command in the caller's name, if they may manage it.
+    /// Sends a run a command in the caller's name, if the caller may manage it.
     async fn steer(
         self: &Arc<Self>,
         caller: &Caller,
@@ -265,7 +263,7 @@ impl Engine {
         self.show_run(caller, run_id).await
     }
 
-    /// A run that the caller started, or may manage as an operator.
+    /// Returns a run that the caller started, or may manage as an operator.
     async fn manageable(&self, caller: &Caller, run_id: &RunId) -> Result<Run, EngineError> {
         self.record_of(caller, run_id).await?;
         let run = self.fold(&caller.tenant, run_id).await?.run;

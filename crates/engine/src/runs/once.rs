@@ -1,8 +1,7 @@
-//! Orders that start one run, however often they come.
+//! Idempotent requests to start a run.
 //!
-//! A run's id follows from the ids that its order carries, or from the `Idempotency-Key` that it came with. The same
-//! order again finds the run; an order with other content is refused. An order that carries neither starts a run
-//! each time.
+//! A run's id is derived from the ids in its request, or from its `Idempotency-Key`. A repeated request finds the run;
+//! one with other content is refused. A request with neither starts a new run each time.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RunId, TenantId};
@@ -18,26 +17,26 @@ use super::{NewRun, RunView};
 use crate::tasks::MAX_CLIENT_ID;
 use crate::{Caller, Engine, EngineError, apart};
 
-/// What ids that follow from clients' ids are made in.
+/// The UUID namespace of ids that are derived from clients' ids.
 const NAMESPACE: Uuid = uuid!("6f2d4bb1-3c0e-5d37-9a4b-6f1f0c3a7e52");
 
-/// An id that follows from what a client calls something. The caller is part of it: two of them may
-/// call different things the same.
+/// Derives an id from a client's name for something. The caller is part of it, because two callers may use the same
+/// name for different things.
 pub(crate) fn derived(caller: &Caller, what: &str, name: &str) -> Uuid {
     let user = Uuid::new_v5(&NAMESPACE, caller.tenant.as_str().as_bytes());
     let user = Uuid::new_v5(&user, caller.user.as_str().as_bytes());
     Uuid::new_v5(&user, format!("{what}/{name}").as_bytes())
 }
 
-/// A client's name for an order, by which the same order is known again: the header `Idempotency-Key`.
+/// A client's name for a request, by which a repeat is recognised: the header `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// Reads a client's name for an order.
+    /// Parses a client's name for a request.
     ///
     /// # Errors
-    /// `invalid_request` for a text that is empty, too long, or has other characters than visible ASCII.
+    /// `invalid_request` for a text that is empty, too long, or contains anything but visible ASCII.
     pub fn parse(text: &str) -> Result<Self, EngineError> {
         let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
         if is_visible && (1..=MAX_CLIENT_ID).contains(&text.len()) {
@@ -47,29 +46,29 @@ impl IdempotencyKey {
         Err(EngineError::new(ErrorCode::InvalidRequest, message))
     }
 
-    /// The mission of a caller's order with this name.
+    /// Returns the mission of a caller's request with this name.
     #[must_use]
     pub fn mission(&self, caller: &Caller) -> MissionId {
         MissionId::from_uuid(derived(caller, "start_mission", &self.0))
     }
 
-    /// The id of what an operation makes of a caller's order with this name.
+    /// Derives the id of an operation's result from a caller's request with this name.
     pub(crate) fn id(&self, caller: &Caller, operation: &str) -> Uuid {
         derived(caller, operation, &self.0)
     }
 }
 
-/// What an order to start a run came to.
+/// The result of a request to start a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunStarted {
-    /// It was started.
+    /// This request started it.
     New(Box<RunView>),
-    /// An equal order started it before.
+    /// An earlier identical request started it.
     Repeat(Box<RunView>),
 }
 
 impl RunStarted {
-    /// The run, whatever started it.
+    /// Returns the run, new or not.
     #[must_use]
     pub fn run(self) -> RunView {
         match self {
@@ -78,17 +77,17 @@ impl RunStarted {
     }
 }
 
-/// The run that an order leads to.
+/// The run of an idempotent request.
 #[derive(Debug)]
 pub(crate) struct IdempotentRun {
     pub(crate) run_id: RunId,
-    /// Whether the same order may come again.
+    /// Whether the same request may come again.
     may_repeat: bool,
     /// Whether there is a run of this id.
     is_known: bool,
 }
 
-/// In what two orders of one name are the same.
+/// The content in which two requests of one name must agree.
 #[derive(Debug, PartialEq, Deserialize)]
 struct Content {
     graph: StepGraph,
@@ -96,7 +95,7 @@ struct Content {
     dry_run: bool,
 }
 
-/// The same as text, which takes less memory while the run is started.
+/// The content as text, which uses less memory while the run starts.
 struct WrittenContent(String);
 
 impl WrittenContent {
@@ -118,7 +117,7 @@ impl WrittenContent {
             .map_err(|error| EngineError::internal(COMPARING, error))
     }
 
-    /// The content as a journal would give it back: text does not keep every number to its last digit.
+    /// The content as read from a journal, because text does not preserve every digit of a number.
     fn read(&self) -> Result<Content, EngineError> {
         apart::on_value(self.0.len(), || decode_stored(&self.0))
             .map_err(|error| EngineError::internal(COMPARING, error))
@@ -128,11 +127,11 @@ impl WrittenContent {
 const COMPARING: &str = "comparing orders";
 
 impl Engine {
-    /// Finds the run that an order leads to: one that is there, or the id of a new one, for which the tenant must
-    /// have room. `named` is the id that follows from the order; absent, the run is a new one.
+    /// Finds the run of a request: an existing one, or the id of a new one, for which the tenant must have quota.
+    /// `named` is the id derived from the request; if absent, the run is new.
     ///
     /// # Errors
-    /// `rate_limited` where the tenant has as many runs as it may.
+    /// `rate_limited` if the tenant has reached its run quota.
     pub(crate) async fn ordered(
         &self,
         caller: &Caller,
@@ -151,10 +150,10 @@ impl Engine {
         })
     }
 
-    /// Starts the run of an order, unless an equal order did. Of equal orders at the same time one starts it.
+    /// Starts the run of a request, unless an identical request did. Of identical concurrent requests, one starts it.
     ///
     /// # Errors
-    /// `already_exists` when an order with other content started it.
+    /// `already_exists` if a request with other content started it.
     pub(crate) async fn start_once(
         self: &Arc<Self>,
         caller: &Caller,
@@ -192,7 +191,7 @@ impl Engine {
         Ok(RunStarted::Repeat(Box::new(run)))
     }
 
-    /// The content of the order that started a run.
+    /// Returns the content of the request that started a run.
     async fn content_of(&self, tenant: &TenantId, run: &RunId) -> Result<Content, EngineError> {
         match self.beginning(tenant, run).await? {
             Some(RunEvent::Started(started)) => Ok(Content {

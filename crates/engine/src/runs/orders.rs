@@ -1,8 +1,7 @@
-//! Orders of people to runs that another process drives.
+//! Commands of people for runs that another process drives.
 //!
-//! There is one writer of a run, whoever drives it. An order for a driver elsewhere is published; the
-//! process that has the driver carries it out as its own and publishes what came of it. An order names the
-//! moment until which whoever gave it waits: after that nobody carries it out.
+//! A run has one writer, in one process. A command for a driver elsewhere is published; the process with the driver
+//! applies it and publishes the reply. A command carries the deadline of its sender: after that, no process applies it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,16 +19,16 @@ use uuid::Uuid;
 
 use crate::{Engine, EngineError};
 
-/// An order that is looked for a driver.
+/// Topic of published commands.
 const GIVEN: &str = "order.given";
 
-/// What came of one.
+/// Topic of replies.
 const ANSWERED: &str = "order.answered";
 
-/// How long somebody elsewhere has to answer.
+/// How long another process has to reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An order as it is published.
+/// A command as published.
 #[derive(Debug, Serialize, Deserialize)]
 struct PublishedOrder {
     id: Uuid,
@@ -39,7 +38,7 @@ struct PublishedOrder {
     what: RunOrder,
 }
 
-/// What came of an order, as it is published.
+/// The reply to a command, as published.
 #[derive(Debug, Serialize, Deserialize)]
 struct OrderReply {
     id: Uuid,
@@ -52,12 +51,12 @@ struct Refusal {
     message: String,
 }
 
-/// Orders that this process waits for.
+/// Commands for which this process awaits replies.
 #[derive(Debug, Default)]
 pub(crate) struct Orders(Mutex<HashMap<Uuid, oneshot::Sender<Option<Refusal>>>>);
 
 impl Orders {
-    /// A panic of a holder leaves the map whole: every change is one step.
+    /// A panic of a lock holder leaves the map intact: every change is one step.
     fn with<T>(
         &self,
         change: impl FnOnce(&mut HashMap<Uuid, oneshot::Sender<Option<Refusal>>>) -> T,
@@ -67,10 +66,10 @@ impl Orders {
 }
 
 impl Engine {
-    /// Has an order carried out by the process that drives the run, if there is another one.
+    /// Has a command applied by the process that drives the run, if there is another one.
     ///
     /// # Errors
-    /// What it says; `overloaded` when nobody answers, and the order is then void.
+    /// The error of that process; `overloaded` if none replies, and the command is then void.
     pub(super) async fn order_elsewhere(
         &self,
         tenant: &TenantId,
@@ -124,7 +123,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Carries out an order for a run that this process drives, and says what came of it.
+    /// Applies a command to a run that this process drives, and publishes the reply.
     async fn obey_for_another(self: Arc<Self>, given: PublishedOrder) {
         let PublishedOrder {
             id,
@@ -152,7 +151,7 @@ impl Engine {
     }
 }
 
-/// Takes in a message, if it is an order that concerns this process or the answer to one of its own.
+/// Handles a message that is a command for this process or the reply to one of its own.
 pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
     match message.topic.as_str() {
         GIVEN => {
@@ -168,7 +167,7 @@ pub(crate) fn heard(engine: &Arc<Engine>, message: &NewMessage) {
             if let Ok(answered) = decode_stored::<OrderReply>(&message.payload)
                 && let Some(waiting) = engine.orders().with(|orders| orders.remove(&answered.id))
             {
-                // Whoever gave it may have gone.
+                // The sender may have gone.
                 drop(waiting.send(answered.refused));
             }
         }
@@ -183,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// What one build leaves, a process of another reads.
+    /// A process of another build reads the messages of this one.
     fn reads_and_writes<T: DeserializeOwned + Serialize>(written: &Value) {
         let read = T::deserialize(written).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), *written);

@@ -1,4 +1,4 @@
-//! What a run executes, in the versions that it pinned when it started.
+//! The documents that a run executes, in the versions that it pinned when it started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::effect::{PinnedTool, Workspace};
 use crate::missions::MissionContext;
 use crate::{Engine, EngineError, Tier};
 
-/// A run ready to be driven or analysed.
+/// A run that is ready to be driven or analysed.
 #[derive(Debug)]
 pub(crate) struct LoadedRun {
     run: RunId,
@@ -35,7 +35,7 @@ pub(crate) struct LoadedRun {
 }
 
 impl LoadedRun {
-    /// The skill that it executes.
+    /// Returns the skill that it executes.
     pub(crate) fn skill(&self) -> Result<Skill, EngineError> {
         let skill = self.skill.clone();
         skill.ok_or_else(|| lost(&self.run, "it pins no skill"))
@@ -43,8 +43,8 @@ impl LoadedRun {
 }
 
 impl Engine {
-    /// The pinned versions of a run. Guardrails are those in force now: a rule that was tightened
-    /// since then binds.
+    /// Loads the pinned versions of a run. Guardrails are the current ones: a rule that was tightened since then
+    /// applies.
     pub(crate) async fn pinned(
         &self,
         tenant: &TenantId,
@@ -54,7 +54,7 @@ impl Engine {
         self.load_pinned(tenant, &run).await
     }
 
-    /// The same of a run whose state is known.
+    /// Loads the pinned versions of a run whose state is known.
     pub(crate) async fn load_pinned(
         &self,
         tenant: &TenantId,
@@ -63,7 +63,7 @@ impl Engine {
         self.pinned_with(tenant, run, &[]).await
     }
 
-    /// The same of a run that storage does not know yet.
+    /// Loads the pinned versions of a run that is not in storage yet.
     pub(super) async fn load_pinned_for_new(
         &self,
         new: &PendingRun,
@@ -78,7 +78,7 @@ impl Engine {
         run: &Run,
         unstored: &[ArtifactRecord],
     ) -> Result<LoadedRun, EngineError> {
-        // What the run asks for from now on takes a second person if callers have keys.
+        // If callers have keys, later approvals of the run need a second person.
         self.has_keys().await?;
         let run_id = run.id();
         let (mut skills, mut playbook, mut kind) = (Vec::new(), None, None);
@@ -109,7 +109,7 @@ impl Engine {
         }
         let desk = self.desk_of(tenant, run, kind, prompts, unstored);
         let desk = desk.await?.map(Arc::new);
-        // The skills of an analysis are not executed: their results are looked at.
+        // An analysis does not execute its skills; it reads their results.
         let analysed = match run.graph().source() {
             Some(PlanSource::Analysis(_)) => std::mem::take(&mut skills),
             Some(_) | None => Vec::new(),
@@ -150,7 +150,7 @@ impl Engine {
         })
     }
 
-    /// Gives a mission's workspace the tools that its new steps call, and what bears on them.
+    /// Adds the tools of new steps to a mission's workspace, with the rules that apply to them.
     pub(crate) fn add_tools(&self, workspace: &mut Workspace, tools: &[PinnedTool]) {
         if tools.is_empty() {
             return;
@@ -178,7 +178,7 @@ impl Engine {
         }
     }
 
-    /// The tags of the request that a run is for. A journal without them counts as one of a request that names nothing.
+    /// Returns the tags of the run's request. A journal without tags counts as one of a request without names.
     pub(super) fn tags_of_run(&self, run: &Run) -> Result<RequestTags, EngineError> {
         match run.tags() {
             Some(tags) => Ok(tags.clone()),
@@ -190,7 +190,7 @@ impl Engine {
         }
     }
 
-    /// The guardrails in force that bear on what a run executes.
+    /// Returns the guardrails in force that apply to a run's document.
     fn bearing(
         &self,
         tenant: &TenantId,
@@ -204,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// The guardrails in force that bear on a skill or playbook.
+    /// Returns the guardrails in force that apply to a skill or playbook.
     fn guardrails_on(
         &self,
         tenant: &TenantId,
@@ -226,9 +226,8 @@ impl Engine {
         guardrail::resolve(&view, subject)
     }
 
-    /// The guardrails in force that bear on a plan, which says no domain of its own: it counts as
-    /// `<domain>.<plan>` in the domain of each of its tools, and what bears on one bears on all its
-    /// steps.
+    /// Returns the guardrails in force that apply to a plan, which has no domain of its own. It counts as
+    /// `<domain>.<plan>` in the domain of each of its tools; a guardrail of one domain applies to all its steps.
     fn guardrails_on_plan(
         &self,
         tenant: &TenantId,
@@ -246,7 +245,8 @@ impl Engine {
         }))
     }
 
-    /// The guardrails in force that bear on any of these skills: they bear on what is made of their results together.
+    /// Returns the guardrails in force that apply to any of these skills, and so to an analysis of their combined
+    /// results.
     fn guardrails_on_skills(
         &self,
         tenant: &TenantId,
@@ -258,7 +258,7 @@ impl Engine {
         }))
     }
 
-    /// The playbook that a run executes, if it can be read.
+    /// Returns the playbook that a run executes, if it can be read.
     pub(super) async fn pinned_playbook(&self, run: &Run) -> Option<Playbook> {
         let mut pins = run.pins().iter();
         let pin = pins.find(|pin| pin.kind == DocumentKind::Playbook)?;
@@ -268,7 +268,7 @@ impl Engine {
         }
     }
 
-    /// A document in the pinned version: the one in force when it is still that, else from history.
+    /// Returns a document in the pinned version: the current one if it still matches, else from history.
     pub(super) async fn pinned_document(&self, pin: &DocumentPin) -> Result<Document, EngineError> {
         let live = self.live();
         let layer = match &pin.tenant {
@@ -305,7 +305,7 @@ impl Engine {
         crate::catalogue::parse_document(pin.kind, &pin.id, &version.body)
     }
 
-    /// The files of a package version; kept in memory, for every tool call needs them.
+    /// Returns the files of a package version, cached in memory because every tool call needs them.
     pub(crate) async fn package_files(
         &self,
         origin: &Origin,
@@ -313,7 +313,7 @@ impl Engine {
         if let Some(files) = self.files().get(origin) {
             return Ok(files);
         }
-        // The built-in package is in the binary and brings no files.
+        // The built-in package is in the binary and has no files.
         if origin.package.as_ref() == BUILT_IN {
             return Ok(Arc::default());
         }
@@ -332,7 +332,7 @@ impl Engine {
     }
 }
 
-/// Each guardrail once, in the order of its first.
+/// Returns each guardrail once, in order of first occurrence.
 fn each_once(found: impl Iterator<Item = ApplicableGuardrail>) -> Vec<ApplicableGuardrail> {
     let mut bearing: Vec<ApplicableGuardrail> = Vec::new();
     for found in found {
@@ -345,16 +345,16 @@ fn each_once(found: impl Iterator<Item = ApplicableGuardrail>) -> Vec<Applicable
     bearing
 }
 
-/// What a run executes, as guardrails and policies look at it.
+/// The executed document, as guardrails and policies see it.
 struct ExecutedDocuments {
     kind: RunKind,
     id: String,
-    /// Its domain; absent for a plan, which says none.
+    /// Its domain; absent for a plan, which declares none.
     domain: Option<String>,
 }
 
 impl ExecutedDocuments {
-    /// A mission is of a kind, and its steps bear what bears on each of their tools' domains.
+    /// A mission has a type and no domain: the rules of each tool's domain apply to its steps.
     fn by_mission(desk: &MissionContext) -> Self {
         Self {
             kind: RunKind::Mission,
@@ -401,7 +401,7 @@ fn lost(run: &RunId, detail: &str) -> EngineError {
     EngineError::internal("reading a run's pins", format!("{run}: {detail}"))
 }
 
-/// The bodies that a playbook brings along, by name.
+/// Returns the script bodies of a playbook, by name.
 fn scripts(
     playbook: &Playbook,
     files: &Arc<PackageFiles>,

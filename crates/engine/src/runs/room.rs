@@ -1,4 +1,4 @@
-//! The memory that the values of a run take while this process carries the run on.
+//! The memory of a run's values while this process drives the run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,14 +20,14 @@ pub(crate) struct RunMemory {
     set_aside: AtomicUsize,
 }
 
-/// A part of it, until it is dropped.
+/// A reserved part of it, released when dropped.
 #[derive(Debug)]
 pub(crate) struct RunMemoryShare {
     _counted: Counted,
     _share: Share,
 }
 
-/// Bytes that count as set aside for a run, until this is dropped.
+/// Bytes that count as reserved for a run, until this is dropped.
 #[derive(Debug)]
 struct Counted {
     room: Arc<RunMemory>,
@@ -53,16 +53,16 @@ impl RunMemory {
         &self.tenant
     }
 
-    /// How much is set aside, or waited for.
+    /// Returns the bytes that are reserved or waited for.
     pub(crate) fn set_aside(&self) -> usize {
         self.set_aside.load(Ordering::SeqCst)
     }
 
-    /// Memory for more values of the run, once there is some. None for a few, and none for more than the run may have,
-    /// which its driver refuses: the run would wait for itself.
+    /// Waits for memory for more values of the run. Reserves none for small values, nor for more than the run may have:
+    /// its driver refuses that, and the run would wait for itself.
     ///
     /// # Errors
-    /// `overloaded` when there is none for so long.
+    /// `overloaded` if memory does not become available in this time.
     pub(crate) async fn take(
         self: &Arc<Self>,
         bytes: usize,
@@ -87,7 +87,7 @@ impl RunMemory {
     }
 }
 
-/// A run that is to be carried on, with the memory of its values.
+/// A run to resume, with the memory of its values.
 #[derive(Debug)]
 pub(crate) struct ResumableRun {
     pub(super) folded: FoldedRun,
@@ -96,10 +96,10 @@ pub(crate) struct ResumableRun {
 }
 
 impl Engine {
-    /// Folds a run's whole journal, to carry the run on.
+    /// Folds a run's whole journal, to resume the run.
     ///
     /// # Errors
-    /// `overloaded` when there is no memory for its values for too long.
+    /// `overloaded` if memory for its values does not become available in time.
     pub(super) async fn fold_for_resume(
         &self,
         tenant: &TenantId,
@@ -111,7 +111,7 @@ impl Engine {
         if let Ok(part) = room.take(memory, Duration::ZERO).await {
             return Ok(ResumableRun { folded, room, part });
         }
-        // A run that waits is not in memory.
+        // The run is not in memory while it waits.
         drop(folded);
         let part = room.take(memory, VALUES_TIMEOUT).await?;
         let folded = self.fold(tenant, run).await?;
@@ -137,7 +137,7 @@ mod tests {
         room.take(bytes, Duration::ZERO).await
     }
 
-    /// A tenant's runs share its half; what one run keeps another waits for.
+    /// The runs of a tenant share half of the memory; a run waits for memory that another one has.
     #[tokio::test]
     async fn runs_of_a_tenant_wait_for_each_other() {
         let shares = run_values();
@@ -145,7 +145,7 @@ mod tests {
         let kept = at_once(&first, 40 * MIB).await.unwrap();
         assert!(kept.is_some());
         assert!(at_once(&second, 40 * MIB).await.is_err());
-        // Who gave up waiting holds nothing.
+        // A waiter that gave up holds nothing.
         assert_eq!(second.set_aside(), 0);
         drop(kept);
         let kept = at_once(&second, 40 * MIB).await.unwrap();

@@ -1,5 +1,5 @@
-//! Whether a second person can approve the calls of a run. Where four eyes are required and the tenant has no
-//! such person, the run would wait until its approval lapses, so it warns from its start (ruling 33).
+//! Whether a second person can approve the calls of a run. If four eyes are required and the tenant has no such person,
+//! the run would wait until its approval lapses, so it warns from its start (ruling 33).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use charter_store::page::{MAX_PAGE, PageRequest};
 
 use crate::{Engine, EngineError};
 
-/// Pages of keys that are read. A tenant with more keys is assumed to have a second person.
+/// Maximum pages of keys to read. A tenant with more keys is assumed to have a second person.
 const MOST_PAGES: usize = 10;
 
 /// The warning of a run that has no possible approver.
@@ -20,7 +20,7 @@ const NO_APPROVER: &str = "this run needs four eyes, and every user who could ap
                            of the configuration with the role `operator`, or one created where the data is";
 
 impl Engine {
-    /// The warnings about a run.
+    /// Returns the warnings about a run.
     pub(super) async fn notes_on(
         &self,
         tenant: &TenantId,
@@ -37,7 +37,7 @@ impl Engine {
         })
     }
 
-    /// Whether the plan of a run has a call that needs a second person's approval.
+    /// Returns whether the plan of a run has a call that needs a second person's approval.
     async fn asks_for_two(&self, run: &Run) -> bool {
         let waits = |state: &StepState| matches!(state, StepState::AwaitingApproval { .. });
         let is_asking = run.steps().any(|(_, state)| waits(state));
@@ -58,14 +58,14 @@ impl Engine {
         }
     }
 
-    /// The safety class of the playbook that a run executes. A playbook that cannot be read fails the run in its
-    /// driver, and is no reason not to show the run.
+    /// Returns the safety class of the playbook that a run executes. An unreadable playbook fails the run in its
+    /// driver, and must not prevent showing the run.
     async fn safety_of(&self, run: &Run) -> Option<SafetyClass> {
         let playbook = self.pinned_playbook(run).await?;
         Some(playbook.safety.safety_class)
     }
 
-    /// Whether the tenant has an approver who is certainly none of these users.
+    /// Returns whether the tenant has an approver who is certainly none of these users.
     async fn has_second_person(
         &self,
         tenant: &TenantId,

@@ -1,4 +1,4 @@
-//! A run as people see it: where it stands, its plan and its history; and its strict replay.
+//! Shows a run: its state, its plan and its history; and its strict replay.
 
 use std::collections::BTreeMap;
 
@@ -31,12 +31,12 @@ pub struct RunView {
     /// The run.
     #[serde(flatten)]
     pub summary: RunSummary,
-    /// Where it stands.
+    /// The run's state.
     #[serde(flatten)]
     pub state: RunState,
     /// Approvals that it waits for.
     pub approvals: Vec<Approval>,
-    /// Evidence of what it did, by capture time.
+    /// Evidence of its actions, by capture time.
     pub evidence: Vec<RunEvidence>,
     /// Warnings about the run, e.g. that no user of the tenant could approve its calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -44,17 +44,17 @@ pub struct RunView {
     /// Tools whose results left no evidence, because no page shows them (B000-19); known when the run has ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unproven: Vec<ToolId>,
-    /// Advice of the playbook that it executes for who judges its plan.
+    /// The playbook's advice for judging its plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approach_hints: Vec<Text>,
-    /// Values that memories of the caller and the tenant state for missing parameters.
+    /// Values that memories of the caller and the tenant hold for missing parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<ProposedValue>,
-    /// What happened, oldest first.
+    /// Its events, oldest first.
     pub events: Vec<HistoryEvent>,
 }
 
-/// A run as it stood after an event of its journal.
+/// A run after a given event of its journal.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunAt {
     /// The run.
@@ -63,40 +63,40 @@ pub struct RunAt {
     pub sequence: u64,
     /// When it happened.
     pub at: Timestamp,
-    /// Where the run stood then.
+    /// The run's status then.
     pub status: RunStatus,
     /// The rest of its state.
     #[serde(flatten)]
     pub state: RunState,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunState {
-    /// What an agreement to run it is bound to.
+    /// Digest to which a confirmation of the plan is bound.
     pub plan_digest: Digest,
-    /// Whether it changes nothing.
+    /// Whether it is a dry run.
     pub dry_run: bool,
-    /// Whether it waits for somebody to confirm the plan.
+    /// Whether it waits for a confirmation of the plan.
     pub confirm: bool,
-    /// The parameter whose value has to be typed to confirm.
+    /// The parameter whose value must be typed to confirm.
     pub typed: Option<Label>,
     /// Mandatory parameters without a value.
     pub missing: Vec<Label>,
     /// Values of its parameters.
     pub parameters: Map<String, Value>,
-    /// Where each value comes from, by parameter; absent for a value that the caller gave.
+    /// The source of each value, by parameter; absent for a value from the caller.
     pub sources: BTreeMap<String, ValueSource>,
-    /// Why words of the request give no value of a missing parameter, by parameter.
+    /// Why the request's text gives no value for a missing parameter, by parameter.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unclear: BTreeMap<String, String>,
     /// Its steps in listed order, reversals last.
     pub steps: Vec<StepView>,
-    /// Steps whose writes may have happened, and nobody knows.
+    /// Steps whose writes may have happened, with unknown results.
     pub in_doubt: Vec<StepId>,
     /// How it ended.
     pub outcome: Option<RunOutcome>,
-    /// Tokens that models used for it so far; absent where none were used.
+    /// Tokens that models used for it so far; absent if none were used.
     #[serde(skip_serializing_if = "TokensUsed::is_none")]
     pub tokens: TokensUsed,
 }
@@ -111,11 +111,11 @@ pub struct StepView {
     pub tool: Option<ToolId>,
     /// Whether it changes something.
     pub writes: bool,
-    /// When it may start: its claims on earlier steps.
+    /// When it may start: its conditions on earlier steps.
     pub entry: Entry,
     /// The step that it reverses.
     pub reverses: Option<StepId>,
-    /// Where it stands.
+    /// The step's state.
     #[serde(flatten)]
     pub state: StepState,
 }
@@ -150,7 +150,7 @@ impl RunState {
     }
 }
 
-/// What a strict replay found.
+/// The result of a strict replay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RunReplayed")]
 pub struct Replayed {
@@ -158,26 +158,25 @@ pub struct Replayed {
     pub run_id: RunId,
     /// Events of the journal.
     pub events: u64,
-    /// Hash of the last event, which all others are chained to.
+    /// Hash of the last event, to which all others are chained.
     pub head: String,
-    /// Where the run stands after them, or before the first that does not fit; absent when that is the
-    /// first of all.
+    /// The run's status after them, or before the first invalid event; absent if that is the first event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
     /// Digest of the whole state: equal for equal journals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_digest: Option<Digest>,
-    /// The first event that does not follow from those before it; absent when all do.
+    /// The first event that does not follow from those before it; absent if all do.
     pub diverges: Option<ReplayDivergence>,
 }
 
-/// Where a journal is not what the run machine wrote.
+/// Where a journal deviates from the state machine's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "Diverges")]
 pub struct ReplayDivergence {
     /// The event's position, from 1.
     pub at: u64,
-    /// What is wrong with it.
+    /// The deviation.
     pub detail: String,
 }
 
@@ -188,7 +187,7 @@ impl ReplayDivergence {
 }
 
 impl Engine {
-    /// A run of the caller's tenant with its journal.
+    /// Returns a run of the caller's tenant with its journal.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run.
@@ -197,7 +196,7 @@ impl Engine {
         Ok(shown)
     }
 
-    /// The same with the memory that a large one takes, for who writes it out at once.
+    /// Returns a run with the memory that a large one needs, for a caller that serialises it at once.
     ///
     /// # Errors
     /// As for [`Engine::show_run`].
@@ -226,7 +225,7 @@ impl Engine {
         Ok((shown, memory))
     }
 
-    /// The values that memories state for the parameters that a run waits for.
+    /// Returns the values that memories hold for the parameters that a run waits for.
     async fn proposed_for(
         &self,
         caller: &Caller,
@@ -245,8 +244,7 @@ impl Engine {
         Ok(self.proposed(caller, &open, &mut Vec::new()).await)
     }
 
-    /// A run of the caller's tenant as it stood after an event of its journal: the same fold, of so many
-    /// events.
+    /// Returns a run of the caller's tenant after a given event, by folding that many events.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run and for an event that has not happened.
@@ -270,10 +268,10 @@ impl Engine {
         })
     }
 
-    /// The record of a run that the caller sees, without its journal.
+    /// Returns the record of a run that is visible to the caller, without its journal.
     ///
     /// # Errors
-    /// `not_found`, also for a run that the caller does not see.
+    /// `not_found`, also for a run that is not visible to the caller.
     pub(crate) async fn record_of(
         &self,
         caller: &Caller,
@@ -296,9 +294,8 @@ impl Engine {
         }
     }
 
-    /// Folds a run's journal again, without any effect: checks the hash chain, that every event is one
-    /// that the run machine could have written where it stands (B002-14), and that the journal is the
-    /// one that the run's evidence was made from.
+    /// Folds a run's journal again, without any effect. Checks the hash chain, that the state machine could have
+    /// written every event in its state (B002-14), and that the run's evidence was made from this journal.
     ///
     /// # Errors
     /// `not_found`, also for another tenant's run.

@@ -1,4 +1,4 @@
-//! Waiting for a run to come to where it needs a person, or to its end.
+//! Waits for a run to need a person, or to end.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use charter_contract::ids::{RunId, TenantId};
 use super::RunView;
 use crate::{Caller, Engine, EngineError};
 
-/// Time after which a run is looked at even if nobody in this process said that there is news.
+/// Interval at which a run is checked even without a notification in this process.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl Engine {
-    /// A run as it stands when it ends or waits for a person, or after `patience`, whichever comes first.
+    /// Returns a run once it has ended or waits for a person, or after `patience`, whichever is first.
     ///
     /// # Errors
     /// As for [`Engine::show_run`].
@@ -23,11 +23,11 @@ impl Engine {
     ) -> Result<RunView, EngineError> {
         let until = tokio::time::Instant::now() + patience;
         loop {
-            // Registered before looking, so that what comes meanwhile is not missed.
+            // Registered before looking, so that no notification in between is missed.
             let news = self.change_notify().notified();
             let mut news = std::pin::pin!(news);
             news.as_mut().enable();
-            // Its journal is read once, however often somebody has news of whatever run.
+            // Reads the journal once, however many notifications arrive for any run.
             let status = self.record_of(caller, run).await?.status;
             if !is_active(&status) || tokio::time::Instant::now() >= until {
                 return self.show_run(caller, run).await;
@@ -43,7 +43,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Waits until a run that somebody else drives has ended or waits for a person.
+    /// Waits until a run with another driver has ended or waits for a person.
     pub(super) async fn await_settled(
         &self,
         tenant: &TenantId,
@@ -68,14 +68,14 @@ impl Engine {
 }
 
 impl RunView {
-    /// Whether it goes on by itself.
+    /// Returns whether the run continues without a person.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         is_active(&self.summary.status)
     }
 }
 
-/// Whether a run that stands there goes on by itself.
+/// Returns whether a run with this status continues without a person.
 pub(crate) fn is_active(status: &str) -> bool {
     matches!(status, "working" | "stopping" | "rolling_back")
 }

@@ -1,6 +1,6 @@
 //! Warnings for people who confirm the plan of a run or read its result: those of guardrails, and of results that leave
-//! no evidence. Calls that were made have theirs in the journal; those of calls that are to come are foreseen. Must not
-//! know who reads them.
+//! no evidence. The journal has the warnings of past calls; those of future calls are predicted here. Must not know the
+//! readers.
 
 use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::filling::FillBudget;
@@ -15,7 +15,7 @@ use super::effect::Workspace;
 use super::{HistoryEvent, RunView};
 use crate::{Engine, EngineError};
 
-/// A call that is to come.
+/// A future call.
 struct ForeseenCall {
     call: ExactCall,
     /// Whether all its values are known.
@@ -23,7 +23,7 @@ struct ForeseenCall {
 }
 
 impl RunView {
-    /// The warnings of guardrails about calls that were made, and those about evidence.
+    /// Returns the warnings of guardrails about past calls, and those about evidence.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = guardrail_warnings(&self.events);
         warnings.extend(self.unproven.iter().map(without_evidence));
@@ -37,8 +37,8 @@ impl RunView {
 }
 
 impl Workspace {
-    /// The call of a step as far as its values are known; `None` for a step that calls nothing, and for a write that a
-    /// dry run leaves out.
+    /// Returns the call of a step as far as its values are known. `None` for a step that calls nothing, and for a write
+    /// that a dry run leaves out.
     fn foreseen(&self, run: &Run, step: &Step) -> Option<ForeseenCall> {
         let StepAction::Call { arguments, .. } = &step.action else {
             return None;
@@ -68,11 +68,11 @@ impl Workspace {
 }
 
 impl Engine {
-    /// The warnings about what a run that has not ended is still to do: of guardrails that bear on its calls, as far as
-    /// their values are known, and of tools whose results leave no evidence.
+    /// Returns the warnings about the remaining steps of a run that has not ended. They come from guardrails on its
+    /// calls, as far as values are known, and from tools whose results leave no evidence.
     ///
     /// # Errors
-    /// When what the run executes cannot be loaded.
+    /// If the executed documents cannot be loaded.
     pub(crate) async fn foreseen_warnings(
         &self,
         tenant: &TenantId,
@@ -116,7 +116,7 @@ impl Engine {
     }
 }
 
-/// Whether the call of a step in this state was made or is to come.
+/// Returns whether the call of a step in this state has happened or will.
 fn happens(state: Option<&StepState>) -> bool {
     match state {
         Some(
@@ -131,7 +131,7 @@ fn happens(state: Option<&StepState>) -> bool {
     }
 }
 
-/// B000-13: what `soft_warn` guardrails said about the calls of a history, each once.
+/// B000-13: the messages of `soft_warn` guardrails about the calls of a history, each once.
 pub(crate) fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
     let mut warnings: Vec<String> = Vec::new();
     for entry in history {
@@ -153,7 +153,7 @@ pub(crate) fn guardrail_warnings(history: &[HistoryEvent]) -> Vec<String> {
     warnings
 }
 
-/// The message of a rule with its id.
+/// Returns the message of a rule with its id.
 fn quoted(rule: &RuleResult) -> String {
     format!("{}: {}", rule.id, rule.message)
 }

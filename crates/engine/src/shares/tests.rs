@@ -22,7 +22,7 @@ fn bytes(total: usize) -> Shares {
     Shares::new("bytes in bodies", "BODIES_BYTES", total, || {})
 }
 
-/// As many places as a caller gets.
+/// As many slots as a caller gets.
 fn all_of(shares: &Shares, caller: &Caller) -> Vec<Share> {
     std::iter::from_fn(|| shares.take(caller).ok()).collect()
 }
@@ -107,7 +107,7 @@ fn a_place_is_given_back_and_a_refusal_names_the_limit() {
     assert!(shares.take(&ann).is_ok());
 }
 
-/// Sixteen of 64 are a credential's share: what is larger it gets alone, and nothing beside it.
+/// Sixteen of 64 are a credential's share: a larger amount is its only one.
 #[tokio::test]
 async fn a_holder_of_nothing_gets_more_than_its_share_where_there_is_room() {
     let shares = bytes(64);
@@ -123,7 +123,7 @@ async fn a_holder_of_nothing_gets_more_than_its_share_where_there_is_room() {
     assert!(other.is_some());
     assert!(at_once(&shares, &key("third", 1), 1).await.is_none());
     drop((large, small, other));
-    // What is more than all of it takes all of it.
+    // A request for more than the total gets the total.
     let all = at_once(&shares, &ann, 1_000).await;
     assert_eq!(all.map(|share| share.amount), Some(64));
     assert_eq!(shares.0.held().all, 0);
@@ -171,7 +171,7 @@ async fn no_more_waits_than_may_where_what_waits_takes_memory() {
     assert!(waits(one.as_mut()));
     let refused = shares.wait_for(&key("acme", 3), 40, patience).await;
     assert_eq!(refused.unwrap_err().code, ErrorCode::Overloaded);
-    // Who gives up makes room for another.
+    // A waiter that gives up makes room for another.
     drop(one);
     let mut next = Box::pin(shares.wait_for(&third, 40, patience));
     assert!(waits(next.as_mut()));

@@ -1,4 +1,4 @@
-//! Beginning a task: a message becomes a request whose id follows from the message's.
+//! Starts a task: a message becomes a request whose id follows from the message's.
 
 use std::sync::Arc;
 
@@ -43,12 +43,12 @@ pub(super) fn checked(message: &TaskMessage) -> Result<(), EngineError> {
 }
 
 impl Engine {
-    /// Begins the task of a message and returns its id as soon as it is recorded. The same message
-    /// again finds the same task, without anything being done again.
+    /// Starts the task of a message and returns its id as soon as it is recorded. A repeat of the message finds the
+    /// same task, without further effects.
     ///
     /// # Errors
-    /// `invalid_request`; `session_not_found` for a context that is an unknown session;
-    /// `already_exists` when the message's id was used for another message.
+    /// `invalid_request`; `session_not_found` for a context that is an unknown session; `already_exists` if the
+    /// message's id was used for another message.
     pub async fn begin_task(
         self: &Arc<Self>,
         caller: &Caller,
@@ -80,7 +80,7 @@ impl Engine {
         }
         let asked = self.first_request(caller, &id, message).await?;
         match self.submit(asked, progress).await {
-            // The same message, at the same time: the other one was faster.
+            // A concurrent repeat of the message was faster.
             Err(error) if error.code == ErrorCode::AlreadyExists => {
                 self.is_repeat(caller, &id, message).await?;
                 Ok(key)
@@ -89,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// Whether the message began its task before.
+    /// Returns whether the message started its task before.
     async fn is_repeat(
         &self,
         caller: &Caller,
@@ -148,8 +148,8 @@ impl Engine {
         ActiveRequest::new(caller, request)
     }
 
-    /// The session that carries a conversation. One that the client names in its own way has a session
-    /// that follows from the name; one that it does not name gets a new one.
+    /// Returns the session of a conversation. A conversation with a client's name has a session derived from the name;
+    /// one without gets a new one.
     pub(super) async fn conversation(
         &self,
         caller: &Caller,
@@ -192,7 +192,7 @@ impl Engine {
     }
 }
 
-/// The refusal of a message whose id another one had.
+/// The error for a message whose id another one had.
 pub(super) fn used(message: &TaskMessage) -> EngineError {
     let message = format!(
         "the message id `{}` was used for another message",
@@ -201,7 +201,7 @@ pub(super) fn used(message: &TaskMessage) -> EngineError {
     EngineError::new(ErrorCode::AlreadyExists, message)
 }
 
-/// What is asked: the text; where there is none, what is named to be run.
+/// Returns the text of the request; without one, the named skill or playbook.
 fn input(message: &TaskMessage) -> Result<Text, EngineError> {
     let named = ["skill_id", "playbook_id"].into_iter().find_map(|field| {
         let named = message.wishes.get(field)?;

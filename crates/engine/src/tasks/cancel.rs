@@ -1,4 +1,4 @@
-//! Cancelling a task: its runs are aborted, and what they wrote stays.
+//! Cancels a task: its runs are aborted, and their writes stay.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use super::thread::{Thread, wishes};
 use super::{Task, TaskKey, TaskMessage, TaskState};
 use crate::{Caller, Engine, EngineError};
 
-/// How long a cancellation is waited for; a call that is under way ends first.
+/// How long to wait for a cancellation; a running call ends first.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the journal and the answer say.
+/// The reason in the journal and the answer.
 const REASON: &str = "the task was cancelled";
 
 impl Engine {
-    /// Cancels a task and returns where it stands then: a call under way ends first, so that may still
-    /// be on its way to an end, or it was done before.
+    /// Cancels a task and returns its state. A running call ends first, so the task may still be ending, or may have
+    /// completed before.
     ///
     /// # Errors
     /// `not_found`; `illegal_transition` for a task that has ended.
@@ -59,7 +59,7 @@ impl Engine {
         self.cancel_request(caller, last, REASON).await
     }
 
-    /// Records that what the task lacks is not going to be given.
+    /// Records that the task's missing input will not arrive.
     async fn give_up(&self, caller: &Caller, thread: &Thread) -> Result<(), EngineError> {
         let id = thread.next_id();
         let message = TaskMessage {

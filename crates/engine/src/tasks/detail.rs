@@ -1,5 +1,4 @@
-//! What there is to say about a task beside where it stands: what it waits for, what it came to, in words
-//! and for programs.
+//! The details of a task besides its state: the input that it waits for, and its results, as text and machine-readable.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::parameter::Parameter;
@@ -15,7 +14,7 @@ use crate::runs::RunView;
 use crate::{Caller, Engine, EngineError};
 
 impl Engine {
-    /// Everything there is to say about a task.
+    /// Collects the details of a task.
     pub(super) async fn detail(
         &self,
         caller: &Caller,
@@ -45,7 +44,7 @@ impl Engine {
             (Some(run), _) => self.asks_of_run(caller, run).await?,
             (None, TaskState::InputRequired) => match self.asks_of_request(&thread.last) {
                 Ok(asks) => Some(asks),
-                // What was asked for is no longer registered: a reply will be told so.
+                // The document is no longer registered: a reply gets that error.
                 Err(error) if error.code == ErrorCode::NotFound => None,
                 Err(error) => return Err(error),
             },
@@ -77,7 +76,7 @@ impl Engine {
         })
     }
 
-    /// What a run waits for.
+    /// Returns the input that a run waits for.
     async fn asks_of_run(
         &self,
         caller: &Caller,
@@ -116,7 +115,7 @@ impl Engine {
         })
     }
 
-    /// What a request lacked that failed for want of parameters, or the question that it was answered with.
+    /// Returns the missing parameters of a failed request, or the question that it was answered with.
     fn asks_of_request(&self, attempt: &Attempt) -> Result<Value, EngineError> {
         if let Some(clarification) = asked_back(attempt) {
             return Ok(json!({CLARIFICATION: clarification}));
@@ -165,7 +164,7 @@ fn words_of_state(state: TaskState) -> &'static str {
     }
 }
 
-/// What a run waits for, or what became of it, in words.
+/// Describes the input that a run waits for, or its outcome.
 fn words_of_run(run: &RunView) -> String {
     let status = run.summary.status.replace('_', " ");
     let mut words = format!("{}: {status}.", run.summary.title);

@@ -1,4 +1,4 @@
-//! Following a task: what becomes of it, as it becomes so.
+//! Follows a task: its changes as they happen.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::mission::state_of;
 use super::{Task, TaskKey, TaskState};
 use crate::{Caller, Engine, EngineError};
 
-/// Time after which a task is looked at even if nobody in this process said that there is news.
+/// Interval at which a task is checked even without a notification in this process.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A follower's place.
+/// The position of a follower.
 struct Follower {
     engine: Arc<Engine>,
     caller: Caller,
@@ -23,19 +23,19 @@ struct Follower {
     seen: Option<ReportedState>,
 }
 
-/// Where a task stood when it was told of last.
+/// The last reported state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ReportedState {
     state: TaskState,
-    /// Since when, for one that is settled: that work goes on is no news.
+    /// When the state began, for a settled one: continued work is no news.
     since: Option<Timestamp>,
-    /// Of a mission: its own state, and how many artifacts it had.
+    /// Of a mission: its own state, and its number of artifacts.
     mission: Option<(MissionState, u64)>,
 }
 
 impl Engine {
-    /// A task as it stands, and again each time it has changed, until it has ended. Ends early when the
-    /// engine stops or storage fails.
+    /// Streams a task's present state, and every change of it, until it has ended. Ends early if the engine stops or
+    /// storage fails.
     pub fn follow_task(
         self: &Arc<Self>,
         caller: Caller,
@@ -58,8 +58,7 @@ impl Engine {
         })
     }
 
-    /// A task once it waits for somebody or has ended; as it stands when that takes longer than
-    /// `patience`.
+    /// Returns a task once it waits for an action or has ended, or its present state after `patience`.
     ///
     /// # Errors
     /// `not_found`.
@@ -73,7 +72,7 @@ impl Engine {
             .await
     }
 
-    /// A task once it has ended; as it stands when that takes longer than `patience`.
+    /// Returns a task once it has ended, or its present state after `patience`.
     pub(super) async fn ended_task(
         self: &Arc<Self>,
         caller: &Caller,
@@ -106,7 +105,7 @@ impl Follower {
             if self.seen.is_some_and(|seen| seen.state.is_final()) {
                 return Ok(None);
             }
-            // Registered before looking, so that what comes meanwhile is not missed.
+            // Registered before looking, so that no notification in between is missed.
             let engine = Arc::clone(&self.engine);
             let news = engine.change_notify().notified();
             let mut news = std::pin::pin!(news);
@@ -126,7 +125,7 @@ impl Follower {
         }
     }
 
-    /// The task, if it stands elsewhere than when it was told of last.
+    /// Returns the task, if its state differs from the last reported one.
     async fn changed(&mut self, id: &RequestId) -> Result<Option<Task>, EngineError> {
         let engine = Arc::clone(&self.engine);
         let thread = engine.thread(&self.caller, id).await?;
@@ -164,8 +163,8 @@ impl Follower {
         self.seen.replace(stands) != Some(stands)
     }
 
-    /// Answers a request whose runs are over: it was left when one of them waited for an approval. Does
-    /// nothing while it is being answered.
+    /// Answers a request whose runs are over: it was left when one of them waited for an approval. Does nothing while
+    /// it is being answered.
     fn resume_request(&self, asked: crate::requests::ActiveRequest) {
         let engine = Arc::clone(&self.engine);
         self.engine.tasks().spawn(async move {

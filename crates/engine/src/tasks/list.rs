@@ -1,4 +1,4 @@
-//! Listing the tasks that a caller sees, the one that changed last first.
+//! Lists the tasks that are visible to the caller, the most recently changed first.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::time::Timestamp;
@@ -12,43 +12,43 @@ use crate::error::MOST_KNOWN;
 use crate::requests::ActiveRequest;
 use crate::{Caller, Engine, EngineError};
 
-/// Requests, and missions, that are looked at for one listing, newest first: what a task changed last follows from
-/// its runs, so all of these are read to bring them into order.
+/// Maximum requests, and missions, that one listing reads, newest first. The time of a task's last change follows from
+/// its runs, so all of these are read for sorting.
 const MAX_SCANNED: usize = 1_000;
 
 /// Requests that are read at once.
 const BATCH: usize = 100;
 
-/// Which tasks are listed.
+/// A filter for tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskFilter {
-    /// Of this conversation.
+    /// The conversation.
     pub context: Option<String>,
-    /// That stand here.
+    /// The state.
     pub state: Option<TaskState>,
-    /// That have stood where they do since then or later.
+    /// The state began at this time or later.
     pub since: Option<Timestamp>,
 }
 
 /// One page of tasks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskPage {
-    /// The one that changed last first.
+    /// The most recently changed first.
     pub entries: Vec<Task>,
-    /// Where the next page starts.
+    /// Cursor to the next page.
     pub next: Option<String>,
-    /// How many there are over all pages, among the newest 1,000 requests and the newest 1,000 missions that the caller sees.
+    /// Number of tasks over all pages, among the newest 1,000 visible requests and the newest 1,000 visible missions.
     pub total: usize,
 }
 
-/// A task's place in the listing.
+/// A task's position in the listing.
 type TaskCursor = (Timestamp, TaskKey);
 
 impl Engine {
-    /// The tasks that the caller sees: a user its own, an operator those of the tenant.
+    /// Lists the tasks that are visible to the caller: a user's own, for an operator those of the tenant.
     ///
     /// # Errors
-    /// `invalid_request` for a cursor that no page gave out.
+    /// `invalid_request` for an invalid cursor.
     pub async fn tasks_of(
         &self,
         caller: &Caller,
@@ -78,10 +78,10 @@ impl Engine {
         })
     }
 
-    /// The error for a task that the caller does not see, which lists the newest tasks that the caller sees.
+    /// The error for a task that is not visible to the caller, which lists the newest visible ones.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub(super) async fn no_task(
         &self,
         caller: &Caller,

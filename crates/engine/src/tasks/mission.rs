@@ -1,5 +1,5 @@
-//! Missions as tasks: an agent's message begins one, whose id follows from the message's. Where it stands
-//! is what storage says of the mission; nothing else is kept.
+//! Missions as tasks: an agent's message starts one, whose id follows from the message's. Its state is the stored state
+//! of the mission; nothing else is stored.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use super::{Task, TaskInput, TaskKey, TaskMessage, TaskState};
 use crate::missions::{FirstMessage, MissionStart};
 use crate::{ArtifactView, Caller, Engine, EngineError, MissionOrder, MissionView, ProposalView};
 
-/// The field of a message that orders a mission.
+/// The field of a message that requests a mission.
 pub(super) const MISSION: &str = "mission";
 
-/// Where it is in what a message gives.
+/// Its pointer in a message's options.
 const MISSION_PLACE: &str = "/mission";
 
-/// Where missions say that they come from.
+/// The origin surface of these missions.
 const SURFACE: &str = "a2a";
 
-/// The artifacts that are a mission's results; the others say how they came about.
+/// The artifacts that are a mission's results; the others document how they were made.
 const RESULTS: [ArtifactKind; 5] = [
     ArtifactKind::ResearchArtifact,
     ArtifactKind::WorkerResult,
@@ -36,11 +36,11 @@ const RESULTS: [ArtifactKind; 5] = [
     ArtifactKind::WritebackProposal,
 ];
 
-/// Artifacts of one kind that a task shows.
+/// Maximum artifacts of one kind that a task shows.
 const MAX_OF_A_KIND: usize = 100;
 
 impl Engine {
-    /// Begins the mission that a message orders; the same message again finds it.
+    /// Starts the mission that a message requests; a repeat of the message finds it.
     pub(super) async fn begin_mission_task(
         self: &Arc<Self>,
         caller: &Caller,
@@ -61,7 +61,7 @@ impl Engine {
         match begun {
             Ok(_) => Ok(TaskKey::Mission(id)),
             Err(error) if error.code == ErrorCode::AlreadyExists => Err(used(message)),
-            // It is not the task that is not there.
+            // The task itself exists.
             Err(error) if error.code == ErrorCode::NotFound => Err(EngineError::new(
                 ErrorCode::InvalidRequest,
                 error.to_string(),
@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// A mission that is a task and that the caller sees.
+    /// Returns a mission that is a task and is visible to the caller.
     pub(super) async fn seen_mission(
         &self,
         caller: &Caller,
@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Everything there is to say about a mission as a task.
+    /// Collects the details of a mission as a task.
     pub(super) async fn mission_task(
         &self,
         caller: &Caller,
@@ -106,7 +106,7 @@ impl Engine {
         })
     }
 
-    /// The conversation that a mission belongs to.
+    /// Returns the conversation that a mission belongs to.
     pub(super) async fn mission_context(
         &self,
         record: MissionRecord,
@@ -115,7 +115,7 @@ impl Engine {
         Ok(context_of(&mission, &begun))
     }
 
-    /// What a mission has brought so far.
+    /// Returns the results of a mission so far.
     async fn results_of(
         &self,
         caller: &Caller,
@@ -135,7 +135,7 @@ impl Engine {
     }
 }
 
-/// Whether a mission is a task that the caller sees. An imported mission is no task.
+/// Returns whether a mission is a task that is visible to the caller. An imported mission is no task.
 pub(super) fn is_seen(caller: &Caller, record: &MissionRecord) -> bool {
     let began = |user: &UserId| {
         let envelope: Result<MissionEnvelope, _> = validate::parse_stored(&record.envelope);
@@ -144,7 +144,8 @@ pub(super) fn is_seen(caller: &Caller, record: &MissionRecord) -> bool {
     record.imported_at.is_none() && caller.only_own().is_none_or(began)
 }
 
-/// What a message orders: its goal is the text. The pointers of violations lead into what the message gives.
+/// Returns the mission request of a message: its goal is the text. The pointers of violations lead into the message's
+/// options.
 fn order(id: &MissionId, message: &TaskMessage) -> Result<MissionOrder, EngineError> {
     let mut report = Report::new();
     for field in message.wishes.keys().filter(|field| *field != MISSION) {
@@ -173,7 +174,7 @@ fn order(id: &MissionId, message: &TaskMessage) -> Result<MissionOrder, EngineEr
     Err(EngineError::unfit("the data", &report.violations))
 }
 
-/// The order with what the message says elsewhere.
+/// Completes the mission request with the other fields of the message.
 fn completed(
     id: &MissionId,
     message: &TaskMessage,
@@ -200,7 +201,7 @@ fn completed(
     order
 }
 
-/// A mission's state, as a task's.
+/// Converts a mission's state into a task's.
 pub(super) fn state_of(state: MissionState) -> TaskState {
     match state {
         MissionState::Created => TaskState::Submitted,
@@ -218,7 +219,7 @@ pub(super) fn state_of(state: MissionState) -> TaskState {
     }
 }
 
-/// The conversation of a mission: the one that its message named or was given, else itself alone.
+/// Returns the conversation of a mission: the one that its message named or received, else the mission's id.
 fn context_of(mission: &MissionView, begun: &MissionStart) -> String {
     let message = begun.message.as_ref();
     message.map_or_else(
@@ -243,7 +244,7 @@ fn task_input(mission: &MissionView, message: Option<FirstMessage>) -> TaskInput
     }
 }
 
-/// Where a mission stands, for a person; nothing for one that is done.
+/// Describes the state of a mission; empty for one that is done.
 fn words(mission: &MissionView) -> String {
     let done = mission
         .tasks
@@ -271,7 +272,7 @@ fn is_open(shown: &ProposalView) -> bool {
     shown.approval_id.is_some()
 }
 
-/// What a mission waits for.
+/// Returns the input that a mission waits for.
 fn asks(mission: &MissionView) -> Option<Value> {
     let open = mission.proposals.iter().filter(|shown| is_open(shown));
     let approvals = open.map(|shown| {

@@ -1,4 +1,4 @@
-//! Replying to a task: giving what it asked for.
+//! Replies to a task: the input that it asked for.
 
 use std::sync::Arc;
 
@@ -19,19 +19,18 @@ use crate::requests::{ActiveRequest, Clarification};
 use crate::runs::RunView;
 use crate::{Caller, Engine, EngineError, Progress};
 
-/// The field of a message that gives values.
+/// The message field with values.
 const PARAMETERS: &str = "parameters";
-/// The field by which a change waits to be confirmed.
+/// The field that makes a change wait for confirmation.
 const CONFIRM: &str = "confirm";
 
 impl Engine {
-    /// Gives a task what it waits for. A message that was taken before does nothing again.
+    /// Gives a task the input that it waits for. A repeated message has no further effect.
     ///
     /// # Errors
-    /// `not_found`; `permission_denied` for a message that only the user may send who began the task; `invalid_request` for
-    /// another conversation, or a message that gives nothing that
-    /// the task asks for; `invalid_parameters`; `illegal_transition` when the task takes no message
-    /// where it stands.
+    /// `not_found`; `permission_denied` for a message that only the task's user may send; `invalid_request` for another
+    /// conversation, or a message without the requested input; `invalid_parameters`; `illegal_transition` if the task
+    /// accepts no message in its state.
     pub async fn reply_to_task(
         self: &Arc<Self>,
         caller: &Caller,
@@ -134,7 +133,7 @@ impl Engine {
         self.give_from(caller, id, values, sources).await.map(drop)
     }
 
-    /// Asks again with what the reply gives, of the same skill or playbook.
+    /// Sends a new request with the reply's values, for the same skill or playbook.
     async fn ask_again(
         self: &Arc<Self>,
         caller: &Caller,
@@ -154,7 +153,7 @@ impl Engine {
         let before = &last.asked.request;
         let known = before.parameters().cloned().unwrap_or_default();
         let declared = self.declared_for(last)?;
-        // The values that the first words state are known as well; one that does not fit is asked for anew.
+        // Values in the first text are known as well; the user is asked again for an invalid one.
         let stated =
             Collected::given(&declared, &known).read(before.input.as_str(), before.timestamp);
         let known: Map<String, Value> = stated
@@ -190,7 +189,7 @@ impl Engine {
         self.submit(asked, progress).await
     }
 
-    /// The request that a reply becomes which answers a question that was asked back.
+    /// Builds the request of a reply that answers a question.
     fn chosen_by(
         &self,
         caller: &Caller,
@@ -222,7 +221,7 @@ impl Engine {
         self.next_request(caller, thread, message, extra, "")
     }
 
-    /// The request that a reply to a task becomes; `said` is what is added to its text.
+    /// Builds the request of a reply to a task; `said` is appended to its text.
     pub(super) fn next_request(
         &self,
         caller: &Caller,
@@ -255,8 +254,8 @@ impl Engine {
     }
 }
 
-/// Refuses a reply that becomes a request: it belongs to the session of the user who began the task. An operator steers the
-/// runs of a task, and cancels it.
+/// Refuses a reply that becomes a request, unless it is from the task's user: it belongs to that user's session. An
+/// operator manages the runs of a task, and cancels it.
 fn must_have_begun(caller: &Caller, thread: &Thread) -> Result<(), EngineError> {
     if thread.user == caller.user {
         return Ok(());
@@ -268,7 +267,7 @@ fn must_have_begun(caller: &Caller, thread: &Thread) -> Result<(), EngineError> 
     Err(EngineError::new(ErrorCode::PermissionDenied, message))
 }
 
-/// Optional parameters that a message declines to give, as `null`.
+/// Returns the optional parameters that a message declines to give, as `null`.
 fn declined(declared: &[Parameter], given: &Map<String, Value>) -> Map<String, Value> {
     let optional = declared.iter().filter(|parameter| {
         let is_null = parameter.given_in(given).is_some_and(Value::is_null);
@@ -279,7 +278,7 @@ fn declined(declared: &[Parameter], given: &Map<String, Value>) -> Map<String, V
         .collect()
 }
 
-/// A message that gives no value, with the words that name one and do not give it.
+/// The error for a message without a value, with the words that name one and do not give it.
 fn gives_none_of(wanted: &str, reply: &Reply) -> String {
     let mut message = format!("the message gives none of {wanted}");
     for unclear in &reply.unclear {
@@ -292,7 +291,7 @@ fn invalid(message: String) -> EngineError {
     EngineError::new(ErrorCode::InvalidRequest, message)
 }
 
-/// A reply chooses nothing anew: what is run was chosen when the task began.
+/// Checks that a reply only gives values: the document was chosen when the task started.
 fn only_values(message: &TaskMessage) -> Result<(), EngineError> {
     match message.wishes.keys().find(|field| *field != PARAMETERS) {
         None => Ok(()),
@@ -308,7 +307,7 @@ fn given(message: &TaskMessage) -> Result<Map<String, Value>, EngineError> {
     }
 }
 
-/// Whether a run has what a message gives already: the message was sent twice.
+/// Returns whether a run already has a message's values: the message was sent twice.
 fn is_taken(run: &RunView, message: &TaskMessage) -> bool {
     if let Some(confirmation) = &message.confirmation {
         return !run.state.confirm && run.state.plan_digest.as_str() == confirmation.digest;

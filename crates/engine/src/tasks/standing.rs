@@ -1,4 +1,4 @@
-//! Where a task stands, read from its newest request's answer and from its runs.
+//! Reads the state of a task from its newest request's answer and from its runs.
 
 use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::response::AgentResponse;
@@ -34,14 +34,14 @@ impl RecordedAnswer {
     }
 }
 
-/// Where a task stands, without what there is to say about it.
+/// The state of a task, without its details.
 #[derive(Debug)]
 pub(super) struct Outline {
     pub(super) state: TaskState,
     pub(super) since: Timestamp,
-    /// The runs that it led to.
+    /// Its runs.
     pub(super) runs: Vec<RunId>,
-    /// The run that changes something, which goes on after the request was answered.
+    /// The changing run, which continues after the request was answered.
     pub(super) change: Option<RunRecord>,
     /// Whether its runs are over and its request is not answered.
     pub(super) is_stalled: bool,
@@ -59,7 +59,7 @@ impl Outline {
     }
 }
 
-/// Whether a request failed for want of parameters, before anything was run: a reply may give them.
+/// Returns whether a request failed because of missing parameters, before anything ran: a reply may give them.
 pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
     match &attempt.answered {
         Some(RecordedAnswer::Failure(failure)) => {
@@ -69,7 +69,7 @@ pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
     }
 }
 
-/// The question that a request was answered with, where it was asked back: a reply may answer it.
+/// Returns the question that a request was answered with, if it asked back: a reply may answer it.
 pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
     match &attempt.answered {
         Some(RecordedAnswer::Response(response)) => {
@@ -80,7 +80,7 @@ pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
     }
 }
 
-/// Whether a reply gives a request what it lacks.
+/// Returns whether a reply can complete a request.
 pub(super) fn takes_reply(attempt: &Attempt) -> bool {
     asks_for_parameters(attempt) || asked_back(attempt).is_some()
 }
@@ -118,7 +118,7 @@ impl Engine {
                         None => gone(state_of_run(status)),
                     };
                     if let Some(record) = record {
-                        // It has ended since the request was read: its result is about to be there.
+                        // It has ended since the request was read: its result follows soon.
                         if last.awaits_result && record.phase == RunPhase::Finished {
                             outline.state = TaskState::Working;
                         }
@@ -131,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// A request that is being answered, or waits for somebody to approve a call of its runs.
+    /// Returns the state of a request that is in progress, or waits for an approval of a call of its runs.
     async fn unanswered(&self, attempt: &Attempt) -> Result<Outline, EngineError> {
         let Some(verdict) = &attempt.verdict else {
             return Ok(Outline::new(TaskState::Submitted, attempt.updated_at));
@@ -164,14 +164,14 @@ impl Engine {
         if classified.playbook.is_some()
             && let Some(run) = found.pop()
         {
-            // It goes on whether or not the request has got its answer yet.
+            // It continues whether or not the request has its answer yet.
             outline.since = run.updated_at;
             outline.change = Some(run);
         }
         Ok(outline)
     }
 
-    /// The parameters of what a request was routed to, where that is one skill or playbook.
+    /// Returns the parameters of the request's target, if that is one skill or playbook.
     pub(super) fn declared_for(&self, attempt: &Attempt) -> Result<Vec<Parameter>, EngineError> {
         let caller = &attempt.asked.caller;
         Ok(match routed(attempt)? {
@@ -185,7 +185,7 @@ impl Engine {
     }
 }
 
-/// The one thing that a request was routed to.
+/// The single target of a request.
 pub(super) enum RoutedDocument {
     Skill(SkillId),
     Playbook(charter_contract::ids::PlaybookId),
@@ -204,7 +204,7 @@ pub(super) fn routed(attempt: &Attempt) -> Result<Option<RoutedDocument>, Engine
     })
 }
 
-/// Ids of runs in a field that holds one or several.
+/// Returns ids of runs in a field that has one or several.
 fn run_ids(fields: Option<&Map<String, Value>>, name: &str) -> Vec<RunId> {
     let value = fields.and_then(|fields| fields.get(name));
     let values = match value {
@@ -216,12 +216,12 @@ fn run_ids(fields: Option<&Map<String, Value>>, name: &str) -> Vec<RunId> {
     ids.filter_map(|id| RunId::parse(id).ok()).collect()
 }
 
-/// A run's status, as a task's.
+/// Converts a run's status into a task's state.
 fn state_of_run(status: &str) -> TaskState {
     match status {
         "awaiting_parameters" | "awaiting_confirmation" => TaskState::InputRequired,
         "awaiting_approval" => TaskState::ApprovalRequired,
-        // What was to be done is done; that proof of it is missing stands in the answer.
+        // The work is done; the answer mentions missing evidence.
         "completed" | "incomplete" => TaskState::Completed,
         "aborted" => TaskState::Canceled,
         "failed" | "rolled_back" | "rollback_failed" => TaskState::Failed,
@@ -229,7 +229,7 @@ fn state_of_run(status: &str) -> TaskState {
     }
 }
 
-/// Where a task stands whose run is no longer kept: it ended, or nobody can say any more.
+/// Returns the state of a task whose run is no longer stored: it ended, or its end is unknown.
 fn gone(last_known: TaskState) -> TaskState {
     if last_known.is_final() {
         last_known
@@ -305,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    /// Every word that a run may stand at, and what whoever waits for its task is told.
+    /// Every status of a run, and the state of its task.
     #[test]
     fn each_status_of_a_run_is_one_state_of_a_task() {
         for (status, state) in [
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    /// What is missing can be given; what a step of a run found wrong cannot.
+    /// A reply can give a missing value; it cannot repair a failure of a run's step.
     #[test]
     fn a_failure_is_asked_about_only_before_anything_ran() {
         let failure = |code: &str, details: Value| {

@@ -1,4 +1,4 @@
-//! The requests that make up a task: the one that began it, and those that gave it what it lacked.
+//! The requests of a task: the first one, and those that gave it missing input.
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
@@ -14,21 +14,21 @@ use super::standing::{RecordedAnswer, takes_reply};
 use crate::requests::ActiveRequest;
 use crate::{Caller, Engine, EngineError};
 
-/// The field of a request's metadata that says which message it came from.
+/// The metadata field of a request that names its message.
 const FIELD: &str = "task";
 
-/// Replies that one task takes; each is read whenever the task is looked at.
+/// Maximum replies of one task; each is read whenever the task is read.
 pub(super) const MAX_REPLIES: u32 = 16;
 
-/// Which message a request came from.
+/// The message of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Origin {
     pub(super) message_id: String,
     pub(super) context: String,
-    /// The request that began the task, in one that came of a reply.
+    /// The task's first request, if this one is a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) of: Option<RequestId>,
-    /// What the reply said; the request's input has what was said before as well.
+    /// The reply's own text; the request's input also has the earlier texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reply: Option<String>,
 }
@@ -41,19 +41,19 @@ impl Origin {
         Ok(())
     }
 
-    /// The origin of a request; none for one that was no message, or that somebody wrote by hand.
+    /// Returns the origin of a request; `None` without a message, or with a handwritten field.
     pub(super) fn from_request(request: &AgentRequest) -> Option<Self> {
         let value = request.metadata.as_ref()?.extra.get(FIELD)?;
         serde_json::from_value(value.clone()).ok()
     }
 }
 
-/// Whether a request began a task. A request that came of a reply began none.
+/// Returns whether a request started a task. A reply's request did not.
 pub(super) fn begins_task(request: &AgentRequest) -> bool {
     Origin::from_request(request).is_none_or(|origin| origin.of.is_none())
 }
 
-/// What a request's metadata wish for, without where it came from.
+/// Returns the options of a request's metadata, without its origin.
 pub(super) fn wishes(request: &AgentRequest) -> Map<String, Value> {
     let mut wishes = request
         .metadata
@@ -69,9 +69,9 @@ pub(super) struct Attempt {
     pub(super) asked: ActiveRequest,
     pub(super) verdict: Option<String>,
     pub(super) answered: Option<RecordedAnswer>,
-    /// What the change that it asked for came to.
+    /// The result of the change that it requested.
     pub(super) result: Option<AgentResponse>,
-    /// Whether the end of its run is still to be its result.
+    /// Whether its run's end will be its result.
     pub(super) awaits_result: bool,
     pub(super) updated_at: Timestamp,
 }
@@ -116,31 +116,31 @@ impl Attempt {
 #[derive(Debug)]
 pub(super) struct Thread {
     pub(super) id: RequestId,
-    /// The user who began the task.
+    /// The user who started the task.
     pub(super) user: UserId,
     pub(super) context: String,
-    /// What was said with each of them.
+    /// The inputs of these requests.
     pub(super) said: Vec<TaskInput>,
-    /// How many replies became requests.
+    /// Number of replies that became requests.
     pub(super) replies: u32,
-    /// The newest.
+    /// The newest request.
     pub(super) last: Attempt,
 }
 
 impl Thread {
-    /// The id of the next request, should there be one.
+    /// Returns the id of a possible next request.
     pub(super) fn next_id(&self) -> RequestId {
         reply_id(&self.id, self.replies + 1)
     }
 }
 
-/// The request that the `n`th reply to a task becomes.
+/// Derives the request of the `n`th reply to a task.
 fn reply_id(first: &RequestId, n: u32) -> RequestId {
     RequestId::from_uuid(Uuid::new_v5(&first.uuid(), format!("reply/{n}").as_bytes()))
 }
 
-/// The conversation of a request: the one that its message named or was given, else its session,
-/// else itself alone.
+/// Returns the conversation of a request: the one that its message named or received, else its session, else its own
+/// id.
 fn context(request: &AgentRequest) -> String {
     Origin::from_request(request).map_or_else(
         || {
@@ -152,7 +152,7 @@ fn context(request: &AgentRequest) -> String {
 }
 
 impl Engine {
-    /// The requests of a task that the caller sees.
+    /// Returns the requests of a task that is visible to the caller.
     pub(super) async fn thread(
         &self,
         caller: &Caller,
@@ -170,7 +170,7 @@ impl Engine {
         }
     }
 
-    /// The requests of the task that one began; none for one that came of a reply.
+    /// Returns the requests of the task that a request started; `None` for a reply's request.
     pub(super) async fn thread_of(
         &self,
         tenant: &TenantId,

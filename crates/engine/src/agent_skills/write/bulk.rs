@@ -1,4 +1,4 @@
-//! Many skills at once, an answer for each (B001-8).
+//! Writes many skills at once, with a result for each (B001-8).
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -16,51 +16,51 @@ use super::super::invalid;
 use super::{Act, BatchMode, Draft, SkillWritten};
 use crate::{Caller, Engine, EngineError};
 
-/// Most skills of one bulk write.
+/// Maximum skills of one bulk write.
 pub const MAX_BULK_ITEMS: usize = 10_000;
 
-/// Duplicate ids that a refusal names.
+/// Maximum duplicate ids that a refusal names.
 const NAMED_DUPLICATES: usize = 20;
 
-/// What came of one skill of a bulk write.
+/// The result of one skill of a bulk write.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillsWrittenItem")]
 #[serde(tag = "result", rename_all = "snake_case")]
 pub enum BulkItem {
-    /// It is written.
+    /// The skill is written.
     Written(SkillWritten),
-    /// It is not, and the others are none the worse.
+    /// The skill is refused, without an effect on the others.
     Refused {
-        /// Which, where that could be read.
+        /// The skill's id, if it was readable.
         skill_id: Option<String>,
         /// The failure's code.
         error_code: ErrorCode,
-        /// What is wrong.
+        /// The problem.
         message: String,
-        /// Facts for a program.
+        /// Machine-readable details.
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
     },
 }
 
-/// What came of a bulk write, in the order of its skills.
+/// The result of a bulk write, in the order of its skills.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "AgentSkillsWritten")]
 pub struct BulkWritten {
-    /// One answer for each skill.
+    /// One result for each skill.
     pub items: Vec<BulkItem>,
-    /// How many are written.
+    /// Number of written skills.
     pub written: usize,
-    /// How many are not.
+    /// Number of refused skills.
     pub refused: usize,
 }
 
 impl Engine {
-    /// Writes many skills; each has an answer of its own, and what can be written is, in one
-    /// transaction (B001-8). They are taken in order, so a skill may close no cycle with those before.
+    /// Writes many skills, with a result for each; the valid ones are written in one transaction (B001-8). They are
+    /// checked in order, so a skill may close no cycle with earlier ones.
     ///
     /// # Errors
-    /// `permission_denied`; `too_large`; `invalid_request` when two have one id: nothing is written.
+    /// `permission_denied`; `too_large`; `invalid_request` if two have one id: nothing is written.
     pub async fn bulk_skills(
         self: &Arc<Self>,
         caller: &Caller,
@@ -117,7 +117,7 @@ fn refuse_duplicates(skills: &[Value]) -> Result<(), EngineError> {
     Err(invalid(message).with_details(json!({"duplicates": twice})))
 }
 
-/// A skill of a batch; the slow look is for those that are wrong.
+/// Reads a skill of a batch; only an invalid one takes the slow path.
 fn read_skill(sent: &Value) -> Result<AgentSkill, EngineError> {
     if let Ok(skill) = <AgentSkill as Deserialize>::deserialize(sent) {
         let mut report = Report::new();

@@ -1,4 +1,4 @@
-//! What a write comes to on one state: which changes, or why not. Pure.
+//! Decides a write on one state: the changes, or the refusal. Pure.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +20,13 @@ use super::super::load::{BySummary, stored_vector};
 use super::{Act, Draft, Force, MAX_SKILLS, NAMED_PARENTS, SkillWritten};
 use crate::EngineError;
 
-/// What a step does in memory.
+/// A change in memory.
 pub(super) enum Step {
     Put(SkillNode, NewVector, bool),
     Remove(SkillId),
 }
 
-/// What a write comes to, on one state.
+/// The changes of a write on one state.
 pub(super) struct WritePlan {
     pub(super) revision: SkillsRevision,
     pub(super) model_is_stored: bool,
@@ -34,7 +34,7 @@ pub(super) struct WritePlan {
     pub(super) answers: Vec<Result<SkillWritten, EngineError>>,
 }
 
-/// The summaries that a write needs vectors for and has none.
+/// Returns the summaries for which a write has no vectors yet.
 pub(super) fn missing_vectors(
     indexes: &Indexes,
     scope: &Scope,
@@ -81,7 +81,7 @@ pub(super) fn decide(
         answers: Vec::with_capacity(acts.len()),
     };
     let view = indexes.view_of(scope);
-    // Later acts are decided on what earlier ones leave; a single one needs no copy for that.
+    // Later actions are decided on the result of earlier ones; a single one needs no copy for that.
     let mut scratch: Option<LinkGraph> = (acts.len() > 1).then(|| {
         indexes
             .scope(scope)
@@ -159,7 +159,7 @@ fn decide_put(
     Ok(((change, Step::Put(node, indexed, has_files)), written))
 }
 
-/// The skills of the scope itself, without what shows through.
+/// Returns the skills of the scope itself, without the global ones visible through it.
 fn written_to<'g>(view: SkillsView<'g>, scope: &Scope) -> Option<&'g LinkGraph> {
     match scope {
         Scope::Tenant(_) => view.own,
@@ -203,7 +203,7 @@ fn may_be_put(
     Ok(())
 }
 
-/// The vector of a skill that is written, for storage and for memory.
+/// Returns the vector of a written skill, for storage and for memory.
 fn vector(
     indexes: &Indexes,
     scope: &Scope,
@@ -242,7 +242,7 @@ fn delete(view: SkillsView<'_>, scope: &Scope, id: &SkillId, force: Force) -> De
     if own.and_then(|own| own.slot(id)).is_none() {
         return Err(EngineError::not_found("skill", id));
     }
-    // A tenant's skill that goes lets the global one of the same id through: nothing dangles.
+    // Deleting a tenant's skill reveals the global one of the same id: no link dangles.
     let remains = scope.tenant().is_some() && view.global.slot(id).is_some();
     let parents: Vec<&SkillId> = view.parents(id).map(|(_, parent)| &parent.id).collect();
     if force == Force::No && !remains && !parents.is_empty() {

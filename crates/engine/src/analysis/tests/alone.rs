@@ -1,4 +1,4 @@
-//! Answers without a model: outputs as they are, evidence of tools that declare none, and hints of playbooks.
+//! Answers without a model: unchanged outputs, evidence of tools that declare none, and hints of playbooks.
 
 use charter_contract::ids::EvidenceId;
 use charter_contract::text::HttpsUrl;
@@ -8,7 +8,7 @@ use super::rig::{Rig, gates, refusing};
 use crate::Settings;
 use crate::caller::tests::person;
 
-/// A skill without rules and without a model shows its outputs: what there is, how much, and a table.
+/// A skill without rules and without a model shows its outputs: their parts, their sizes, and a table.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_skill_without_rules_shows_what_its_tools_answered() {
     let rig = Rig::new(&refusing()).await;
@@ -36,8 +36,8 @@ async fn b000_22_a_tool_without_an_evidence_block_leaves_evidence() {
     assert!(href.contains("console.aws.amazon.com"), "{href}");
 }
 
-/// B000-22: where no page shows the original there is no record, and the answer warns of findings without proof. An
-/// https address of this server gives the run's own page.
+/// B000-22: if no page shows the original there is no record, and the answer warns of findings without proof. With an
+/// https address of this server, the run's own page counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn b000_22_findings_without_evidence_are_reported() {
     let rig = Rig::new(&refusing()).await;
@@ -74,7 +74,7 @@ async fn b000_22_findings_without_evidence_are_reported() {
     assert_eq!(record.source.system.as_str(), "yard.gates");
 }
 
-/// The hints of a playbook stand with its plan, for the person who confirms it.
+/// The hints of a playbook are shown with its plan, for the person who confirms it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hints_of_a_playbook_stand_with_its_plan() {
     let rig = Rig::new(&refusing()).await;

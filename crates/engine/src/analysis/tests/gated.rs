@@ -1,4 +1,4 @@
-//! The gate is asked before a model, and what bears on the skill reaches it.
+//! The gate is asked before a model, and the rules that apply to the skill reach the model.
 
 use charter_contract::error_code::ErrorCode;
 use serde_json::json;
@@ -18,7 +18,7 @@ async fn a_model_is_given_hints_and_rules() {
     assert!(task.contains("\n- Never speak of the owner."), "{task}");
     assert!(!task.contains("What is open?"), "{task}");
     assert_eq!(asked[0].context["question"], "What is open?");
-    // A guardrail that warns is heard in the answer.
+    // A guardrail that warns appears in the answer.
     let warnings = answered.warnings();
     assert!(
         warnings.contains(&"reliability.models: Results stay here."),

@@ -26,7 +26,7 @@ struct Question {
     skill: String,
 }
 
-/// The questions whose skills are in [`PACKAGES`]. Skills are named here, because nothing is embedded;
+/// The questions whose skills are in [`PACKAGES`]. The requests name the skills, because nothing is embedded;
 /// `crates/cli/tests/model/questions.py` asks all ten in words.
 fn questions() -> Vec<Question> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/model/questions.json");
@@ -129,7 +129,7 @@ fn estate(tool: &str) -> Value {
     }
 }
 
-/// The files below a folder, but for routing tests: they need the embedding model.
+/// The files below a folder, except routing tests, which need the embedding model.
 fn take_files(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -174,7 +174,7 @@ fn found(answered: &Answered) -> Vec<&str> {
     ids.map(Option::unwrap).collect()
 }
 
-/// Two sentences that hold, and one with a number that nothing has.
+/// Two supported sentences, and one with a number that no source has.
 fn half_true(context: &Value) -> Value {
     let first = &context["findings"][0];
     let (resource, severity) = (first["resource_id"].as_str(), first["severity"].as_str());

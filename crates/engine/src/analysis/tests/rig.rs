@@ -25,13 +25,14 @@ use crate::{Engine, EngineError, Mode, Progress, ProgressEvent, Role, Settings};
 /// The route that the skills name.
 const ROUTE: &str = "tier_fast";
 
-/// The route that the packages which come with Charter name.
+/// The route that Charter's own packages name.
 const ROUTE_OF_PACKAGES: &str = "analysis";
 
-/// The words that lead to both `reliability.gates` and `reliability.fence`.
+/// The words that match both `reliability.gates` and `reliability.fence`.
 pub(super) const BROAD: &str = "which gates of the yard are unlocked tonight";
 
-/// Answers for each tool. A filter gives the list `finds` of its input, so that outputs say what rules find.
+/// Answers for each tool. A filter returns the list `finds` of its input, so that outputs determine the findings of
+/// rules.
 struct Yard(BTreeMap<String, Value>);
 
 #[async_trait]
@@ -129,7 +130,7 @@ fn package(rail: &str) -> PackageBundle {
     serde_json::from_value(files).unwrap()
 }
 
-/// A guardrail that bears on analyses.
+/// A guardrail that applies to analyses.
 fn rail(enforcement: &str) -> String {
     format!(
         "guardrail_id: reliability.models\ndomain: reliability\nscope: domain\napplies_to: [\"reliability.*\"]\n\
@@ -195,7 +196,7 @@ pub(super) struct Rig {
 }
 
 impl Rig {
-    /// With tools that answer about the gates as [`gates`] has them, and models.
+    /// With models, and with tools that answer about the gates of [`gates`].
     pub(super) async fn new(models: &Arc<ScriptedModels>) -> Self {
         Self::with(models, gates(), "soft_warn", Settings::default()).await
     }
@@ -245,7 +246,7 @@ impl Rig {
         Self { engine, store, dir }
     }
 
-    /// The same data under a process that has neither models nor tools that answer.
+    /// The same data under a process that has neither models nor answering tools.
     pub(super) async fn without_models(self) -> Self {
         let Self { engine, store, dir } = self;
         engine.stop().await;
@@ -322,7 +323,7 @@ pub(super) fn refusing() -> Arc<ScriptedModels> {
     models(|_, _| Err(ModelFailure::new(ModelFault::Refused, "the model declined")))
 }
 
-/// A draft of sentences, each with what it cites.
+/// A draft of sentences, each with its citations.
 pub(super) fn draft(sentences: &[(&str, &[&str])]) -> Value {
     let sentences = sentences.iter();
     let sentences = sentences.map(|(text, cites)| json!({"text": text, "cites": cites}));

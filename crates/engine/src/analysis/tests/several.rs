@@ -1,4 +1,4 @@
-//! One answer of several skills.
+//! One answer from several skills.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ async fn both(rig: &Rig) -> Answered {
     answered
 }
 
-/// What two skills find in common is one finding, with the evidence of both.
+/// A common finding of two skills is one finding, with the evidence of both.
 fn assert_one_list(answered: &Answered) {
     assert_eq!(answered.found(), ["gate-7", "gate-9"]);
     for finding in answered.metadata("findings").as_array().unwrap() {
@@ -36,7 +36,7 @@ fn assert_one_list(answered: &Answered) {
     assert!(high < low, "{content}");
 }
 
-/// The results of several skills are analysed together, in a run of their own; what a sentence cites is in the answer.
+/// The results of several skills are analysed together, in a separate run; every citation is in the answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_results_of_several_skills_are_analysed_together() {
     let drafted = drafting(&[

@@ -1,10 +1,10 @@
-//! Results that no page shows leave no evidence. A model puts them into words all the same.
+//! Results that no page shows leave no evidence. A model still puts them into words.
 
 use serde_json::json;
 
 use super::rig::{Rig, drafting, models};
 
-/// An output is data with an id of its own, which sentences, findings and totals rest on.
+/// An output is data with its own id, which sentences, findings and totals may cite.
 #[tokio::test(flavor = "multi_thread")]
 async fn results_without_evidence_are_put_into_words() {
     let drafted = drafting(&[
@@ -34,7 +34,8 @@ async fn results_without_evidence_are_put_into_words() {
     assert_eq!(shown["findings"], json!(["f1", "f2"]));
 }
 
-/// A finding that a model states of such a result is about what is there, and the answer warns that nothing proves it.
+/// A finding that a model states from such a result is about an existing resource, and the answer warns that it has no
+/// proof.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_finding_that_is_stated_without_evidence_is_warned_about() {
     let drafted = models(|_, _| {

@@ -1,4 +1,4 @@
-//! What time and executors may do to a call, moment by moment.
+//! The effects of time and executors on a call, step by step.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn programs(handlers: &[&str]) -> ExecutorCapabilities {
     }
 }
 
-/// What an executor of a tenant that runs scripts is given.
+/// The call leased to a script executor of a tenant.
 fn take(calls: &ClientCalls, of: &str, by: &str, number: u128, now: Instant) -> Option<LeasedCall> {
     let carries = programs(&[]);
     calls.take(&tenant(of), &executor(by), &carries, lease(number), now)
@@ -120,8 +120,8 @@ fn a_call_is_for_one_executor_of_its_tenant() {
     assert_eq!(calls.renew(&tenant("acme"), &lease(2), now), Ok(()));
 }
 
-/// Seed 000 §2.4: a tool without an implementation is for executors that have a handler for it, and a playbook's script
-/// in its place for those of them that run scripts.
+/// Seed 000 §2.4: a tool without an implementation is for executors with a handler for it, and a playbook's script in
+/// its place for those of them that run scripts.
 #[test]
 fn a_call_is_for_an_executor_that_can_carry_it_out() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
@@ -178,8 +178,8 @@ fn a_call_is_for_an_executor_that_can_carry_it_out() {
     assert!(takes(&programs(right)));
 }
 
-/// An answer that an executor never read leaves the call as it was, also where it must not be done
-/// twice: it begins with the first renewal.
+/// An answer that an executor never read leaves the call unchanged, even if it must not run twice: it begins with the
+/// first renewal.
 #[test]
 fn a_call_that_was_only_offered_is_offered_again() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());
@@ -266,7 +266,7 @@ fn unclaimed_and_unreported_calls_time_out() {
     );
 }
 
-/// A call whose approval lapses is not begun after that; one that was begun before goes on.
+/// A call does not begin after its approval lapses; one that began before continues.
 #[test]
 fn a_call_is_not_begun_after_its_approval_lapsed() {
     let (calls, now) = (ClientCalls::new(LEASE), Instant::now());

@@ -1,7 +1,6 @@
-//! What a provider is held to. A schema names what the context offers — its tools, its resources, the
-//! changes that may be proposed, and by aliases the sources that were shown — so that a provider that keeps to it is
-//! given no other name, and rules that a schema can say are said here. Everything is checked again
-//! afterwards, with the mission; a schema only saves the repair.
+//! The schemas that constrain a provider. A schema names the tools, resources and permitted proposals of the context,
+//! and aliases of the sources. A provider that keeps to it returns no other name. It also expresses every rule that a
+//! schema can express. Everything is checked again afterwards, with the mission; a schema only avoids repairs.
 
 use std::collections::BTreeSet;
 
@@ -17,15 +16,14 @@ use serde_json::{Map, Value, json};
 
 use super::{MAX_CALLS, MAX_PROPOSALS};
 
-/// Most names that a schema spells out, since providers bound what it may list. Where there are
-/// more, any text is let through.
+/// Maximum names that a schema lists, since providers bound its enumerations. If there are more, any text is accepted.
 const MOST_SPELT_OUT: usize = 200;
 
-/// Most values of a document's own schema inside of one of these.
+/// Maximum values of a document's own schema that is embedded in one of these.
 const MOST_EMBEDDED: usize = 500;
 
-/// Keywords that name or refer to parts of a schema, which are others inside of another schema, or whose work
-/// multiplies there.
+/// Keywords that name or refer to parts of a schema. Inside another schema these would be other parts, or their work
+/// would multiply.
 const STAYING_OUT: [&str; 10] = [
     "$ref",
     "$id",
@@ -39,15 +37,15 @@ const STAYING_OUT: [&str; 10] = [
     "unevaluatedItems",
 ];
 
-/// A schema and what it is called.
+/// A schema and its name.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::missions) struct DraftSchema {
     pub(in crate::missions) name: &'static str,
     pub(in crate::missions) schema: Value,
 }
 
-/// Sources that may be cited. A schema reaches a model as instructions do, and the names of sources are links of the web
-/// and words of other models: so it lists aliases, and the names stand in the data.
+/// Sources that may be cited. A schema reaches a model like instructions do, and the names of sources are links from
+/// the web and words of other models. So the schema lists aliases, and the names are in the data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::missions) struct Sources(Vec<Source>);
 
@@ -59,7 +57,7 @@ struct Source {
 }
 
 impl Sources {
-    /// What of a context names something that the mission has.
+    /// Collects the strings of a context that name a source of the mission.
     pub(in crate::missions) fn in_view(inventory: &Inventory, context: &Value) -> Self {
         let mut named = BTreeSet::new();
         look(inventory, context, &mut named);
@@ -70,7 +68,7 @@ impl Sources {
         Self::from_names(sources.collect())
     }
 
-    /// The sources of these names, with how each may be cited.
+    /// Builds sources from names, with the kinds of citation of each.
     pub(in crate::missions) fn from_names(named: Vec<(String, Vec<CitationKind>)>) -> Self {
         let names: BTreeSet<String> = named.iter().map(|(name, _)| name.clone()).collect();
         let aliases = (1..).map(|number| format!("s{number}"));
@@ -82,7 +80,7 @@ impl Sources {
         Self(sources.collect())
     }
 
-    /// A context with what the aliases stand for.
+    /// Returns a context with the names of the aliases.
     pub(in crate::missions) fn shown_in(&self, mut context: Value) -> Value {
         let sources = self.0.iter();
         let sources: Map<String, Value> = sources
@@ -94,7 +92,7 @@ impl Sources {
         context
     }
 
-    /// The name that a draft means: by its alias, or by itself.
+    /// Resolves an alias to its name; returns any other reference unchanged.
     pub(in crate::missions) fn meant(&self, reference: Text) -> Text {
         let found = self.0.iter();
         let mut found = found.filter(|source| source.alias == reference.as_str());
@@ -102,7 +100,7 @@ impl Sources {
         name.and_then(Result::ok).unwrap_or(reference)
     }
 
-    /// The aliases of those that may be cited so, or of all.
+    /// Returns the aliases with this kind of citation, or all.
     fn aliases(&self, kind: Option<CitationKind>) -> Vec<&str> {
         let cited = self.0.iter();
         let cited = cited.filter(|source| kind.is_none_or(|kind| source.kinds.contains(&kind)));
@@ -110,7 +108,7 @@ impl Sources {
     }
 }
 
-/// Adds what of a value names something that the mission has.
+/// Collects the strings of a value that name a source of the mission.
 fn look<'v>(inventory: &Inventory, shown: &'v Value, named: &mut BTreeSet<&'v str>) {
     match shown {
         Value::String(text) => {
@@ -128,7 +126,7 @@ fn look<'v>(inventory: &Inventory, shown: &'v Value, named: &mut BTreeSet<&'v st
     }
 }
 
-/// A planner's draft, from the names that it may use.
+/// Builds the schema of a planner's draft, from the names that it may use.
 pub(in crate::missions) fn plan<'a>(
     tools: impl Iterator<Item = &'a str>,
     scopes: impl Iterator<Item = &'a str>,
@@ -158,7 +156,7 @@ pub(in crate::missions) fn plan<'a>(
     }
 }
 
-/// A worker's last word.
+/// Builds the schema of a worker's final answer.
 pub(in crate::missions) fn answer(
     sources: &Sources,
     must_cite: bool,
@@ -170,7 +168,7 @@ pub(in crate::missions) fn answer(
     }
 }
 
-/// A worker's turn while it may still call tools: the calls that it needs first, or its last word.
+/// Builds the schema of a worker's turn while it may still call tools: calls, or the final answer.
 pub(in crate::missions) fn turn<'t>(
     tools: impl Iterator<Item = &'t Tool>,
     sources: &Sources,
@@ -180,7 +178,7 @@ pub(in crate::missions) fn turn<'t>(
     let calls = tools.map(|tool| {
         let mut parameters = definitions(&tool.parameters);
         for parameter in parameters.values_mut() {
-            // Not every provider knows every form of them.
+            // Some providers do not support some patterns.
             parameter.extra.remove("pattern");
         }
         let fields = [
@@ -194,7 +192,7 @@ pub(in crate::missions) fn turn<'t>(
     let ways = [("calls", calls), ("answer", Some(last))];
     let ways = ways.map(|(name, way)| way.map(|way| object([(name, Some(way))], &[name])));
     let mut schema = any_of(ways.into_iter().flatten().collect()).unwrap_or_default();
-    // Parameters of a call are an object at the top wherever a schema is given as those of a tool.
+    // A provider that gets the schema as a tool's parameters needs an object at the top.
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("type".to_owned(), "object".into());
     }
@@ -241,7 +239,7 @@ fn answer_object(sources: &Sources, must_cite: bool, structured: Option<&Foreign
     )
 }
 
-/// An aggregator's.
+/// Builds the schema of an aggregator's draft.
 pub(in crate::missions) fn packet(sources: &Sources) -> DraftSchema {
     let claims = one_of(&sources.aliases(None)).map(|name| {
         let fields = [
@@ -266,7 +264,7 @@ pub(in crate::missions) fn packet(sources: &Sources) -> DraftSchema {
     }
 }
 
-/// A reviewer's: what is approved has its output, and what was edited says how.
+/// Builds the schema of a reviewer's draft: an approved review has its output, and an edited one lists its edits.
 pub(in crate::missions) fn review(write_backs: &[WriteBack]) -> DraftSchema {
     let fields = [
         (
@@ -331,7 +329,7 @@ fn proposal(write_back: &WriteBack) -> Value {
     )
 }
 
-/// An object of these fields and no others. A field without a schema is left out, wanted or not.
+/// Builds an object schema with these fields and no others. A field without a schema is left out, even if required.
 fn object<const N: usize>(fields: [(&str, Option<Value>); N], wanted: &[&str]) -> Value {
     let fields = fields.into_iter();
     let fields = fields.filter_map(|(name, schema)| Some((name.to_owned(), schema?)));
@@ -347,7 +345,7 @@ fn object<const N: usize>(fields: [(&str, Option<Value>); N], wanted: &[&str]) -
     })
 }
 
-/// One of the names, or any text where they are too many; nothing where there are none.
+/// Returns a schema for one of the names, or for any text if there are too many; `None` if there are none.
 fn one_of(names: &[impl AsRef<str>]) -> Option<Value> {
     match names.len() {
         0 => None,
@@ -378,8 +376,8 @@ fn list(items: &Value, least: usize, most: usize) -> Value {
     list
 }
 
-/// A document's own schema inside of one of these, or any object in its place where it is large or means something
-/// else inside of another.
+/// Embeds a document's own schema. If it is large, or would mean something else inside another schema, accepts any
+/// object instead.
 fn embedded(schema: &ForeignSchema) -> Value {
     let mut left = MOST_EMBEDDED;
     if schema.json().iter().all(|field| fits(field, &mut left)) {

@@ -12,7 +12,7 @@ fn foreign(schema: &Value) -> ForeignSchema {
     ForeignSchema::from(schema.as_object().unwrap().clone())
 }
 
-/// Whether a draft keeps to a schema; what does can be read.
+/// Whether a draft matches a schema; a draft that matches must parse.
 fn keeps<D: DeserializeOwned>(wanted: &DraftSchema, draft: &Value) -> bool {
     let by_schema = foreign(&wanted.schema).violations(draft).is_empty();
     let by_type = serde_json::from_value::<D>(draft.clone()).is_ok();
@@ -55,7 +55,7 @@ fn answered(citations: &Value) -> Value {
     json!({"output_text": "It is so.", "citations": citations, "confidence": 0.5})
 }
 
-/// A plan uses what is offered: tools, scopes and skills by the names that there are.
+/// A plan uses only the offered names of tools, scopes and skills.
 #[test]
 fn a_plan_names_what_is_offered() {
     let wanted = schema::plan(names(&["crm.get_lead"]), names(&["crm.leads"]), names(&[]));
@@ -80,7 +80,7 @@ fn a_plan_names_what_is_offered() {
     );
 }
 
-/// A source is one that was shown, on the side where it is (B002-6); a task that must cite does.
+/// A citation names a source from the context, with the right kind (B002-6); a task that must cite does.
 #[test]
 fn an_answer_cites_what_was_shown() {
     let wanted = schema::answer(&sources(), true, None);
@@ -92,7 +92,7 @@ fn an_answer_cites_what_was_shown() {
     assert!(!keeps(&json!([])));
 }
 
-/// A schema reaches the model as instructions do: it names sources by aliases, and the data says what those are.
+/// A schema reaches the model like instructions do: it names sources by aliases, and the data has their names.
 #[test]
 fn no_name_of_a_source_is_in_a_schema() {
     let schemas = [
@@ -111,7 +111,7 @@ fn no_name_of_a_source_is_in_a_schema() {
     assert_eq!(shown, json!({"goal": "G", "sources": names}));
 }
 
-/// An alias is no name of another source, and a name means itself.
+/// An alias never equals the name of another source, and a name resolves to itself.
 #[test]
 fn an_alias_and_a_name_are_not_confused() {
     let internal = |name: &str| (name.to_owned(), vec![CitationKind::Internal]);
@@ -125,7 +125,7 @@ fn an_alias_and_a_name_are_not_confused() {
     );
 }
 
-/// A task that need not cite may still say nothing of sources, and one without any cannot make them up.
+/// A task that need not cite may omit sources, and a task without sources cannot invent them.
 #[test]
 fn an_answer_without_sources_invents_none() {
     let free = schema::answer(&sources(), false, None);
@@ -139,7 +139,7 @@ fn an_answer_without_sources_invents_none() {
     assert!(!keeps::<AnswerDraft>(&none, &sure));
 }
 
-/// More names than a schema may list are not listed: any text passes, and is checked afterwards.
+/// If there are more names than a schema may list, any text matches, and is checked afterwards.
 #[test]
 fn very_many_sources_are_not_spelt_out() {
     let many = (0..201).map(|at| (format!("lead_{at}"), vec![CitationKind::Internal]));
@@ -150,8 +150,8 @@ fn very_many_sources_are_not_spelt_out() {
     assert!(keeps::<AnswerDraft>(&wanted, &draft));
 }
 
-/// The prompt's own schema holds for the structured output, unless it refers to parts of itself: inside
-/// another schema those would be other parts.
+/// The prompt's own schema applies to the structured output, unless it refers to parts of itself: inside another schema
+/// those would be other parts.
 #[test]
 fn an_answer_keeps_to_the_prompts_schema() {
     let ranked = foreign(&json!({
@@ -183,7 +183,7 @@ fn an_answer_keeps_to_the_prompts_schema() {
     }
 }
 
-/// A turn is calls or the last word; a call is of a tool in scope, with its parameters (B003-4).
+/// A turn is calls or the final answer; a call is of a tool in scope, with its parameters (B003-4).
 #[test]
 fn a_turn_is_either_calls_or_the_last_word() {
     let tool = tool();
@@ -201,7 +201,7 @@ fn a_turn_is_either_calls_or_the_last_word() {
     assert!(!keeps(&both));
 }
 
-/// Every claim has support, of what was shown (B002-10).
+/// Every claim has support from the sources in the context (B002-10).
 #[test]
 fn a_packet_supports_its_claims() {
     let wanted = schema::packet(&sources());
@@ -226,8 +226,8 @@ fn write_back() -> WriteBack {
     .unwrap()
 }
 
-/// What is approved has its output, what was edited says how (B002-11), and what is rejected proposes
-/// nothing; a proposal is one that the mission's kind offers (B002-12).
+/// An approved review has its output, an edited one lists its edits (B002-11), and a rejected one proposes nothing; the
+/// mission's type offers every proposal (B002-12).
 #[test]
 fn a_review_says_what_its_verdict_needs() {
     let wanted = schema::review(&[write_back()]);

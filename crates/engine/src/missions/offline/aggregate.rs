@@ -1,5 +1,5 @@
-//! The offline aggregator: what every task found, by the thing that it was found in, with what supports
-//! it, where the tasks contradict each other, and what none of them covers.
+//! The offline aggregator: groups the findings of all tasks by subject, with their support, the contradictions between
+//! tasks, and the gaps that no task covers.
 
 use charter_contract::catalogue::vocabulary::Severity;
 use serde_json::{Value, json};
@@ -8,23 +8,23 @@ use super::contradictions::contradictions;
 use super::subjects::{CitedFinding, Subject, subjects, tally};
 use super::text::{bounded, counted, cut, in_one_line, list, text, texts};
 
-/// Claims of a draft, the characters of each, and what supports one.
+/// Maximum claims of a draft, characters of each, and refs that support one.
 const CLAIMS: usize = 200;
 const CLAIM: usize = 900;
 const SUPPORTS: usize = 20;
-/// Lines of a result without findings that are claims.
+/// Maximum lines of a result without findings that become claims.
 const SENTENCES: usize = 8;
-/// Subjects that the summary names, and the characters of each.
+/// Maximum subjects that the summary names, and characters of each.
 const NAMED: usize = 8;
 const LINE: usize = 420;
-/// Pieces of advice in the summary, and subjects that each is given for.
+/// Maximum recommendations in the summary, and subjects that each names.
 const ADVICE: usize = 8;
 const ADVISED: usize = 3;
-/// Results of one search that the summary names, and the characters of each.
+/// Maximum results of one search that the summary names, and characters of each.
 const HITS: usize = 3;
 const HIT: usize = 260;
 
-/// The draft of a packet.
+/// Drafts a packet.
 pub(super) fn draft(context: &Value) -> Value {
     let mut packet = Packet::default();
     let mut found = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn draft(context: &Value) -> Value {
     })
 }
 
-/// What is not by subject.
+/// The parts of a packet that are not grouped by subject.
 #[derive(Debug, Default)]
 struct Packet {
     claims: Vec<Value>,
@@ -94,7 +94,7 @@ impl Packet {
         }
     }
 
-    /// What a result says in words, where no rule found anything.
+    /// Adds the text of a result without findings.
     fn take_sentences(&mut self, result: &Value) {
         let (said, gaps) = (text(result, "text"), texts(&result["structured"], "gaps"));
         let said = said
@@ -133,7 +133,7 @@ fn claim(subject: &Subject) -> Value {
     json!({"claim": cut(&subject.line(), CLAIM), "support_refs": refs})
 }
 
-/// What was found: how much, the most serious by name, and what is advised.
+/// Summarises the findings: their number, the most serious by name, and the recommendations.
 fn summary_lines(subjects: &[Subject]) -> Vec<String> {
     if subjects.is_empty() {
         return Vec::new();
@@ -153,10 +153,10 @@ fn summary_lines(subjects: &[Subject]) -> Vec<String> {
     lines
 }
 
-/// Each piece of advice once, with whom it is for.
+/// Returns each recommendation once, with the names of its subjects.
 fn advised(subjects: &[Subject]) -> Vec<String> {
     let mut advice: Vec<(&String, Vec<&str>)> = Vec::new();
-    // What does no harm needs no advice.
+    // Harmless findings need no recommendation.
     let harmful = subjects
         .iter()
         .filter(|subject| subject.severity != Severity::Info);

@@ -1,5 +1,5 @@
-//! Where sources disagree: what the rules of two skills say of one field of one subject. Only numbers,
-//! truth values and single words are compared; two sentences may differ and say the same.
+//! Contradictions: different values from the rules of two skills for one field of one subject. Compares only numbers,
+//! truth values and single words, because two sentences may differ and mean the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::subjects::{FindingText, Subject};
 
-/// Contradictions that a draft names.
+/// Maximum contradictions of a draft.
 const MOST: usize = 50;
 
-/// Each contradiction, with the results and calls that it rests on.
+/// Returns each contradiction, with the results and calls behind it.
 pub(super) fn contradictions(subjects: &[Subject]) -> Vec<Value> {
     let all = subjects.iter().flat_map(|subject| {
         let disputed = disputed(subject).into_iter();
@@ -54,7 +54,7 @@ fn disputed(subject: &Subject) -> Vec<String> {
     disputed.collect()
 }
 
-/// A value that can be compared.
+/// Returns a value that can be compared.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => Some(number.to_string()),

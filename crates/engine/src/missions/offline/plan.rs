@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::text::{list, text};
 
-/// The outline of the mission's kind; else one task for each skill that comes near the goal; else one
-/// task without tools.
+/// Drafts a plan from the outline of the mission's type. Without one, plans one task for each skill near the goal;
+/// without skills, one task without tools.
 pub(super) fn draft(context: &Value) -> Value {
     let goal = text(context, "goal");
     let outline = list(context, "outline");
@@ -45,7 +45,7 @@ pub(super) fn draft(context: &Value) -> Value {
     json!({"tasks": tasks})
 }
 
-/// An objective with the goal in its place; the goal alone where that would be longer than a prompt may be.
+/// Fills the goal into an objective; returns the goal alone if the result would exceed the limit of a prompt.
 fn with_goal(objective: &str, goal: &str) -> String {
     const GOAL: &str = "${goal}";
     let added = objective.matches(GOAL).count().saturating_mul(goal.len());
@@ -59,7 +59,7 @@ fn with_goal(objective: &str, goal: &str) -> String {
 mod tests {
     use super::*;
 
-    /// An outline that names a long goal many times is no longer than a prompt.
+    /// An outline that repeats a long goal many times stays within the limit of a prompt.
     #[test]
     fn an_objective_is_bounded() {
         assert_eq!(with_goal("Do ${goal}, ${goal}", "it"), "Do it, it");

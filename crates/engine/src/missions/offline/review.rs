@@ -1,6 +1,5 @@
-//! The offline reviewer. What is supported is approved as it is; a draft with contradictions or gaps is
-//! approved with those written into it. Each write-back that is offered is proposed for the most serious
-//! subjects that fill its payload.
+//! The offline reviewer. It approves supported output unchanged; a draft with contradictions or gaps is approved with
+//! those written into it. It proposes each offered write-back for the most serious subjects that fill its payload.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +10,12 @@ use serde_json::{Map, Value, json};
 use super::subjects::{CitedFinding, Subject, same_kind, subjects};
 use super::text::{bounded, cut, list, text};
 
-/// Proposals of one write-back: a person decides on each.
+/// Maximum proposals of one write-back: a person decides on each.
 const PROPOSED: usize = 3;
-/// Characters of an issue.
+/// Maximum characters of an issue.
 const ISSUE: usize = 900;
 
-/// The draft of a review.
+/// Drafts a review.
 pub(super) fn draft(context: &Value) -> Value {
     let remarks = |name: &str| -> Vec<String> {
         let remarks = list(context, name).iter();
@@ -69,7 +68,7 @@ fn proposals(context: &Value) -> Vec<Value> {
             .filter(|subject| same_kind(&subject.kind, &entity));
         let of_kind: Vec<&Subject> = of_kind.collect();
         let named = named_entity(context, &entity).filter(|_| of_kind.is_empty());
-        // What does no harm needs no change.
+        // Harmless findings need no change.
         let serious = of_kind
             .iter()
             .filter(|subject| subject.severity != Severity::Info);
@@ -88,7 +87,7 @@ fn proposals(context: &Value) -> Vec<Value> {
     proposals
 }
 
-/// The first entity that the mission is about, of a reference called like the type: `lead_ids`.
+/// Returns the first entity of the mission whose reference is named like the type: `lead_ids`.
 fn named_entity(context: &Value, entity: &str) -> Option<String> {
     let refs = context["context_refs"].as_object()?;
     let (_, value) = refs.iter().find(|(name, _)| name.starts_with(entity))?;
@@ -98,8 +97,8 @@ fn named_entity(context: &Value, entity: &str) -> Option<String> {
     first.as_str().map(ToOwned::to_owned)
 }
 
-/// A value of a payload from what was found in a subject: the field of the finding that knows most of
-/// the payload, else another's; the reason is that finding in words.
+/// Returns a payload value from a subject's findings. Prefers the finding with most fields of the payload, then the
+/// others; the reason is the text of that finding.
 fn found(subject: &Subject, names: &[&str], name: &str) -> Option<Value> {
     let most = subject.most_of(names)?;
     let mut others = subject.findings.iter();
@@ -113,8 +112,8 @@ fn found(subject: &Subject, names: &[&str], name: &str) -> Option<Value> {
     })
 }
 
-/// A payload that keeps its schema: what has only one value, else what the findings or the mission know
-/// by the name, else the default; `None` when something mandatory is not known, or does not fit.
+/// Builds a payload that matches its schema. A value is the schema's only one, else one of that name from the findings
+/// or the mission, else the default. `None` if a mandatory value is unknown or does not match.
 fn payload(
     declared: Option<&ForeignSchema>,
     subject: Option<&Subject>,

@@ -1,5 +1,5 @@
-//! What rules found, by the thing that it was found in: one subject with everything that is said of it,
-//! most serious first. Makes no statement of its own: the words are the findings' templates' and fields'.
+//! Findings of rules, grouped by subject, most serious first. Adds no statement: all words come from the findings'
+//! templates and fields.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use super::text::{counted, in_one_line, list, sentence};
 
-/// Fields that name a thing as people do.
+/// Fields with a thing's readable name.
 const NAMES: [&str; 3] = ["resource_name", "display_name", "name"];
-/// Fields that say what was found, best first.
+/// Fields that describe a finding, best first.
 const STATEMENTS: [&str; 4] = ["summary", "message", "description", "title"];
 
-/// A finding, with what it is cited by.
+/// A finding with the ref for citing it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct CitedFinding {
     #[serde(rename = "ref")]
@@ -24,7 +24,7 @@ pub(super) struct CitedFinding {
 }
 
 impl CitedFinding {
-    /// Those of a list of the context; what is no finding is left out.
+    /// Reads the findings of a context's list; entries that are not findings are left out.
     pub(super) fn all(of: &Value) -> Vec<Self> {
         let listed = list(of, "findings").iter();
         let mut found: Vec<Self> = listed
@@ -35,7 +35,7 @@ impl CitedFinding {
         found
     }
 
-    /// What was found, in words: the template's, else the rule's.
+    /// Returns the text of the finding: the template's, else the rule's.
     fn statement(&self) -> String {
         let said = STATEMENTS
             .into_iter()
@@ -57,7 +57,7 @@ impl CitedFinding {
     }
 }
 
-/// A finding in its words.
+/// A finding with its rendered text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FindingText {
     pub(super) finding: Finding,
@@ -65,7 +65,7 @@ pub(super) struct FindingText {
 }
 
 impl FindingText {
-    /// A field that the rule gave.
+    /// Returns a field of the finding.
     pub(super) fn value(&self, name: &str) -> Option<&Value> {
         self.finding
             .fields
@@ -74,7 +74,7 @@ impl FindingText {
     }
 }
 
-/// A thing that something was found in.
+/// A thing with findings.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Subject {
     /// The thing's own id.
@@ -82,28 +82,28 @@ pub(super) struct Subject {
     /// The type of thing.
     pub(super) kind: String,
     name: Option<String>,
-    /// How bad the worst finding is.
+    /// Severity of the worst finding.
     pub(super) severity: Severity,
     score: Option<f64>,
-    /// What follows from it, each once.
+    /// Impacts of the findings, each once.
     impacts: Vec<String>,
-    /// What was found in it, each once.
+    /// Statements of the findings, each once.
     said: Vec<String>,
-    /// What the templates of its worst findings advise.
+    /// Recommendations from the templates of its worst findings.
     pub(super) advice: Vec<String>,
-    /// What supports it, each once.
+    /// Refs that support it, each once.
     pub(super) refs: Vec<String>,
-    /// Everything that was found in it, worst first.
+    /// All its findings, worst first.
     pub(super) findings: Vec<FindingText>,
 }
 
 impl Subject {
-    /// How people call it: its name, else its id.
+    /// Returns the readable name, else the id.
     pub(super) fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)
     }
 
-    /// Its name, with the id where that is another.
+    /// Returns the name, with the id if that differs.
     pub(super) fn label(&self) -> String {
         match &self.name {
             Some(name) if *name != self.id => format!("{name} ({})", self.id),
@@ -111,7 +111,7 @@ impl Subject {
         }
     }
 
-    /// Everything that is said of it: what follows, then what was found.
+    /// Returns all its statements: impacts first, then findings.
     pub(super) fn statement(&self) -> String {
         let all: Vec<&str> = self
             .impacts
@@ -122,7 +122,7 @@ impl Subject {
         all.join(" ")
     }
 
-    /// The subject as one line.
+    /// Returns the subject as one line.
     pub(super) fn line(&self) -> String {
         let (label, severity) = (self.label(), self.severity);
         match self.score {
@@ -131,7 +131,7 @@ impl Subject {
         }
     }
 
-    /// What was found in it that has most of these fields, the worst where several do, and in words.
+    /// Returns the finding with most of these fields; of several equal ones, the worst.
     pub(super) fn most_of(&self, names: &[&str]) -> Option<&FindingText> {
         let has = |found: &FindingText| {
             names
@@ -144,7 +144,7 @@ impl Subject {
     }
 }
 
-/// Findings by their subject, most serious subject first. With each comes what supports it besides.
+/// Groups findings by subject, most serious subject first. Each finding comes with an optional further ref.
 pub(super) fn subjects(found: Vec<(CitedFinding, Option<String>)>) -> Vec<Subject> {
     let mut found = found;
     found.sort_by_key(|(cited, _)| cited.finding.severity);
@@ -203,7 +203,7 @@ impl Subject {
         if let Some(impact) = cited.rendered("impact") {
             add(&mut self.impacts, sentence(&impact));
         }
-        // They come worst first: what is advised for a lesser finding may not fit any more.
+        // Findings come worst first: the recommendation of a lesser one may not apply any more.
         if cited.finding.severity == self.severity
             && let Some(advice) = cited.rendered("recommendation")
         {
@@ -225,7 +225,7 @@ fn add(to: &mut Vec<String>, text: String) {
     }
 }
 
-/// How many there are, of what, and how bad: `3 findings on 2 leads: 1 critical, 1 low`.
+/// Counts subjects and findings by kind and severity: `3 findings on 2 leads: 1 critical, 1 low`.
 pub(super) fn tally(subjects: &[Subject]) -> String {
     let findings: usize = subjects.iter().map(|subject| subject.findings.len()).sum();
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
@@ -250,7 +250,7 @@ pub(super) fn tally(subjects: &[Subject]) -> String {
     )
 }
 
-/// `security group` of `aws.ec2.security_group` and of `AWS::EC2::SecurityGroup`.
+/// Returns `security group` for `aws.ec2.security_group` and for `AWS::EC2::SecurityGroup`.
 fn plain_kind(kind: &str) -> String {
     let last = kind.rsplit(['.', ':', '/']).next().unwrap_or_default();
     let mut plain = String::new();

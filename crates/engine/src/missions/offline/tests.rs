@@ -1,10 +1,10 @@
-//! What the offline provider makes of contexts.
+//! The offline provider's answers to contexts.
 
 use serde_json::{Value, json};
 
 use super::{aggregate, review, work};
 
-/// A finding as a worker's context has it.
+/// A finding in the form of a worker's context.
 fn cited(reference: &str, skill: &str, id: &str, severity: &str, fields: &Value) -> Value {
     let finding = format!("{skill}-{id}-{severity}-{reference}");
     let uuid = uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, finding.as_bytes());
@@ -29,7 +29,7 @@ fn answer(context: &Value) -> Value {
     work::draft(context)["answer"].clone()
 }
 
-/// Each thing is one line, the most serious first; what is said of it is the template's, and cited.
+/// Each subject is one line, the most serious first; its text is the template's, and cited.
 #[test]
 fn findings_are_grouped_by_subject() {
     let named = json!({"resource_name": "back door"});
@@ -53,7 +53,7 @@ fn findings_are_grouped_by_subject() {
     assert_eq!(said["confidence"], json!(0.9));
 }
 
-/// That rules looked and found nothing is an answer too, and says what was looked at.
+/// If rules ran and found nothing, the answer reports that with the inspected calls.
 #[test]
 fn an_empty_result_is_reported() {
     let mut context = worker(&[]);
@@ -69,7 +69,7 @@ fn an_empty_result_is_reported() {
     );
 }
 
-/// What could not be looked at is never taken for sound.
+/// A failed call is reported as a gap, never as a sound result.
 #[test]
 fn a_call_that_failed_is_a_gap() {
     let mut context = worker(&[]);
@@ -90,7 +90,7 @@ fn a_call_that_failed_is_a_gap() {
     );
 }
 
-/// The reference knowledge is quoted where it speaks of what was found, with its passage.
+/// The reference knowledge is quoted with its passage where it matches the findings.
 #[test]
 fn the_reference_is_quoted_with_its_passage() {
     let mut context = worker(&[cited("c", "house.doors", "d-1", "high", &json!({}))]);
@@ -105,7 +105,7 @@ fn the_reference_is_quoted_with_its_passage() {
     assert_eq!(said["citations"][1]["ref"], "house.rules#3");
 }
 
-/// Skills' calls come first and once; other tools are called as far as what they need is known.
+/// Skills' calls come first and once; other tools are called as far as their parameters are known.
 #[test]
 fn recommended_calls_come_first() {
     let context = json!({
@@ -147,8 +147,7 @@ fn results(second: &Value) -> Value {
     ]})
 }
 
-/// B002-10: what two tasks say of one thing is one claim that rests on both; what was found outside is
-/// one with its link.
+/// B002-10: two tasks' findings on one thing are one claim that rests on both; an external result is one with its link.
 #[test]
 fn b002_10_a_claim_rests_on_every_result_that_supports_it() {
     let packet = aggregate::draft(&results(&json!({"width": 80, "note": "it is not so"})));
@@ -172,8 +171,8 @@ fn b002_10_a_claim_rests_on_every_result_that_supports_it() {
     );
 }
 
-/// B002-10: two skills that say different things of one field contradict each other, and the reviewer
-/// writes it into the output.
+/// B002-10: two skills with different values for one field contradict each other, and the reviewer writes that into the
+/// output.
 #[test]
 fn b002_10_contradictions_and_gaps_are_in_the_output() {
     let mut context = results(&json!({"width": 90, "note": "it is not so"}));
@@ -201,7 +200,7 @@ fn b002_10_contradictions_and_gaps_are_in_the_output() {
     );
 }
 
-/// A result without findings speaks for itself; one without a source is a gap.
+/// A result without findings contributes its text; one without a source is a gap.
 #[test]
 fn results_in_words_are_claims() {
     let packet = aggregate::draft(&json!({"results": [
@@ -225,8 +224,8 @@ fn results_in_words_are_claims() {
     );
 }
 
-/// What is proposed for which doors: the schema of the payload decides, the most serious come first, and
-/// what does no harm is left alone.
+/// Which doors get proposals: the schema of the payload decides, the most serious come first, and harmless findings get
+/// none.
 #[test]
 fn proposals_are_made_for_what_fills_the_payload() {
     let door =
@@ -259,7 +258,7 @@ fn proposals_are_made_for_what_fills_the_payload() {
         "floor": {"enum": [1, 2]}, "keeper": {"type": "string"}, "to": {"const": "shut"},
         "severity": {"enum": ["critical", "high", "medium", "low"]}}});
     let payload = |floor: u8, severity: &str| json!({"floor": floor, "keeper": "ann", "to": "shut", "severity": severity});
-    // The reason is the finding that knows the rest, even where another is worse.
+    // The reason is the finding with the other values, even if another is worse.
     let reason = json!({"type": "object", "required": ["floor", "reason"], "properties": {
         "floor": {"enum": [9]}, "reason": {"type": "string"}}});
     assert_eq!(
@@ -277,7 +276,7 @@ fn proposals_are_made_for_what_fills_the_payload() {
             ["d-6", payload(2, "medium")]
         ])
     );
-    // A thing that nothing was found in is what the mission is about, if it is named.
+    // Without findings, the target is the entity that the mission refers to, if it is named.
     assert_eq!(proposed("door", json!({})), json!([["d-9", {}]]));
     assert_eq!(proposed("window", json!({})), json!([]));
 }

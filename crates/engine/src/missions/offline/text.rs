@@ -6,28 +6,28 @@ use serde_json::Value;
 
 /// Longest text of an answer, in characters.
 const LONGEST: usize = 6_000;
-/// Shortest sentence that says something by itself, in characters.
+/// Shortest sentence that is meaningful by itself, in characters.
 const SHORTEST: usize = 20;
 
-/// A text of an object; empty where there is none.
+/// Returns a text of an object; empty if absent.
 pub(super) fn text(of: &Value, name: &str) -> String {
     of[name].as_str().unwrap_or_default().to_owned()
 }
 
-/// A list of an object; empty where there is none.
+/// Returns a list of an object; empty if absent.
 pub(super) fn list<'v>(of: &'v Value, name: &str) -> &'v [Value] {
     of.get(name)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }
 
-/// The texts of a list.
+/// Returns the texts of a list.
 pub(super) fn texts(of: &Value, name: &str) -> Vec<String> {
     let texts = list(of, name).iter().filter_map(Value::as_str);
     texts.map(ToOwned::to_owned).collect()
 }
 
-/// The words of a text that count when texts are compared.
+/// Returns the words of a text that count when texts are compared.
 pub(super) fn words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
     words
@@ -36,14 +36,14 @@ pub(super) fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Its sentences, those of a few words alone left out unless there are no others.
+/// Returns the sentences of a text. Very short ones are left out unless there are no others.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut begun = String::new();
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         begun.push(letter);
-        // A point inside of a word, an address or a number ends no sentence.
+        // A period inside a word, an address or a number ends no sentence.
         let ends = match letter {
             '\n' => true,
             '.' | '!' | '?' => letters.peek().is_none_or(|next| next.is_whitespace()),
@@ -61,12 +61,12 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     if long.is_empty() { short } else { long }
 }
 
-/// A text with its white space made even.
+/// Normalises the white space of a text.
 pub(super) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text that ends as a sentence does.
+/// Returns a text with the punctuation of a sentence.
 pub(super) fn sentence(text: &str) -> String {
     let text = in_one_line(text);
     if text.is_empty() || text.ends_with(['.', '!', '?', '…', ':']) {
@@ -85,12 +85,12 @@ pub(super) fn counted(number: usize, of: &str) -> String {
     }
 }
 
-/// A whole answer, bounded.
+/// Bounds a whole answer.
 pub(super) fn bounded(text: &str) -> String {
     cut(text, LONGEST)
 }
 
-/// At most so many characters, and a sign where there were more.
+/// Returns at most this many characters, with an ellipsis if there were more.
 pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),

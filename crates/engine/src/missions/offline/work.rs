@@ -1,5 +1,5 @@
-//! The offline worker: the recommended calls first, then what rules found in them; without rules the
-//! sentences of the context that come nearest to the objective.
+//! The offline worker: the recommended calls first, then the findings of rules in them; without rules, the sentences of
+//! the context that are nearest to the objective.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use super::super::draft::MAX_CALLS;
 use super::subjects::{CitedFinding, subjects, tally};
 use super::text::{bounded, cut, in_one_line, list, sentences, text, words};
 
-/// Sentences of an answer.
+/// Maximum sentences of an answer.
 const SENTENCES: usize = 8;
-/// Subjects that an answer names, and the characters of each.
+/// Maximum subjects that an answer names, and characters of each.
 const SUBJECTS: usize = 25;
 const LINE: usize = 400;
-/// Findings that a result holds.
+/// Maximum findings of a result.
 const FINDINGS: usize = 200;
-/// Sentences of the reference knowledge that an answer quotes, and the words that they must share with
-/// what was found.
+/// Maximum sentences of the reference knowledge that an answer quotes, and the words that each must share with the
+/// findings.
 const QUOTES: usize = 2;
 const SHARED: usize = 3;
-/// Citations of a result.
+/// Maximum citations of a result.
 const CITATIONS: usize = 50;
 
-/// A turn: calls, or an answer.
+/// Drafts a turn: calls, or an answer.
 pub(super) fn draft(context: &Value) -> Value {
     let offered: BTreeSet<String> = list(context, "tools")
         .iter()
@@ -43,8 +43,7 @@ pub(super) fn draft(context: &Value) -> Value {
     }
 }
 
-/// The calls of the task's skills; else each tool of its scope, as far as its mandatory parameters are
-/// known.
+/// Returns the calls of the task's skills; else each tool of its scope whose mandatory parameters are known.
 fn calls(context: &Value, offered: &BTreeSet<String>) -> Vec<Value> {
     let mut calls: Vec<Value> = Vec::new();
     for call in list(context, "recommended_calls") {
@@ -66,8 +65,8 @@ fn calls(context: &Value, offered: &BTreeSet<String>) -> Vec<Value> {
     calls
 }
 
-/// Values of a tool's mandatory parameters: the question for a query, an entity of the mission for a
-/// parameter that is called like its reference; `None` when one is not known.
+/// Returns values of a tool's mandatory parameters: the objective for a query, an entity of the mission for a parameter
+/// named like its reference. `None` if one is unknown.
 fn known(context: &Value, tool: &Value) -> Option<Map<String, Value>> {
     let mut parameters = Map::new();
     for parameter in list(tool, "parameters") {
@@ -88,7 +87,7 @@ fn known(context: &Value, tool: &Value) -> Option<Map<String, Value>> {
     Some(parameters)
 }
 
-/// What an answer is made of.
+/// An answer under construction.
 #[derive(Debug, Default)]
 struct Answer {
     lines: Vec<String>,
@@ -120,7 +119,7 @@ fn answer(context: &Value) -> Value {
             0.5
         }
     };
-    // What could not be looked at may hold the opposite.
+    // A call that failed may hide the opposite.
     let confidence = if answer.gaps.is_empty() {
         confidence
     } else {
@@ -143,13 +142,13 @@ fn answer(context: &Value) -> Value {
     })
 }
 
-/// A call that came to nothing, in words.
+/// Describes a failed call.
 fn failed(call: &Value) -> Option<String> {
     let why = call["failed"].as_str()?;
     Some(format!("Not looked at: {}", in_one_line(why)))
 }
 
-/// A call as what was looked at: the tool, and what it was asked about.
+/// Describes a call: the tool, and its arguments.
 fn looked_at(call: &Value) -> String {
     let tool = text(call, "tool");
     let given = call["parameters"].as_object().into_iter().flatten();
@@ -169,7 +168,7 @@ fn looked_at(call: &Value) -> String {
 }
 
 impl Answer {
-    /// What the skills' rules found: exact, a line for each thing, most serious first.
+    /// Adds the findings of the skills' rules: exact, a line for each subject, most serious first.
     fn describe_findings(&mut self, context: &Value, judges: &[String]) {
         let found = self
             .findings
@@ -200,8 +199,7 @@ impl Answer {
         self.refer(context, &words(&said.join(" ")));
     }
 
-    /// That there are rules, and that they found nothing in what was looked at; `false` where there are
-    /// none, or nothing was looked at.
+    /// Reports that rules exist and found nothing in the calls; `false` if there are no rules or no answered calls.
     fn describe_nothing_found(&mut self, context: &Value, judges: &[String]) -> bool {
         let calls = list(context, "calls").iter();
         let answered: Vec<&Value> = calls.filter(|call| call.get("failed").is_none()).collect();
@@ -221,7 +219,7 @@ impl Answer {
         true
     }
 
-    /// What the reference knowledge says to what was found.
+    /// Quotes the reference knowledge on the findings.
     fn refer(&mut self, context: &Value, found: &BTreeSet<String>) {
         let mut ranked: Vec<(usize, String, String)> = Vec::new();
         for preview in list(context, "previews") {
@@ -243,7 +241,7 @@ impl Answer {
         }
     }
 
-    /// The sentences of the context that share most words with the objective, each with its source.
+    /// Quotes the sentences of the context that share most words with the objective, each with its source.
     fn quote(&mut self, context: &Value) {
         let wanted = words(&text(context, "objective"));
         let mut ranked: Vec<(usize, usize, ContextSentence)> = Vec::new();
@@ -269,7 +267,7 @@ impl Answer {
     }
 }
 
-/// A sentence of the context, with where it is from.
+/// A sentence of the context, with its source.
 struct ContextSentence {
     kind: &'static str,
     reference: String,
@@ -310,7 +308,7 @@ fn everything_told(context: &Value) -> Vec<ContextSentence> {
     found
 }
 
-/// What a call's output tells: a line for each record, in its own words.
+/// Describes a call's output: a line for each record, in its own words.
 fn records(output: &Value) -> Vec<String> {
     match output {
         Value::Array(records) => records.iter().map(record).collect(),

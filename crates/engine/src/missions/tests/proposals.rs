@@ -1,4 +1,4 @@
-//! What becomes of proposals (B002-13).
+//! The outcomes of proposals (B002-13).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn proposing(leads: &'static [&'static str], settings: Settings) -> (Rig, 
     proposing_for(&person("ann"), leads, settings).await
 }
 
-/// A mission that this caller began.
+/// A mission that this caller started.
 async fn proposing_for(
     by: &Caller,
     leads: &'static [&'static str],
@@ -96,8 +96,7 @@ fn states(mission: &MissionView) -> Vec<ProposalState> {
         .collect()
 }
 
-/// One is carried out, the other refused; a second decision on either is refused, and each happens at
-/// most once.
+/// One is carried out, the other refused; a second decision on either is refused, and each happens at most once.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_proposals_are_decided_on_one_by_one_and_once() {
     let (rig, waiting) = proposing(&["lead_123", "lead_124"], Settings::default()).await;
@@ -129,7 +128,7 @@ async fn b002_13_proposals_are_decided_on_one_by_one_and_once() {
     );
 }
 
-/// The user that the mission acts for does not approve what it proposes, nor with a key that the user made.
+/// The user of the mission cannot approve its proposals, nor with a key that the user made.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_the_proposer_does_not_approve() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
@@ -163,7 +162,7 @@ async fn ruling_33_the_maker_of_the_key_that_began_a_mission_does_not_approve() 
     assert_eq!(states(&done), [ProposalState::Executed]);
 }
 
-/// A target that is not what the proposal was made for is not changed.
+/// A target that differs from the one of the proposal is not changed.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_a_target_that_changed_since_is_a_conflict() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
@@ -179,7 +178,7 @@ async fn b002_13_a_target_that_changed_since_is_a_conflict() {
     assert_eq!(rig.crm.leads.lock().unwrap()["lead_123"]["stage"], "Lost");
 }
 
-/// A target that is another when it is written, and not yet when it is looked at: who keeps it says so.
+/// A target that changes between the read and the write is reported by the system of record.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_a_change_that_comes_too_late_is_a_conflict() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;
@@ -202,7 +201,7 @@ async fn b002_13_a_change_that_comes_too_late_is_a_conflict() {
     );
 }
 
-/// What nobody decides on in time lapses.
+/// A proposal without a decision lapses in time.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_a_proposal_expires() {
     let settings = Settings {
@@ -223,7 +222,7 @@ async fn b002_13_a_proposal_expires() {
     );
 }
 
-/// What cannot be carried out says so, and the mission is over.
+/// A write-back that fails is reported, and the mission is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_13_a_failed_write_back_is_reported() {
     let (rig, waiting) = proposing(&["lead_123"], Settings::default()).await;

@@ -1,5 +1,4 @@
-//! An engine over a real store, a small CRM behind its port for tools, and a package with one kind of
-//! missions over it.
+//! An engine over a real store, a small CRM behind its port for tools, and a package with one mission type over it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,17 +21,17 @@ use crate::{Engine, MissionOrder, MissionView, Mode, Settings};
 /// How long a test waits for a mission.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How the CRM refuses a change of what has changed.
+/// The message with which the CRM refuses a change of a lead that has changed.
 const STALE: &str = "the lead has changed";
 
-/// Leads by id, and what was called.
+/// Leads by id, and the recorded calls.
 #[derive(Debug, Default)]
 pub(super) struct Crm {
     pub(super) leads: Mutex<BTreeMap<String, Value>>,
     pub(super) calls: Mutex<Vec<String>>,
     /// Whether changes fail.
     pub(super) broken: AtomicBool,
-    /// Whether changes are refused, because somebody else was quicker.
+    /// Whether changes are refused, because another change was quicker.
     pub(super) moved: AtomicBool,
 }
 
@@ -102,10 +101,10 @@ impl ToolRunner for Crm {
     }
 }
 
-/// A kind of missions that differs from the other in its risk.
+/// A mission type that differs from the other in its risk.
 pub(super) const RISKY: &str = "crm.risky_brief";
 
-/// The package: two tools that read, one that writes, a policy, and the kind of missions.
+/// The package: two tools that read, one that writes, a policy, and the mission type.
 pub(super) fn package() -> PackageBundle {
     let tool = |id: &str, class: &str, parameters: &str| {
         format!(
@@ -205,7 +204,7 @@ impl Rig {
             .mission()
     }
 
-    /// The mission once it is over, or waits for a person.
+    /// Returns the mission once it is over, or waits for a person.
     pub(super) async fn settled(&self, mission: &MissionId) -> MissionView {
         let settled = async {
             loop {
@@ -226,12 +225,12 @@ impl Rig {
     }
 }
 
-/// An order of the package's kind, answered by the models.
+/// A mission of the package's type, answered by the models.
 pub(super) fn asked() -> Value {
     json!({"goal": "Which leads deserve a call?", "mission_type": "crm.lead_brief"})
 }
 
-/// An order of the package's kind, answered offline.
+/// A mission of the package's type, answered offline.
 pub(super) fn order() -> Value {
     json!({
         "goal": "Which leads deserve a call?", "mission_type": "crm.lead_brief", "model": "offline",

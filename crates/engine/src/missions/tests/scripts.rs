@@ -1,4 +1,4 @@
-//! What a scripted model says to each role, and how a test changes it.
+//! A scripted model's answers to each role, and how a test changes them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use charter_effects::{ModelFailure, ModelRequest, ModelStage};
 use charter_testkit::scripted_models::ScriptedModels;
 use serde_json::{Value, json};
 
-/// What a role says; the number counts what it was asked before.
+/// A role's answer; the number counts the earlier requests.
 type Says = Box<dyn Fn(&ModelRequest, usize) -> Result<Value, ModelFailure> + Send + Sync>;
 
 /// A mission's models, by role.
@@ -79,7 +79,7 @@ impl Script {
     }
 }
 
-/// How a model cites a source by its name: by the alias that the data has for it.
+/// How a model cites a source by its name: by its alias in the data.
 pub(super) fn cited(request: &ModelRequest, name: &str) -> String {
     let mut sources = request.context["sources"].as_object().unwrap().iter();
     let found = sources.find(|(_, known)| known.as_str() == Some(name));
@@ -93,7 +93,7 @@ pub(super) fn plan() -> Value {
     ]})
 }
 
-/// Calls its tool where it has one and has not called it, and answers with what it was shown.
+/// Calls its tool if it has one and has not called it; else answers from its context.
 pub(super) fn works(request: &ModelRequest) -> Value {
     let context = &request.context;
     let calls = context["calls"].as_array().unwrap();

@@ -1,5 +1,4 @@
-//! What a stage is given: the rights of the user that the mission is for, the tokens that are left, and what earlier stages came
-//! to.
+//! A stage's input: the rights of the mission's user, the tokens that are left, and the results of earlier stages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,7 +37,7 @@ impl Rig {
         registered.await.unwrap();
     }
 
-    /// Begins a mission of this caller, and waits until it is over or waits for a person.
+    /// Starts a mission of this caller, and waits until it is over or waits for a person.
     async fn begun_by(&self, by: &Caller, order: Value) -> MissionView {
         let order = serde_json::from_value(order).unwrap();
         let begun = self.engine.start_mission(by, &order).await.unwrap();
@@ -66,7 +65,7 @@ impl Rig {
         decided.await.map(drop)
     }
 
-    /// The approval that a call of this tool waits for.
+    /// Returns the approval that a call of this tool waits for.
     async fn asked_about(&self, tool: &str) -> Approval {
         let bob = person("bob");
         let asking = async {
@@ -90,7 +89,7 @@ fn users(names: &[&str]) -> BTreeSet<UserId> {
     users.collect()
 }
 
-/// B002-5: policies are asked about the role of the user that the mission is for.
+/// B002-5: policies see the role of the mission's user.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_5_a_mission_may_call_what_its_user_may() {
     let rig = Rig::new().await;
@@ -124,7 +123,7 @@ async fn b002_5_a_mission_may_call_what_its_user_may() {
     }
 }
 
-/// The kind of missions of the package, whose proposals a playbook carries out.
+/// The package's mission type, with a playbook that carries its proposals out.
 fn by_playbook() -> Value {
     let kind = package().files["missions/lead_brief.yaml"]
         .replace("crm.lead_brief", "crm.by_playbook")
@@ -142,8 +141,8 @@ fn by_playbook() -> Value {
     })
 }
 
-/// Ruling 33: the users who asked for a mission asked for the playbook that carries its proposal out, and so did the makers of
-/// their keys. None of them approves its calls.
+/// Ruling 33: the requesters of a mission and the makers of their keys also requested the playbook that carries its
+/// proposal out. None of them can approve its calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn ruling_33_who_asked_for_a_mission_does_not_approve_what_its_playbook_calls() {
     let models = Script::new().saying(Role::Reviewer, |_, _| Ok(approved(&["lead_123"])));
@@ -178,7 +177,7 @@ async fn ruling_33_who_asked_for_a_mission_does_not_approve_what_its_playbook_ca
     assert_eq!(leads["lead_123"]["stage"], "Negotiation");
 }
 
-/// B002-17: a model is asked for no more tokens than the mission has left.
+/// B002-17: a model request asks for no more tokens than the mission has left.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_17_a_stage_asks_for_no_more_tokens_than_are_left() {
     let models = Script::new().models();
@@ -186,7 +185,7 @@ async fn b002_17_a_stage_asks_for_no_more_tokens_than_are_left() {
     let mut order = asked();
     order["token_budget"] = json!(300);
     rig.begun_by(&person("ann"), order).await;
-    // Each answer takes 110.
+    // Each answer uses 110.
     let most: Vec<u32> = models
         .asked()
         .iter()
@@ -195,7 +194,7 @@ async fn b002_17_a_stage_asks_for_no_more_tokens_than_are_left() {
     assert_eq!(most, [300, 190, 80]);
 }
 
-/// A worker is shown the calls of all turns, and the last turn has no tools, so that it has to answer.
+/// A worker sees the calls of all turns, and the last turn has no tools, so that it must answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_turn_of_a_task_answers_from_all_that_was_called() {
     let models = Script::new()
@@ -222,7 +221,7 @@ async fn the_last_turn_of_a_task_answers_from_all_that_was_called() {
     assert_eq!(shown.max(), Some(calls));
 }
 
-/// A call that fails is shown with the reason beside the calls that were answered, and the task continues.
+/// A failed call is shown with the reason beside the answered calls, and the task continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_is_shown_why_a_call_failed() {
     let models = Script::new()
@@ -255,7 +254,7 @@ async fn a_worker_is_shown_why_a_call_failed() {
     assert!(reason.contains("no such lead"), "{reason}");
 }
 
-/// A stage fails for good unless the code of the error is one that a repeat may help with.
+/// A stage fails permanently unless its error code is retryable.
 #[test]
 fn an_error_of_a_stage_says_whether_a_repeat_helps() {
     for (code, retryable) in [

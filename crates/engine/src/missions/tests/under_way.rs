@@ -1,5 +1,5 @@
-//! What may happen to a mission on its way: drafts that do not fit, tools that policy does not allow,
-//! passes that expire, tasks that fail, budgets, cancelling.
+//! Events in the course of a mission: unusable drafts, tools that policy denies, passes that expire, tasks that fail,
+//! budgets, cancelling.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,8 +37,8 @@ fn state_of<'m>(mission: &'m MissionView, task: &str) -> (&'m str, &'m str) {
     (found.state, found.reason.as_deref().unwrap_or_default())
 }
 
-/// A model's mission: it plans, calls a tool, cites what it was shown; tokens are counted, and every
-/// prompt was made of a template, with data apart.
+/// A model's mission: it plans, calls a tool, cites sources of its context. Tokens are counted, and every prompt came
+/// from a template, with data apart.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_carries_a_mission_through() {
     let models = Script::new().models();
@@ -61,7 +61,7 @@ async fn a_model_carries_a_mission_through() {
     }
 }
 
-/// Which tools a plan may use is asked of policies apart from the threads that serve requests.
+/// Policies on the tools of a plan are evaluated apart from the threads that serve requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn policies_of_a_plan_are_asked_in_a_place() {
     let rig = Rig::new().await;
@@ -73,8 +73,8 @@ async fn policies_of_a_plan_are_asked_in_a_place() {
     assert_eq!(waiting.state, MissionState::AwaitingApproval);
 }
 
-/// What a tool answered and what models said is in the data, whoever is asked next: no mark of it is in instructions, or
-/// in a schema, which some providers are told among them. By their names it is known that it was there.
+/// Answers of tools and models appear only in the data of later requests. None of the marks is in instructions or in a
+/// schema, which some providers pass with the instructions. The sources' names show that the answers were there.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_a_tool_or_a_model_stands_outside_the_data() {
     const MARKS: [&str; 5] = [
@@ -103,7 +103,7 @@ async fn nothing_of_a_tool_or_a_model_stands_outside_the_data() {
             Ok(said)
         })
         .saying(Role::Aggregator, |request, number| {
-            // The first draft is sent back with a quotation of it.
+            // The first draft is returned with a quotation of it.
             let support = match number {
                 0 => "MARKANSWER".to_owned(),
                 _ => cited(request, "wrk.mark_task"),
@@ -131,8 +131,7 @@ async fn nothing_of_a_tool_or_a_model_stands_outside_the_data() {
     assert_eq!(shown.len(), MARKS.len(), "{shown:?}");
 }
 
-/// A draft that does not fit is sent back with what is wrong, and the mended one counts; what was spent
-/// on both is counted.
+/// An unusable draft is returned with its defects, and the repaired one counts; the tokens of both are counted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draft_is_sent_back_with_what_is_wrong() {
     let models = Script::new()
@@ -151,8 +150,8 @@ async fn a_draft_is_sent_back_with_what_is_wrong() {
     assert_eq!((done.state, models.calls()), (MissionState::Completed, 7));
 }
 
-/// B002-6: an answer without a source, or with one that nobody showed, is refused, and a model that
-/// insists fails its task.
+/// B002-6: an answer without a source, or with one outside its context, is refused, and a model that insists fails its
+/// task.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_6_an_answer_without_a_source_is_refused() {
     let models = Script::new()
@@ -181,8 +180,7 @@ async fn b002_6_an_answer_without_a_source_is_refused() {
     assert!(done.reason.unwrap().contains("no task came to a result"));
 }
 
-/// B002-9: a task that fails blocks those that depend on it; the others go on, and the aggregation says
-/// what is missing.
+/// B002-9: a task that fails blocks its dependants; the others continue, and the aggregation names the gaps.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_9_a_failed_task_blocks_its_dependants() {
     let models = Script::new()
@@ -209,7 +207,7 @@ async fn b002_9_a_failed_task_blocks_its_dependants() {
             }))
         })
         .saying(Role::Reviewer, |request, _| {
-            // B002-10: gaps reach the reviewer, whatever the aggregator said of them.
+            // B002-10: gaps reach the reviewer, even if the aggregator omits them.
             assert_eq!(
                 request.context["coverage_gaps"].as_array().unwrap().len(),
                 2
@@ -230,8 +228,7 @@ async fn b002_9_a_failed_task_blocks_its_dependants() {
     );
 }
 
-/// B002-5: what no policy permits is in no package's scope, and a worker that asks for it nevertheless
-/// gets nothing.
+/// B002-5: a tool that no policy permits is in no package's scope, and a worker that requests it gets nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_5_a_tool_that_no_policy_permits_is_not_called() {
     let models = Script::new()
@@ -252,8 +249,7 @@ async fn b002_5_a_tool_that_no_policy_permits_is_not_called() {
     );
 }
 
-/// B002-5: a policy may look at what a mission says of itself, when tools are scoped as well as when one
-/// is called.
+/// B002-5: a policy may use the mission's own facts, both when tools are scoped and when one is called.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_5_a_policy_forbids_what_a_mission_is_too_risky_for() {
     let rig = Rig::new().await;
@@ -268,7 +264,7 @@ async fn b002_5_a_policy_forbids_what_a_mission_is_too_risky_for() {
     assert!(!rig.crm.calls.lock().unwrap().is_empty());
 }
 
-/// B002-8: at or after its end a pass opens nothing.
+/// B002-8: at or after its end a pass grants nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_8_an_expired_pass_opens_nothing() {
     let settings = Settings::default();
@@ -293,7 +289,7 @@ async fn b002_8_an_expired_pass_opens_nothing() {
     assert!(rig.crm.calls.lock().unwrap().is_empty());
 }
 
-/// B002-11: what the review rejects has no output and proposes nothing.
+/// B002-11: a rejected mission has no output and proposes nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_11_a_rejected_mission_has_no_output() {
     let models = Script::new()
@@ -311,7 +307,7 @@ async fn b002_11_a_rejected_mission_has_no_output() {
     );
 }
 
-/// B002-17: when the tokens are used up no stage begins any more, and what was produced is there.
+/// B002-17: when the tokens are used up, no further stage begins, and the artifacts so far remain.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_17_a_token_budget_stops_the_mission_and_keeps_what_it_produced() {
     let rig = Rig::with_models(Script::new().models()).await;
@@ -330,7 +326,7 @@ async fn b002_17_a_token_budget_stops_the_mission_and_keeps_what_it_produced() {
     let kept = payloads(kept.unwrap());
     let is_result = |artifact: &&Value| artifact["schema_name"] == json!("worker_result");
     assert_eq!(kept.iter().filter(is_result).count(), 1);
-    // Models are asked for no more than what is left.
+    // Models are asked for no more than the rest.
     let replayed = rig
         .engine
         .replay_mission(&ann, &begun.mission_id)
@@ -358,7 +354,7 @@ async fn b002_17_a_time_budget_stops_the_mission() {
     assert_eq!(done.state, MissionState::BudgetExceeded, "{done:#?}");
 }
 
-/// B002-12: a mission under way can be cancelled; one that is over cannot, and nothing changes.
+/// B002-12: a running mission can be cancelled; one that is over cannot, and nothing changes.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_12_cancelling_ends_a_mission_once() {
     let models = Script::new()
@@ -390,9 +386,8 @@ async fn b002_12_cancelling_ends_a_mission_once() {
     );
 }
 
-/// An order that comes while the run's driver is still on its way to it is carried out: whoever decides on
-/// the run has the driver's place, so that neither writes what the other decided on. What is under way then
-/// adds nothing to the mission.
+/// A cancellation is applied even while the run's driver is still starting. The decision uses the driver's slot, so
+/// neither writes on top of the other's state. Stages that run then add nothing to the mission.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mission_is_cancelled_right_after_its_order() {
     let rig = Rig::new().await;
@@ -409,7 +404,7 @@ async fn a_mission_is_cancelled_right_after_its_order() {
     }
 }
 
-/// B002-15: the same order with the same id is the same mission; another one is refused.
+/// B002-15: the same request with the same id is the same mission; a different one is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_15_an_order_that_is_repeated_finds_its_mission() {
     let models = Script::new().models();
@@ -430,7 +425,7 @@ async fn b002_15_an_order_that_is_repeated_finds_its_mission() {
     assert_eq!(refused.code, ErrorCode::AlreadyExists);
 }
 
-/// B002-12: every state that the journal passes through follows from the one before.
+/// B002-12: every state in the journal follows from the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn b002_12_states_follow_each_other() {
     let models = Script::new()

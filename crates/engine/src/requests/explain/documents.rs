@@ -1,4 +1,4 @@
-//! Documents in words: what a skill, a playbook, a tool, an agent or a kind of missions is for, and what uses it.
+//! Describes documents: the purpose of a skill, a playbook, a tool, an agent or a mission type, and its users.
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::playbook::Playbook;
@@ -12,7 +12,7 @@ use crate::Caller;
 use crate::requests::served;
 use crate::routing::RoutedCandidate;
 
-/// Skills and playbooks that a description lists of each kind.
+/// Maximum skills and playbooks of each kind that a description lists.
 const LISTED: usize = 8;
 
 /// A document whose text answers.
@@ -25,7 +25,7 @@ pub(super) struct DocumentShown {
 }
 
 impl DocumentShown {
-    /// The document for people, under its title and id.
+    /// Formats the document as text, under its title and id.
     pub(super) fn words(&self) -> String {
         let Self {
             kind, id, title, ..
@@ -36,7 +36,7 @@ impl DocumentShown {
     }
 }
 
-/// The text of a document that answers; `None` of lenses and nodes, which are quoted.
+/// Returns the text of a document that answers; `None` for lenses and nodes, which are quoted.
 pub(super) fn described(
     view: &View,
     caller: &Caller,
@@ -107,7 +107,7 @@ fn playbook(playbook: &Playbook) -> (String, Vec<String>) {
     (playbook.name.to_string(), text.collect())
 }
 
-/// What a tool does, what it takes, and which skills and playbooks of the caller use it.
+/// Describes a tool: its effect, its parameters, and the caller's skills and playbooks that use it.
 fn tool(view: &View, caller: &Caller, tool: &Tool) -> (String, Vec<String>) {
     let does = match tool.tool_class {
         ToolClass::Readonly | ToolClass::Internal => "It reads",
@@ -147,7 +147,7 @@ fn changes_by(playbook: &Playbook, tool: &ToolId) -> bool {
         || rollbacks.any(|rollback| rollback.tool_id.as_ref() == Some(tool))
 }
 
-/// Those of the skills that the caller may use, in a line each.
+/// Lists the ones of these skills that the caller may use, one a line.
 fn skill_lines(view: &View, caller: &Caller, skills: &[SkillId]) -> Vec<String> {
     let served = served::skills(view, caller);
     let listed = served.filter(|found| skills.contains(&found.document().skill_id));

@@ -21,7 +21,7 @@ use crate::caller::tests::person;
 use crate::engine::tests::{engine, open};
 use crate::{Engine, EngineError, Mode, Progress, Settings};
 
-/// The words that lead to both skills.
+/// Words that match both skills.
 const BROAD: &str = "which gates of the yard are unlocked tonight";
 
 /// The tokens of one answer of the script.
@@ -87,14 +87,14 @@ fn gateway(
     Arc::new(ScriptedModels::new(script).with_routes(routes))
 }
 
-/// A failure after one answer that was of no use.
+/// A failure after one unusable answer.
 fn failing() -> ModelFailure {
     let mut failure = ModelFailure::new(ModelFault::Refused, "the model declined");
     failure.usage = ScriptedModels::USAGE;
     failure
 }
 
-/// The ids of the candidates that a model is shown, in the reverse order.
+/// The ids of the candidates in a model's context, in reverse order.
 fn reversed(request: &ModelRequest) -> Vec<Value> {
     let candidates = request.context["candidates"].as_array().unwrap().iter();
     candidates.rev().map(|one| one["id"].clone()).collect()
@@ -155,7 +155,7 @@ fn candidates(verdict: &Value) -> Vec<&str> {
     candidates.map(|one| one["id"].as_str().unwrap()).collect()
 }
 
-/// The model's order is taken, the verdict stays broad, and the reading is journaled: a repeat asks no model.
+/// The model's order is used, the verdict stays broad, and the reading is journaled: a repeat asks no model.
 #[tokio::test(flavor = "multi_thread")]
 async fn b000_20_a_gateway_model_reorders_the_candidates_of_a_broad_verdict() {
     let models = gateway(|request, _| Ok(json!({"intent": "read", "order": reversed(request)})));
@@ -198,7 +198,7 @@ async fn b000_20_a_gateway_model_that_fails_is_reported_and_counted() {
         "{content}"
     );
     assert_eq!(metadata["run_ids"].as_array().unwrap().len(), 2);
-    // A failure to answer at all has the notice too.
+    // A failed request has the notice too.
     let refused = rig.send(&rig.request("host load vs disk load")).await;
     if let Err(refused) = refused {
         assert_eq!(refused.details.unwrap()["notices"], json!([notice]));

@@ -1,8 +1,8 @@
-//! The model route `parameters`: a model drafts values for parameters that no other source gives.
+//! The model route `parameters`: a model drafts values for parameters without another source.
 //!
-//! The request, the editor and the project are data to it. A model is told what does not fit the declaration, a bounded
-//! number of times; of its last draft, the values that fit count, and are always shown as the model's. A model that fails
-//! leaves the parameters to be asked for.
+//! The request, the editor and the project are data to the model. Invalid values are returned to it a bounded number of
+//! times. The valid values of its last draft count, and are always shown as the model's. If the model fails, the user
+//! is asked for the parameters.
 
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ use super::ParameterTarget;
 use crate::Engine;
 use crate::asking::{MAX_REPAIRS, ValidatedDraft, drafted};
 
-/// The route. A tenant without it is asked for the parameters.
+/// The route. Without it, the tenant's users are asked for the parameters.
 const ROUTE: &str = "parameters";
-/// A request waits for the drafts.
+/// Limits of a draft, because the request waits for it.
 const TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_OUTPUT_TOKENS: u32 = 1_024;
 
@@ -36,8 +36,7 @@ const TASK: &str =
     "Give values for the parameters of the schema that the request of the context states.";
 
 impl Engine {
-    /// Adds what the model of the route drafts for open parameters, where the tenant has the route. Returns the tokens
-    /// that it used.
+    /// Adds the model's drafts for open parameters, if the tenant has the route. Returns the tokens that it used.
     pub(super) async fn draft_open(
         &self,
         asked: &ActiveRequest,
@@ -146,7 +145,8 @@ fn request(
     })
 }
 
-/// The parameter as one that may be left out, so that a model need not invent it; a default would be taken for a value.
+/// Makes the parameter optional, so that a model need not invent it, and removes the default, which would count as a
+/// value.
 fn optional(parameter: &Parameter) -> Parameter {
     Parameter {
         required: false,

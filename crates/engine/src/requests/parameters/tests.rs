@@ -132,7 +132,7 @@ fn metadata(answer: &AgentResponse) -> &Map<String, Value> {
     &answer.metadata.as_ref().unwrap().extra
 }
 
-/// Values with the kind of source that each has.
+/// Values with the kind of their source.
 fn sources(parameters: &Value) -> Vec<String> {
     let of = |shown: &Value| {
         format!(
@@ -145,7 +145,7 @@ fn sources(parameters: &Value) -> Vec<String> {
     parameters.as_array().unwrap().iter().map(of).collect()
 }
 
-/// A model behind the route `parameters` that drafts these, one after the other, and then fails.
+/// A model behind the route `parameters` that gives these drafts in sequence, and then fails.
 fn drafting(drafts: &[Value]) -> Arc<ScriptedModels> {
     let models = ScriptedModels::answering(drafts.iter().cloned().map(Ok).collect());
     let route = charter_effects::ModelRoute {
@@ -204,7 +204,7 @@ async fn a_tool_is_called_with_what_the_sentence_and_the_context_state() {
     assert_eq!(called, [json!({"gate": "G-40", "wing": "w3"})]);
 }
 
-/// A memory is proposed with its source, and used where the caller wishes so.
+/// A memory is proposed with its source, and used if the caller requests that.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_memory_is_proposed_for_what_is_missing() {
     let rig = Rig::new(Arc::new(NoModels)).await;
@@ -231,14 +231,14 @@ async fn a_memory_is_proposed_for_what_is_missing() {
         sources(&metadata(&answer)["parameters"]),
         ["gate=\"G-77\" memory", "wing=\"w1\" given"]
     );
-    // Memories that contradict each other are asked about.
+    // Memories that contradict each other are proposed to the user.
     rig.remember("Elsewhere", "Our gate is G-78.").await;
     let refused = rig.ask("list the locks", wished).await.unwrap_err();
     assert_eq!(refused.details.unwrap()["missing"], json!(["gate"]));
 }
 
-/// Values from a sentence are shown and confirmed, also where the playbook was approved in advance. Words that give no
-/// value are asked about, though there is a default.
+/// Values from a sentence are shown and confirmed, even if the playbook was approved in advance. If words give no
+/// value, the user is asked for it, even if there is a default.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirmed() {
     let rig = Rig::new(Arc::new(NoModels)).await;
@@ -277,7 +277,7 @@ async fn a_change_asks_about_what_it_did_not_understand_and_waits_to_be_confirme
     assert!(rig.echo.calls.lock().unwrap().is_empty());
 }
 
-/// A plan for what is to be left alone would be the opposite of what is asked for: nothing is begun.
+/// A plan for the excluded item would be the opposite of the request: nothing starts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_leaves_something_out_is_offered_and_not_begun() {
     let rig = Rig::new(Arc::new(NoModels)).await;
@@ -295,7 +295,7 @@ async fn a_change_that_leaves_something_out_is_offered_and_not_begun() {
     let offer = &shown["offers"][0];
     assert_eq!(offer["parameters"], json!({"wing": "w1"}));
     assert_eq!(offer["missing"], json!(["gate"]));
-    // A value beside the one that is left out says what is meant.
+    // A value beside the excluded one makes the meaning clear.
     let text = "close the lock of gate G-41, not of G-40, in wing w1";
     let answer = rig.ask(text, json!({"playbook_id": PLAYBOOK})).await;
     let answer = answer.unwrap();
@@ -303,7 +303,7 @@ async fn a_change_that_leaves_something_out_is_offered_and_not_begun() {
     assert!(rig.echo.calls.lock().unwrap().is_empty());
 }
 
-/// An answer about everything does not look like one about the part that was asked for.
+/// An answer about everything must not look like one about the requested part.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_names_the_restrictions_that_it_takes_no_account_of() {
     let rig = Rig::new(Arc::new(NoModels)).await;
@@ -318,8 +318,8 @@ async fn an_answer_names_the_restrictions_that_it_takes_no_account_of() {
     }
 }
 
-/// A model drafts what no rule found. It is told what does not fit, twice; then the values that fit are used, and the rest
-/// is asked for.
+/// A model drafts values that no rule found. Its invalid values are returned twice; then the valid ones are used, and
+/// the user is asked for the rest.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_drafts_what_is_missing_within_the_declaration() {
     let draft = json!({"gate": "G-41", "wing": "west"});
@@ -354,14 +354,14 @@ async fn a_model_drafts_what_is_missing_within_the_declaration() {
     let properties = &asked[0].schema.schema.json()["properties"];
     let names: Vec<&String> = properties.as_object().unwrap().keys().collect();
     assert_eq!(names, ["gate", "wing"]);
-    // Nothing is drafted where nothing is missing, and no tokens are counted.
+    // If nothing is missing, nothing is drafted, and no tokens are counted.
     let full = json!({"skill_id": SKILL, "parameters": {"gate": "G-1", "wing": "w1"}});
     let answer = rig.ask("list the locks", full).await.unwrap();
     assert_eq!(metadata(&answer).get("tokens"), None);
     assert_eq!(models.calls(), 3);
 }
 
-/// A repaired draft is used and shown as the model's, and all that it took is counted in the answer, the run and its
+/// A repaired draft is used and shown as the model's, and all its tokens are counted in the answer, the run and its
 /// journal.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repaired_draft_is_used_and_its_tokens_are_counted() {
@@ -392,7 +392,7 @@ async fn a_repaired_draft_is_used_and_its_tokens_are_counted() {
     let folded = rig.engine.fold(&ann.tenant, &run).await.unwrap().run;
     assert_eq!(json!(folded.opening().tokens), twice);
 
-    // Of a change too, whose values are confirmed.
+    // Also for a change, whose values are confirmed.
     let answer = rig
         .ask(
             "close the lock of the other gate",
@@ -414,7 +414,7 @@ async fn a_repaired_draft_is_used_and_its_tokens_are_counted() {
     assert_ne!(keys[2], keys[0]);
 }
 
-/// A model that fails leaves the parameters to be asked for, and what it used until then is told.
+/// If a model fails, the user is asked for the parameters, and its tokens so far are reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_fails_leaves_parameters_to_be_asked_for() {
     let models = drafting(&[json!({"wing": "west"})]);

@@ -1,4 +1,4 @@
-//! Skills that lack parameters while others of the same request answered: the answer asks for what is missing.
+//! Skills that lack parameters while others of the same request answered: the answer asks for the missing ones.
 
 use charter_contract::agentic::response::AgentResponseBuilder;
 use charter_contract::ids::SkillId;
@@ -13,7 +13,7 @@ use crate::EngineError;
 pub(super) struct UnansweredSkills(Vec<UnansweredSkill>);
 
 impl UnansweredSkills {
-    /// The skills, each with its failure (`missing_parameters`).
+    /// Collects the skills, each with its failure (`missing_parameters`).
     pub(super) fn new(view: &View, lacking: Vec<(SkillId, EngineError)>) -> Self {
         let lacking = lacking.into_iter();
         Self(
@@ -23,7 +23,7 @@ impl UnansweredSkills {
         )
     }
 
-    /// Adds what is asked for to the text of an answer.
+    /// Adds the questions for parameters to the text of an answer.
     pub(super) fn add_to(&self, content: &mut String) {
         for one in &self.0 {
             content.push_str("\n\n");
@@ -31,7 +31,7 @@ impl UnansweredSkills {
         }
     }
 
-    /// Adds what is asked for to the metadata of an answer, if anything is.
+    /// Adds the missing parameters to the metadata of an answer, if there are any.
     pub(super) fn described(&self, builder: AgentResponseBuilder) -> AgentResponseBuilder {
         if self.0.is_empty() {
             return builder;
@@ -41,7 +41,7 @@ impl UnansweredSkills {
             .metadata("unanswered", json!(self.0))
     }
 
-    /// The parameters that are missing, each once.
+    /// Returns the missing parameters, each once.
     fn missing(&self) -> Vec<&str> {
         let mut missing: Vec<&str> = Vec::new();
         for name in self.0.iter().flat_map(|one| &one.missing_parameters) {
@@ -59,7 +59,7 @@ struct UnansweredSkill {
     skill_id: SkillId,
     title: String,
     missing_parameters: Vec<String>,
-    /// Values that memories state for them.
+    /// Values that memories hold for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     proposals: Option<Value>,
 }
@@ -80,7 +80,7 @@ impl UnansweredSkill {
         }
     }
 
-    /// What is asked for, and how to give it.
+    /// Formats the question for the parameters, and how to give them.
     fn line(&self) -> String {
         let Self {
             skill_id,

@@ -1,5 +1,4 @@
-//! The findings and sentences of an answer as people read them: one list, and sentences with numbers for what they rest
-//! on.
+//! The findings and sentences of an answer as text: one list, and sentences with numbers for their footnotes.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +10,14 @@ use serde_json::Value;
 use super::LISTED;
 use crate::requests::words::ModelAnalysis;
 
-/// What the skills of a request found together, and what a model says of it.
+/// The combined findings of a request's skills, and a model's sentences about them.
 #[derive(Debug)]
 pub(super) struct CombinedFindings {
     pub(super) findings: Vec<Finding>,
     pub(super) sentences: Vec<CitedSentence>,
 }
 
-/// Something that a sentence rests on.
+/// A source that a sentence cites.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Footnote {
     Finding(FindingId),
@@ -60,7 +59,7 @@ impl CombinedFindings {
         }
     }
 
-    /// The sentences, each with the numbers of what it rests on.
+    /// Formats the sentences, each with the numbers of its footnotes.
     pub(super) fn words(&self) -> Option<String> {
         let numbers = self.numbers();
         let sentences = self.sentences.iter().map(|sentence| {
@@ -76,7 +75,7 @@ impl CombinedFindings {
         (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 
-    /// Findings in a line each, the first so many; the rest are counted.
+    /// Formats the first findings, one a line; the rest are counted.
     pub(super) fn lines(&self, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = self.findings.iter().take(most).map(line).collect();
         if self.findings.len() > most {
@@ -85,7 +84,7 @@ impl CombinedFindings {
         lines
     }
 
-    /// What the sentences rest on, by number.
+    /// Lists the footnotes, by number.
     pub(super) fn cited(&self) -> Option<String> {
         let resources: BTreeMap<&FindingId, &Finding> = self
             .findings
@@ -112,7 +111,7 @@ impl CombinedFindings {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// Everything that sentences rest on, once each, in the order in which it is cited.
+    /// Returns all footnotes, once each, in the order of citation.
     fn numbers(&self) -> Vec<Footnote> {
         let mut numbers: Vec<Footnote> = Vec::new();
         for reference in self.sentences.iter().flat_map(references) {
@@ -124,7 +123,7 @@ impl CombinedFindings {
     }
 }
 
-/// The footnotes of a sentence: its findings, which lead to their evidence, or else its results.
+/// Returns the footnotes of a sentence: its findings, which lead to their evidence, or else its results.
 fn references(sentence: &CitedSentence) -> Vec<Footnote> {
     let findings = sentence.finding_ids.iter().cloned().map(Footnote::Finding);
     let mut references: Vec<Footnote> = findings.collect();
@@ -138,7 +137,7 @@ fn references(sentence: &CitedSentence) -> Vec<Footnote> {
     references
 }
 
-/// A finding in a line: its template's summary or title, or the name of its resource.
+/// Formats a finding as a line: its template's summary or title, or the name of its resource.
 fn line(finding: &Finding) -> String {
     let rendered = finding.rendered.as_ref();
     let text = |field: &str| {
@@ -201,7 +200,8 @@ mod tests {
         }
     }
 
-    /// What a sentence cites is in the answer, also where the same was found by another skill and that stays.
+    /// Everything that a sentence cites is in the answer, even if another skill had the same finding and only that one
+    /// is kept.
     #[test]
     fn sentences_are_numbered_by_what_they_rest_on() {
         let analysis = analysis(
@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(found.lines(1), ["- [high] gate g-1", "- and 1 more"]);
     }
 
-    /// A ranking that leaves a finding out, or that puts a lesser one in front, changes neither what is listed nor what
-    /// comes before what.
+    /// A ranking that omits a finding, or puts a lesser one in front, changes neither the list nor the order of
+    /// severities.
     #[test]
     fn a_model_cannot_leave_a_finding_out() {
         let findings = vec![

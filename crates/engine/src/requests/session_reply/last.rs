@@ -1,4 +1,4 @@
-//! The latest answer of a session that a text may reply to.
+//! The latest answer of a session to which a text may reply.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, RunId, SkillId};
@@ -13,7 +13,7 @@ use super::super::offer::{OFFERS, Offer};
 use super::super::{ActiveRequest, FollowUpReference};
 use crate::{Engine, EngineError};
 
-/// Turns that are looked back over for an answer; those that failed are passed over.
+/// Maximum turns to look back for an answer; failed ones are skipped.
 const LOOK_BACK: usize = 5;
 
 /// An answer with its request.
@@ -22,14 +22,14 @@ pub(in super::super) struct LastAnswer {
     pub(in super::super) request: RequestId,
     pub(in super::super) asked: ActiveRequest,
     pub(in super::super) classified: Classification,
-    /// The AgentResponse, or the AgentError that asked for parameters.
+    /// The `AgentResponse`, or the `AgentError` that asked for parameters.
     answer: Map<String, Value>,
     /// The run whose end is the request's result.
     awaited: Option<RunId>,
 }
 
 impl LastAnswer {
-    /// Reads a record; `None` for a request that is not answered, and for one that failed and asked for nothing.
+    /// Reads a record; `None` for a request without an answer, and for one that failed without asking for parameters.
     fn from_record(record: RequestRecord) -> Result<Option<Self>, EngineError> {
         let read = |error: JsonFault| EngineError::internal("reading a recorded request", error);
         let (Some(verdict), Some(answer)) = (&record.verdict, &record.answer) else {
@@ -50,7 +50,7 @@ impl LastAnswer {
         }))
     }
 
-    /// The question that the answer rests on: of a row of follow-ups the first.
+    /// Returns the question behind the answer: of a chain of follow-ups the first.
     pub(in super::super) fn question(&self) -> &str {
         match &self.classified.follow_up {
             Some(follow_up) => &follow_up.question,
@@ -58,12 +58,12 @@ impl LastAnswer {
         }
     }
 
-    /// Whether nothing was to be changed.
+    /// Returns whether the request was a dry run.
     pub(super) fn is_trial(&self) -> bool {
         self.classified.dry_run || self.asked.wishes.dry_run
     }
 
-    /// The changes that the answer offers.
+    /// Returns the changes that the answer offers.
     pub(super) fn offers(&self) -> Vec<Offer> {
         let metadata = self.answer.get("metadata");
         let offers = metadata.and_then(|metadata| metadata.get(OFFERS));
@@ -71,7 +71,7 @@ impl LastAnswer {
         offers.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// The run that the answer is about, and that changes something.
+    /// Returns the changing run that the answer describes.
     pub(super) fn run(&self) -> Option<&RunId> {
         let opened = || {
             let awaited = self.awaited.as_ref();
@@ -80,7 +80,7 @@ impl LastAnswer {
         self.classified.earlier_run().or_else(opened)
     }
 
-    /// The answer that its request replied to or leaned on.
+    /// Returns the answer to which its request replied or referred.
     pub(super) fn follows(&self) -> Option<&FollowUpReference> {
         self.classified.verdict.follows.as_ref()
     }
@@ -89,12 +89,12 @@ impl LastAnswer {
         self.answer.get("technical_details")?.get(name)
     }
 
-    /// Whether a skill lacks parameters, and nothing was run for it.
+    /// Returns whether a skill lacks parameters and did not run.
     pub(super) fn is_lacking(&self) -> bool {
         self.answer.contains_key("error_id") && self.detail("run_id").is_none()
     }
 
-    /// The skill that lacks parameters, where the request asked for it alone.
+    /// Returns the skill that lacks parameters, if the request asked for it alone.
     pub(super) fn lacking_skill(&self) -> Option<&SkillId> {
         let classified = &self.classified;
         match classified.skills.as_slice() {
@@ -103,14 +103,14 @@ impl LastAnswer {
         }
     }
 
-    /// The names of the parameters that are missing, as the error lists them.
+    /// Returns the names of the missing parameters, as the error lists them.
     pub(super) fn missing_names(&self) -> Vec<&str> {
         let names = self.detail("missing").and_then(Value::as_array);
         let names = names.into_iter().flatten();
         names.filter_map(Value::as_str).collect()
     }
 
-    /// The values that were known of the others, without those that are declared as defaults.
+    /// Returns the known values of the others, without defaults.
     pub(super) fn known(&self, declared: &[Parameter]) -> Map<String, Value> {
         let known = self.detail("known").and_then(Value::as_array);
         let known = known.into_iter().flatten().filter(|shown| {
@@ -127,7 +127,7 @@ impl LastAnswer {
 }
 
 impl Engine {
-    /// The latest answer of the session of a request.
+    /// Returns the latest answer of a request's session.
     pub(in super::super) async fn last_answer(
         &self,
         asked: &ActiveRequest,
@@ -151,7 +151,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// The question that was asked back before an answer, where the answer is to what was chosen of it.
+    /// Returns the question before an answer, if the answer is to a chosen option of it.
     pub(in super::super) async fn question_before(
         &self,
         last: &LastAnswer,

@@ -1,4 +1,4 @@
-//! Replies about the run that waits in a session: they give it parameters, cancel it or show it.
+//! Replies about the run that waits in a session: set its parameters, cancel it or show it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,25 +15,25 @@ use super::{LastAnswer, SessionReply};
 use crate::runs::RunView;
 use crate::{Engine, EngineError};
 
-/// How long a cancellation is waited for: a driver ends the run.
+/// How long to wait for a cancellation, because a driver ends the run.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reason of a cancelled run, as its journal has it.
 const REASON: &str = "a reply in its session declined the plan";
 
-/// The order of a reply for a run.
+/// A reply's command for a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in super::super) enum RunReply {
-    /// It is shown.
+    /// Show it.
     Show,
-    /// It is aborted before it changes anything more.
+    /// Abort it before it changes anything more.
     Cancel,
-    /// It gets values for parameters that it waits for.
+    /// Set values for parameters that it waits for.
     Give {
         /// The values, by parameter.
         values: Map<String, Value>,
-        /// Where each comes from.
+        /// The source of each value.
         sources: BTreeMap<String, ValueSource>,
         /// Why words of the reply give no value.
         unclear: Vec<String>,
@@ -41,7 +41,7 @@ pub(in super::super) enum RunReply {
 }
 
 impl Engine {
-    /// The run that the last answer of a session is about, unless it has ended or is gone.
+    /// Returns the run of the session's last answer, unless it has ended or no longer exists.
     pub(super) async fn open_run(
         &self,
         asked: &ActiveRequest,
@@ -57,10 +57,10 @@ impl Engine {
         }
     }
 
-    /// Carries out what a reply does with a run. A repeat does nothing again.
+    /// Applies a reply to a run. A repeat has no further effect.
     ///
     /// # Errors
-    /// `not_found` for a run that is no longer kept; `invalid_parameters` for values that do not fit.
+    /// `not_found` for a run that is no longer stored; `invalid_parameters` for invalid values.
     pub(in super::super) async fn reply_to_open_run(
         self: &Arc<Self>,
         asked: &ActiveRequest,

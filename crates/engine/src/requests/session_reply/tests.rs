@@ -1,4 +1,4 @@
-//! Conversations over a real store: what a turn asks for or offers, and what the next one makes of it.
+//! Conversations over a real store: the question or offer of a turn, and the effect of the next one.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ const USAGE: &str = "reliability.usage";
 const TEAM_SKILL: &str = "reliability.team";
 const RESTART: &str = "reliability.restart";
 
-/// A tool that keeps what it was called with.
+/// A tool that records its calls.
 #[derive(Default)]
 struct Echo {
     calls: Mutex<Vec<Map<String, Value>>>,
@@ -182,7 +182,7 @@ fn sources(answer: &Answered) -> Vec<String> {
     told.collect()
 }
 
-/// B003-11: a turn that states values alone continues the request that lacked them.
+/// B003-11: a turn with only values continues the request that lacked them.
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_11_a_turn_of_values_gives_the_request_before_it_what_it_lacked() {
     let talk = Talk::new().await;
@@ -203,7 +203,7 @@ async fn b003_11_a_turn_of_values_gives_the_request_before_it_what_it_lacked() {
     let called = json!({"profile": "night_ro", "region": "us-east-1"});
     assert_eq!(talk.calls()[1..], [called]);
 
-    // Words that give no value are asked about, and a request of another kind is one of its own.
+    // Words that give no value lead to a question, and a request of another kind is independent.
     talk.asks_for_values("traffic of machines with profile prod_infra", usage())
         .await;
     let refused = talk
@@ -217,7 +217,7 @@ async fn b003_11_a_turn_of_values_gives_the_request_before_it_what_it_lacked() {
     assert_eq!(talk.calls().len(), 2);
 }
 
-/// A text without a form of its own is the one value that is missing, if it asks for nothing.
+/// A text without a form of its own is the one missing value, if it is no question or command.
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_11_a_short_text_is_the_one_value_that_is_missing() {
     let talk = Talk::new().await;
@@ -229,7 +229,7 @@ async fn b003_11_a_short_text_is_the_one_value_that_is_missing() {
     assert_eq!(talk.calls(), [json!({"team": "night shift"})]);
 }
 
-/// A run that waits for parameters gets them; the plan that waits is shown and never confirmed by a word, and a no
+/// A run that waits for parameters gets them. The plan that waits is shown and never confirmed by a word, and a no
 /// cancels it.
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_11_a_plan_that_waits_is_filled_in_shown_and_cancelled() {
@@ -254,13 +254,13 @@ async fn b003_11_a_plan_that_waits_is_filled_in_shown_and_cancelled() {
     let cancelled = talk.say("never mind").await;
     assert_eq!(cancelled.run(), run);
     assert_eq!(talk.status(&run).await, "aborted");
-    // Nothing waits any more.
+    // Nothing is waiting now.
     let nothing = talk.say("yes").await;
     nothing.begins("Nothing was looked up or changed: it leans on something said before.");
     assert!(talk.calls().is_empty());
 }
 
-/// A key that may ask and not steer runs sees the plan, and changes nothing of it.
+/// A key that may ask but not manage runs sees the plan, and cannot change it.
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_11_a_reply_steers_a_run_only_with_the_scope_for_it() {
     let mut talk = Talk::new().await;
@@ -273,7 +273,7 @@ async fn b003_11_a_reply_steers_a_run_only_with_the_scope_for_it() {
     assert_eq!(talk.status(&run).await, "awaiting_confirmation");
 }
 
-/// A yes to the only offer that lacks nothing shows its plan, which waits to be confirmed.
+/// A yes to the only complete offer shows its plan, which waits for confirmation.
 #[tokio::test(flavor = "multi_thread")]
 async fn b003_11_an_offer_is_taken_up_filled_in_or_declined() {
     let talk = Talk::new().await;
@@ -290,7 +290,7 @@ async fn b003_11_an_offer_is_taken_up_filled_in_or_declined() {
     assert_eq!(plan.metadata["status"], "awaiting_confirmation");
     assert_eq!(sources(&plan), ["host session"]);
 
-    // One that lacks a value is offered again, until it has it.
+    // An offer that lacks a value is repeated until it has it.
     talk.say("restart the host next week").await;
     let again = talk.say("go ahead").await;
     again.begins(&format!("Nothing was begun: `{RESTART}` needs host."));
@@ -312,7 +312,7 @@ async fn b003_11_an_offer_is_taken_up_filled_in_or_declined() {
     assert!(talk.calls().is_empty());
 }
 
-/// Of several offers one is named by its number or its name alone.
+/// A text chooses one of several offers by its number or its name alone.
 #[test]
 fn a_text_agrees_or_names_one_of_several_offers() {
     let offer = |id: &str, title: &str| -> Offer {

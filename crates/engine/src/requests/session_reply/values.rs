@@ -1,4 +1,4 @@
-//! Replies that state values: of a skill that lacks parameters, of a run that waits for them, of a change that is offered.
+//! Replies with values: for a skill that lacks parameters, for a run that waits for them, for an offered change.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ enum Asker {
 }
 
 impl AskedFor {
-    /// The reply that a text is, which states values and nothing else.
+    /// Returns the reply of a text that states values and nothing else.
     fn stated(&self, asked: &ActiveRequest) -> Option<Reply> {
         let (text, at) = (asked.request.input.as_str(), asked.request.timestamp);
         let stated = values_alone(&self.declared, &self.known, &self.missing, text, at);
@@ -54,7 +54,7 @@ impl AskedFor {
         stated.or_else(of_boolean)
     }
 
-    /// The reply that a text is as a whole.
+    /// Returns the reply of a text that is one value as a whole.
     fn whole(&self, asked: &ActiveRequest) -> Option<Reply> {
         let (text, at) = (asked.request.input.as_str(), asked.request.timestamp);
         value_as_a_whole(&self.declared, &self.missing, text, at)
@@ -62,7 +62,7 @@ impl AskedFor {
 }
 
 impl Engine {
-    /// The classification of a text that states values of the parameters that were asked for, and nothing else.
+    /// Classifies a text that states values of the requested parameters, and nothing else.
     pub(super) async fn values_given(
         &self,
         asked: &ActiveRequest,
@@ -77,7 +77,7 @@ impl Engine {
         }
     }
 
-    /// The same of a short text that fits nothing clearly alone, and is the one value that is missing as a whole.
+    /// Classifies a short text without a clear match of its own that is, as a whole, the one missing value.
     pub(in super::super) async fn whole_value(
         &self,
         asked: &ActiveRequest,
@@ -105,7 +105,7 @@ impl Engine {
         if let Some(skill) = last.lacking_skill() {
             let declared = match self.skill_parameters(&asked.caller, skill) {
                 Ok(declared) => declared,
-                // It is no longer served: the text is routed.
+                // The document is no longer available: the text is routed.
                 Err(error)
                     if matches!(
                         error.code,
@@ -157,7 +157,8 @@ impl Engine {
         }))
     }
 
-    /// The classification with the values of a reply: the skill runs, the run continues, or the change is offered again.
+    /// Builds the classification with the values of a reply: the skill runs, the run continues, or the change is
+    /// offered again.
     fn given(
         &self,
         asked: &ActiveRequest,
@@ -213,7 +214,7 @@ impl Engine {
     }
 }
 
-/// Whether a text may be a value as a whole: it asks and orders nothing, and is no small talk.
+/// Returns whether a text may be a value as a whole: it is no question, command or small talk.
 fn may_be_value(text: &str) -> bool {
     if text.contains('?') || assent(text).is_some() {
         return false;

@@ -1,4 +1,4 @@
-//! What a driver does about the approvals that its run waits for.
+//! How a driver handles the approvals that its run waits for.
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, StepId};
@@ -15,7 +15,7 @@ use crate::runs::effect::{Preparation, failure};
 use crate::{EngineError, approvals};
 
 impl RunDriver<'_> {
-    /// The steps that wait for a person, and what each waits for.
+    /// Returns the steps that wait for a person, each with its approval.
     pub(super) fn awaited(&self) -> impl Iterator<Item = (StepId, ApprovalId)> {
         let steps = self.folded.run.steps();
         steps.filter_map(|(step, state)| match state {
@@ -24,7 +24,7 @@ impl RunDriver<'_> {
         })
     }
 
-    /// Uses what people have decided since, and lapses what was not decided or used in time.
+    /// Applies decisions that people have made since, and lapses approvals that were not decided or used in time.
     pub(super) async fn apply_approval_decisions(&mut self) -> Result<(), EngineError> {
         self.set_aside.clear();
         let awaited: Vec<(StepId, ApprovalId)> = self.awaited().collect();
@@ -48,7 +48,7 @@ impl RunDriver<'_> {
         let id = approval.approval_id.clone();
         let in_time = now < approval.expires_at;
         let command = match &approval.state {
-            // In a pause nothing begins: an approval of a call stays open, and lapses at its end.
+            // Nothing begins during a pause: an approval of a call stays open, and lapses at its end.
             ApprovalStatus::Approved(ApprovalAgreement { happened: None, .. })
                 if in_time && self.folded.run.is_paused() =>
             {
@@ -75,7 +75,7 @@ impl RunDriver<'_> {
             }
             ApprovalStatus::Pending if in_time => return Ok(()),
             ApprovalStatus::Pending => self.lapse(step, approval)?,
-            // Used or lapsed by a turn whose append did not happen: the store has the last word.
+            // An earlier turn used or lapsed it and its append failed: storage decides.
             ApprovalStatus::Consumed(_) | ApprovalStatus::Lapsed => {
                 self.refuse_lapsed(step, approval)
             }
@@ -111,7 +111,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Waits for a place to ask the gate about a step.
+    /// Waits for a slot to ask the gate about a step.
     pub(super) async fn evaluation_slot(&self, step: &StepId) -> EvaluationSlot {
         let tool = self.folded.run.graph().step(step).and_then(Step::tool);
         let effort = tool.map_or(Effort::Moment, |tool| self.workspace.effort(tool));
@@ -119,8 +119,8 @@ impl RunDriver<'_> {
         self.engine.evaluation_slot_for(tenant, effort).await
     }
 
-    /// A write whose answer is refused happened, or may have: what becomes of its step is asked of a person, as of one
-    /// that was interrupted, and it is never begun again by itself.
+    /// Handles a write whose answer is refused: the write may have happened. As after an interruption, a person decides
+    /// about its step; it is never repeated automatically.
     pub(super) async fn request_approval_to_repeat(
         &mut self,
         step: &StepId,
@@ -134,7 +134,7 @@ impl RunDriver<'_> {
                 let decision = decision.in_doubt(&call.tool, &refusal.message);
                 self.decide_step_start(&prepared, decision, at)
             }
-            // It was prepared before. What cannot be prepared any more is not begun again either.
+            // The step was prepared before. If it can no longer be prepared, it is not repeated either.
             Ok(Preparation::NotInDryRun) | Err(_) => self.apply_command(Command::Fail {
                 step: step.clone(),
                 failure: StepFailure {
@@ -147,7 +147,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// At a run's end nobody needs to decide any more.
+    /// Lapses the open approvals of a run that ends.
     pub(super) async fn expire_pending_approvals(&mut self) -> Result<(), EngineError> {
         if !self.folded.asked {
             return Ok(());
@@ -158,7 +158,7 @@ impl RunDriver<'_> {
                 ApprovalChange::Move(change) => Some(change.approval_id.clone()),
                 ApprovalChange::Ask(_) => None,
             };
-            // One that this turn uses or lapses itself still looks open in storage.
+            // Approvals that this turn uses or lapses are still open in storage.
             if self.approvals.iter().all(|known| id(known) != id(&change)) {
                 self.approvals.push(change);
             }
@@ -167,7 +167,7 @@ impl RunDriver<'_> {
     }
 }
 
-/// What an agreement leads to: the call, or, where it happened already, its end.
+/// Converts a granted approval into a command: start the call, or record the result that a person reported.
 fn command_for_agreement(step: StepId, approval: &Approval, agreed: &ApprovalAgreement) -> Command {
     let (id, digest) = (approval.approval_id.clone(), approval.digest.clone());
     let ApprovalAgreement { decided, happened } = agreed.clone();

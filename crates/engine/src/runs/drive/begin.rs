@@ -1,4 +1,4 @@
-//! Beginning steps: the decision about a call, and what is journaled before its effect starts.
+//! Beginning steps: the decision about a call, and the events that are journaled before its effect starts.
 
 use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::ids::{ApprovalId, StepId};
@@ -13,7 +13,7 @@ use crate::EngineError;
 use crate::runs::effect::{Preparation, Prepared};
 
 impl RunDriver<'_> {
-    /// Begins steps that start at the same time, and writes that they began.
+    /// Begins steps that start at the same time, and writes their beginnings to the journal.
     pub(super) async fn begin_steps(
         &mut self,
         steps: &[StepId],
@@ -36,8 +36,8 @@ impl RunDriver<'_> {
         Ok(effects)
     }
 
-    /// Decides that a step begins; one that may not is failed, skipped or waits for a person, and
-    /// has no effect.
+    /// Decides whether a step begins. A step that may not begin fails, is skipped or waits for a person, and has no
+    /// effect.
     async fn begin_step(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
         let place = self.evaluation_slot(step).await;
         let at = self.engine.now();
@@ -68,7 +68,7 @@ impl RunDriver<'_> {
         Ok(begun.then_some(prepared))
     }
 
-    /// Fails a step of which no effect is under way.
+    /// Fails a step that has no running effect.
     fn fail_before_effect(
         &mut self,
         step: &StepId,
@@ -83,7 +83,7 @@ impl RunDriver<'_> {
         })
     }
 
-    /// Begins a call under a decision, or asks a person about it, or refuses it.
+    /// Begins a call under a decision, or requests an approval for it, or refuses it.
     pub(super) fn decide_step_start(
         &mut self,
         prepared: &Prepared,
@@ -98,7 +98,7 @@ impl RunDriver<'_> {
             expires_at: self.engine.after(at, self.engine.settings().approval_ttl),
         };
         let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
-        // The journal dates the beginning as it was decided: strict replay compares approvals with it.
+        // The journal dates the beginning by the decision's time, because strict replay compares approvals with it.
         self.apply_events_at(events, at)
     }
 }

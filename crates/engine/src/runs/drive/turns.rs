@@ -1,6 +1,7 @@
-//! Steps of a question that wait for their turn: a tool's rate limit makes it wait, for a while, and does not fail it.
+//! Steps of a question that wait for the rate limit of their tool. Within a maximum time, the limit delays a step and
+//! does not fail it.
 //!
-//! A wait is kept in memory alone: after a restart the step is asked about again.
+//! The queue is in memory only: after a restart the driver asks about the step again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,19 +15,19 @@ use charter_domain::gate;
 use super::RunDriver;
 use crate::runs::effect::Prepared;
 
-/// A step that waits.
+/// A waiting step.
 #[derive(Debug, Clone, Copy)]
 struct QueuedStep {
     since: Timestamp,
     until: Timestamp,
 }
 
-/// The steps of a run that wait for their turn.
+/// The steps of a run that wait for a rate limit.
 #[derive(Debug, Default)]
 pub(super) struct RateLimitQueue(BTreeMap<StepId, QueuedStep>);
 
 impl RateLimitQueue {
-    /// Lets a step wait until its turn comes. Says whether that is soon enough.
+    /// Queues a step until its turn comes. Returns whether that is within the maximum wait.
     pub(super) fn wait(&mut self, step: &StepId, now: Timestamp, wait: Duration) -> bool {
         let since = self.0.get(step).map_or(now, |waiting| waiting.since);
         let micros = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
@@ -45,12 +46,12 @@ impl RateLimitQueue {
         }
     }
 
-    /// Notes that a step waits no longer.
+    /// Removes a step that no longer waits.
     pub(super) fn take(&mut self, step: &StepId) {
         self.0.remove(step);
     }
 
-    /// The steps whose turn has not come.
+    /// Returns the steps whose turn has not come.
     pub(super) fn waiting(&self, has_come: impl Fn(Timestamp) -> bool) -> BTreeSet<StepId> {
         let waiting = self
             .0
@@ -59,7 +60,7 @@ impl RateLimitQueue {
         waiting.map(|(step, _)| step.clone()).collect()
     }
 
-    /// The earlier of a moment and the next turn of these steps.
+    /// Returns the earlier of a time and the next turn of these steps.
     pub(super) fn sooner(
         &self,
         until: Option<Timestamp>,
@@ -71,8 +72,8 @@ impl RateLimitQueue {
 }
 
 impl RunDriver<'_> {
-    /// Counts a call that is about to happen against its tool's rate limit, or refuses it; false where it waits for its
-    /// turn. A result from the cache is no call.
+    /// Counts a call that is about to start against its tool's rate limit, or refuses it. Returns false if the call
+    /// waits for its turn. A cached result does not count as a call.
     pub(super) fn reserve_rate_limit(&mut self, prepared: &mut Prepared, at: Timestamp) -> bool {
         let run = &self.folded.run;
         if prepared.is_recalled() || !run.permits(prepared.call(), prepared.decision(), at) {
@@ -88,7 +89,7 @@ impl RunDriver<'_> {
             self.turns.take(id);
             return true;
         };
-        // A question is worth waiting for; a change that was confirmed is not begun at another time.
+        // A question may wait; a confirmed change does not begin at another time.
         let wait = Duration::from_millis(too_soon.wait_ms);
         if self.workspace.kind == RunKind::Skill && self.turns.wait(id, at, wait) {
             self.progress
@@ -124,7 +125,7 @@ mod tests {
         assert_eq!(turns.sooner(None, &waiting), Some(at(2)));
         assert_eq!(turns.sooner(Some(at(1)), &waiting), Some(at(1)));
         assert!(turns.waiting(|moment| moment <= at(2)).is_empty());
-        // Another took the turn: it waits on, counted from when it began to.
+        // Another step used the turn: this one waits on, counted from its first wait.
         assert!(turns.wait(&step, at(2), 20 * second));
         assert!(!turns.wait(&step, at(22), 20 * second));
         assert!(turns.waiting(|_| false).is_empty());

@@ -1,4 +1,4 @@
-//! What the values of one run may take together, and the memory that is set aside for them.
+//! Limits on the memory of one run's values, and the reservation of that memory.
 
 use charter_contract::bounds::{LARGE_OUTPUT, RUN_MEMORY};
 use charter_contract::error_code::ErrorCode;
@@ -15,18 +15,18 @@ use crate::outputs::VALUES_TIMEOUT;
 use crate::runs::effect::{StepEnd, failure};
 
 impl RunDriver<'_> {
-    /// Memory of the run's values for which none is set aside.
+    /// Memory of the run's values that is not reserved.
     fn unhoused(&self) -> usize {
         let memory = self.folded.run.memory().min(RUN_MEMORY);
         memory.saturating_sub(self.room.set_aside())
     }
 
-    /// Whether the run has come to have more, in small parts, than goes without memory that is set aside.
+    /// Returns whether small values have accumulated beyond the limit for unreserved memory.
     pub(super) fn lacks_room(&self) -> bool {
         self.unhoused() > LARGE_OUTPUT
     }
 
-    /// Waits for that memory while nothing of the run is under way.
+    /// Waits for that memory while no effect of the run is running.
     pub(super) async fn make_room(&mut self) -> Result<(), EngineError> {
         self.write(NextPhase::Runs).await?;
         let taken = self.room.take(self.unhoused(), VALUES_TIMEOUT);
@@ -39,11 +39,11 @@ impl RunDriver<'_> {
         Ok(())
     }
 
-    /// The end of a step whose result the run may not have.
+    /// Returns the end of a step whose result the run may not keep.
     pub(super) fn refused(&self, step: &StepId, refusal: StepFailure, end: &StepEnd) -> StepEnd {
         let writes = self.folded.run.graph().step(step).is_some_and(Step::writes);
         let step = step.clone();
-        // A write has happened, whatever becomes of its answer.
+        // The write has happened, even if its answer is refused.
         if writes && !self.folded.run.is_dry_run() && self.workspace.desk.is_none() {
             return StepEnd::InDoubt { step, refusal };
         }
@@ -54,7 +54,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Whether the run may have a step's result, and what the result adds to its plan.
+    /// Returns whether the run may keep a step's result and the steps that the result adds to the plan.
     pub(super) fn has_room_for(&self, output: &Value, growth: &Growth) -> Result<(), StepFailure> {
         let memory = self.folded.run.memory().saturating_add(memory_of(output));
         if memory > RUN_MEMORY {

@@ -1,4 +1,4 @@
-//! How what a driver decides becomes durable: the run's creation, appends, and giving it back.
+//! Makes a driver's decisions durable: creates the run, appends events, and releases the run.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use crate::runs::evidence;
 use crate::runs::journal::chain;
 use crate::{EngineError, events, missions};
 
-/// How far a driver has its run to itself.
+/// The driver's ownership of its run.
 pub(super) enum RunOwnership {
-    /// Storage does not know the run: the first write creates it and takes the lease.
+    /// The run is not in storage: the first write creates it and acquires the lease.
     Unstored(Box<RunRecord>, Arc<SetOnce<()>>),
-    /// Storage knows the run, and this worker holds it.
+    /// The run is in storage, and this worker holds its lease.
     Held(Lease),
-    /// Given back, together with the write after which nothing was left to do.
+    /// The lease was released with the write after which nothing was left to do.
     Returned,
 }
 
 impl RunDriver<'_> {
-    /// Gives the run back: nothing of it is under way, and it waits.
+    /// Releases a run that waits and has no running effects.
     pub(super) async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
-        // A run whose approval is decided does not wait, but for one that waits for the end of its pause.
+        // A run whose approval is decided does not wait, except if it waits for the end of its pause.
         let open = self.awaited().map(|(_, approval)| approval);
         let open = open.filter(|approval| !self.set_aside.contains(approval));
         let wait = RunWait {
@@ -47,7 +47,7 @@ impl RunDriver<'_> {
         Ok(())
     }
 
-    /// Makes what was decided durable. A run that does not go on is given back with it.
+    /// Makes the pending decisions durable. If the run does not continue, the same write releases it.
     pub(super) async fn write(&mut self, then: NextPhase) -> Result<(), EngineError> {
         if self.unwritten.is_empty() {
             return Ok(());
@@ -119,7 +119,7 @@ impl RunDriver<'_> {
         Ok(())
     }
 
-    /// Creates the run, and tells whoever waits for no more.
+    /// Creates the run, and notifies the caller that waits until it is stored.
     async fn create(&self, new: NewLeasedRun, stored: &SetOnce<()>) -> Result<Lease, EngineError> {
         let release = new.release;
         let lease = self.engine.store().create_held_run(new).await?;
@@ -127,13 +127,13 @@ impl RunDriver<'_> {
             let run = self.folded.run.id();
             self.engine.drivers().set_lease_held(run, lease.fence);
         }
-        // Nobody else sets it.
+        // Nothing else sets it.
         drop(stored.set(()));
         self.engine.notify_watchers();
         Ok(lease)
     }
 
-    /// The run's record as its first write leaves it.
+    /// Returns the run's record as its first write leaves it.
     fn as_left(&self, run: RunRecord, events: &[NewEvent], then: NextPhase) -> RunRecord {
         RunRecord {
             phase: then.phase(),
@@ -148,9 +148,9 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Records what the run did, before anything says that it is over: a worker that dies in between
-    /// finds the same records there. The journal is made durable first, for the records say what it
-    /// is.
+    /// Records evidence of the run's actions before the journal marks the run as over. A worker that resumes after a
+    /// crash in between finds the same records. The journal is made durable first, because the records state its
+    /// digest.
     pub(super) async fn leave_evidence(&mut self) -> Result<(), EngineError> {
         if !self.workspace.leaves_evidence(self.engine) {
             return Ok(());
@@ -169,7 +169,7 @@ impl RunDriver<'_> {
             };
             memory = memory.saturating_add(memory_of_fields(&record.payload));
             records.push(record);
-            // Large ones are not kept in memory until all are made.
+            // Large records are written at once, to free their memory.
             if memory > LARGE_OUTPUT {
                 engine
                     .keep_evidence(&self.workspace.tenant, &records)

@@ -1,5 +1,5 @@
-//! Steps that this server carries out itself, in place of a tool: stages of missions, and the analysis of results. The
-//! gate was asked and the beginning journaled as for any call.
+//! Steps that this server performs itself, in place of a tool: stages of missions, and the analysis of results. The
+//! gate and the journal treat them like any other call.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::outputs::admit;
 use crate::requests::Progress;
 use crate::runs::room::RunMemory;
 
-/// What this server carries out itself.
+/// Work that this server performs itself.
 #[derive(Debug)]
 pub(super) enum InternalEffect {
     /// A stage of a mission.
@@ -42,16 +42,16 @@ impl InternalEffect {
     }
 }
 
-/// What came of it.
+/// The result of internal work.
 struct InternalResult {
     output: Value,
     growth: Growth,
-    /// What the new steps call, in the version that is pinned for them.
+    /// Tools that the new steps call, in the versions that are pinned for them.
     tools: Vec<(DocumentPin, PinnedTool)>,
     tokens: TokensUsed,
 }
 
-/// The stage of a mission that a tool carries out.
+/// Returns the stage of a mission that a tool performs.
 fn stage_of(tool: &Tool) -> Option<Stage> {
     match &tool.implementation {
         Some(Implementation::Stage { stage }) => Some(*stage),
@@ -71,18 +71,18 @@ fn analyses(tool: &Tool) -> bool {
 }
 
 impl Workspace {
-    /// Whether results may be put into words in a run of this kind.
+    /// Returns whether the results of a run of this kind may be analysed.
     fn is_analysed(&self) -> bool {
         matches!(self.kind, RunKind::Skill | RunKind::Analysis)
     }
 
-    /// Whether the server itself does the work of a tool in a run of this kind. Such a tool is internal, and allowed
-    /// here.
+    /// Returns whether the server itself performs a tool's work in a run of this kind. Such a tool is internal, and
+    /// allowed here.
     pub(in crate::runs) fn carries_out(&self, tool: &Tool) -> bool {
         (self.desk.is_some() && stage_of(tool).is_some()) || (self.is_analysed() && analyses(tool))
     }
 
-    /// What a step is given that this server carries out itself.
+    /// Builds the internal work of a step that this server performs itself.
     pub(super) fn own_work(
         &self,
         run: &Run,
@@ -104,7 +104,7 @@ impl Workspace {
 }
 
 impl Prepared {
-    /// Carries out what this server does itself.
+    /// Performs the internal work of a step.
     pub(super) async fn run_internal(
         mut self,
         own: InternalEffect,
@@ -186,7 +186,7 @@ fn written(output: &impl Serialize) -> Result<Value, StageFailure> {
     })
 }
 
-/// What may become a part of the journal. What a stage adds to the plan becomes a part of the same event.
+/// Checks that the result may enter the journal. Steps that a stage adds to the plan are part of the same event.
 fn admitted(done: InternalResult) -> Result<InternalResult, StageFailure> {
     let admitted = admit(&done.output).and_then(|_| admit(&json!(done.growth)));
     match admitted {

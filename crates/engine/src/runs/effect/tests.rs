@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A tool as the store has it, with such a schema of its output.
+/// A stored tool with this output schema.
 fn stored(output_schema: &Value) -> Tool {
     let body = json!({
         "tool_id": "demo.list", "name": "list", "provider": "demo", "tool_class": "readonly",
@@ -37,7 +37,7 @@ async fn b003_4_a_result_is_taken_when_it_is_what_the_tool_declares() {
     );
 }
 
-/// Registered before the limits: the catalogue has it still.
+/// The tool was registered before the limits existed, and the catalogue still has it.
 #[tokio::test]
 async fn a_result_whose_schema_cannot_be_used_is_refused_with_the_reason() {
     let to = |at: usize| json!({"$ref": format!("#/$defs/a{at}")});
@@ -51,7 +51,7 @@ async fn a_result_whose_schema_cannot_be_used_is_refused_with_the_reason() {
     );
 }
 
-/// Each element is looked for among all others.
+/// Each element is compared with all others.
 #[tokio::test]
 async fn a_result_that_takes_too_much_work_is_refused_with_the_limit() {
     let listed: Vec<Value> = (0..2_000).map(|at| json!([at])).collect();

@@ -1,5 +1,5 @@
-//! What becomes of a step whose tool answers with what cannot be used, whoever ran the tool; and of runs that older
-//! versions left, which took such answers.
+//! Steps whose tool answers with an unusable output, wherever the tool ran; and runs of older versions, which accepted
+//! such outputs.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,12 +33,12 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const PLAN: &str = "plan-01930000-0000-7000-8000-000000000001";
 const REQUEST: &str = "req-01930000-0000-7000-8000-000000000001";
 
-/// Lists in each other, to so many levels.
+/// Lists nested to this many levels.
 fn nested(levels: usize) -> Value {
     (1..levels).fold(json!([]), |inside, _| json!([inside]))
 }
 
-/// Gives these outputs, one for each call.
+/// Returns these outputs, one for each call.
 struct Answering {
     outputs: Mutex<VecDeque<Value>>,
     calls: AtomicUsize,
@@ -76,7 +76,7 @@ fn package() -> PackageBundle {
     serde_json::from_value(files).unwrap()
 }
 
-/// An engine whose tools answer as they are told.
+/// An engine whose tools give the prepared answers.
 struct Rig {
     engine: Arc<Engine>,
     tools: Arc<Answering>,
@@ -107,7 +107,7 @@ impl Rig {
         }
     }
 
-    /// Starts a plan of these tools, one after another; one that writes waits to be confirmed.
+    /// Starts a plan of these tools in sequence; one that writes waits for confirmation.
     async fn start(&self, tools: &[&str]) -> RunView {
         let steps = tools.iter().enumerate().map(|(at, tool)| {
             let mut step =
@@ -133,14 +133,14 @@ impl Rig {
         started.unwrap().run()
     }
 
-    /// The run once it has ended or waits for a person.
+    /// Returns the run once it has ended or waits for a person.
     async fn rested(&self, run: &RunId) -> RunView {
         let ann = person("ann");
         let rested = self.engine.await_run(&ann, run, TIMEOUT);
         rested.await.unwrap()
     }
 
-    /// Starts a plan of these tools, of which the last writes, and lets it be called.
+    /// Starts a plan of these tools, of which the last writes, and approves that call.
     async fn written(&self, tools: &[&str]) -> RunView {
         let started = self.start(tools).await;
         let run = started.summary.run_id;
@@ -161,7 +161,7 @@ impl Rig {
         self.asked_about_repeat(&run).await
     }
 
-    /// The run once a person is asked about a repeat.
+    /// Returns the run once it requests approval for a repeat.
     async fn asked_about_repeat(&self, run: &RunId) -> RunView {
         let asked = async {
             loop {
@@ -192,7 +192,7 @@ impl Rig {
         self.engine.decide_approval(&person("bob"), id, say).await
     }
 
-    /// The evidence of everything, exported and checked by what anybody may check it by.
+    /// Exports the evidence of everything, and checks it as any auditor can.
     async fn verified(&self) {
         let ann = person("ann");
         let export = self.engine.evidence_export(&ann, EvidenceQuery::default());
@@ -268,7 +268,7 @@ async fn an_output_of_very_many_values_fails_its_step() {
     );
 }
 
-/// More than half of what the outputs of one run may take together.
+/// More than half of the limit for all outputs of one run.
 fn large() -> Value {
     json!("x".repeat(33 << 20))
 }
@@ -306,7 +306,7 @@ async fn an_output_that_is_too_much_beside_the_earlier_ones_fails_its_step() {
     rig.verified().await;
 }
 
-/// The same of a write, which happened all the same.
+/// For a write the output is refused as well, but the write happened.
 #[tokio::test]
 async fn a_write_whose_output_is_too_much_beside_the_earlier_ones_waits_for_a_person() {
     let rig = Rig::new([large(), large()]).await;
@@ -322,7 +322,7 @@ async fn a_write_whose_output_is_too_much_beside_the_earlier_ones_waits_for_a_pe
     assert_eq!(rig.tools.calls.load(Ordering::SeqCst), 2);
 }
 
-/// A write that was answered did happen: whatever its tool promises of repeats, it is not repeated unasked.
+/// A write that was answered did happen: it is not repeated unasked, even if its tool is declared idempotent.
 #[tokio::test]
 async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated() {
     for tool in ["deep.write", "deep.again"] {
@@ -345,14 +345,14 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
                  nests more than 64 levels deep; flatten it. A repeat may do it twice."
             )
         );
-        // Repeated by a person's word, and refused once more.
+        // Repeated after approval, and refused once more.
         rig.decide(approval, ApprovalAnswer::Approve).await.unwrap();
         let again = rig.asked_about_repeat(run).await;
         assert_eq!(rig.tools.calls.load(Ordering::SeqCst), 2);
         let [approval] = &again.approvals[..] else {
             panic!("{again:#?}");
         };
-        // What a person says that it came to is an output as well.
+        // A result that a person reports is an output as well.
         let told = |output: Value| ApprovalAnswer::Happened(ReportedResult { output });
         let refused = rig.decide(approval, told(nested(65))).await.unwrap_err();
         assert_eq!(
@@ -394,8 +394,8 @@ async fn a_write_whose_answer_is_refused_waits_for_a_person_and_is_not_repeated(
     }
 }
 
-/// Older versions wrote outputs of up to 127 levels into journals, which nothing could read: such a run is shown,
-/// replayed and ended, and its evidence holds the digest of what is too deep.
+/// Older versions wrote outputs of up to 127 levels into journals, which no version could read. Such a run is shown,
+/// replayed and ended, and its evidence holds the digest of the part that is too deep.
 #[tokio::test]
 async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended() {
     for levels in [65, 120, 127] {
@@ -433,7 +433,7 @@ async fn a_run_that_an_older_version_left_with_a_deep_output_is_read_and_ended()
     }
 }
 
-/// Adds to the journal what older versions wrote: a first step with an output of so many levels. The run waits.
+/// Adds the journal entry of an older version: a first step with an output of this many levels. The run waits.
 async fn leave_as_older_versions(engine: &Arc<Engine>, started: &RunView, levels: usize) {
     let ann = person("ann");
     let run = started.summary.run_id.clone();

@@ -1,4 +1,4 @@
-//! What a process claims, and what it holds of that.
+//! The runs that a process claims, and those of them that it holds.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use tempfile::TempDir;
 use crate::engine::tests::{engine, open, sandbox};
 use crate::{Engine, Settings};
 
-/// A claimed run has its driver's place, and its lease is renewed, before anything of it has begun: on the one
-/// thread of this test nothing has had its turn yet when the claim returns.
+/// A claimed run has a driver's slot, and its lease is renewed, before any of its steps begin. This test has one
+/// thread, so no driver has run yet when the claim returns.
 #[tokio::test]
 async fn claimed_runs_are_held_before_they_begin() {
     const RUNS: u128 = 20;
@@ -19,8 +19,8 @@ async fn claimed_runs_are_held_before_they_begin() {
     assert_eq!(held, runs);
 }
 
-/// A process claims no more than it can carry out: of a backlog, a run for each place of a tool call, and one
-/// that waits for it.
+/// A process claims no more than it can execute: from a backlog, one run for each slot of a tool call, and one that
+/// waits for the slot.
 #[tokio::test]
 async fn of_a_backlog_a_process_claims_what_it_can_carry_out() {
     let settings = Settings {
@@ -34,7 +34,7 @@ async fn of_a_backlog_a_process_claims_what_it_can_carry_out() {
     assert_eq!(engine.drivers().held().len(), 6);
 }
 
-/// What an engine holds that has claimed of so many runs.
+/// Returns the leases of an engine that has claimed from this many runs.
 async fn claimed(runs: u128, settings: Settings) -> (Vec<String>, Arc<Engine>, TempDir) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

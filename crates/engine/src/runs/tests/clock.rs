@@ -1,4 +1,4 @@
-//! What runs wait for when the machine's clock is set back.
+//! Waiting runs when the machine's clock is set back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use crate::caller::tests::person;
 use crate::engine::tests::{engine_at, open};
 use crate::{Engine, Mode, Settings, SubmittedPlan};
 
-/// How long a worker holds a run that waits; for what is further away it lets go of it.
+/// How long a worker keeps a run that waits; it releases a run that waits longer.
 const LEASE: Duration = Duration::from_millis(90);
 
 /// Fails the first time.
@@ -74,7 +74,7 @@ fn plan(delay_ms: u64) -> SubmittedPlan {
     }
 }
 
-/// Asks until the run is shown with this word.
+/// Polls until the run is shown with this word.
 async fn shown_as(engine: &Engine, run: &RunId, word: &str) {
     let asking = async {
         let mut again = tokio::time::interval(Duration::from_millis(5));
@@ -90,8 +90,8 @@ async fn shown_as(engine: &Engine, run: &RunId, word: &str) {
     assert!(asked.is_ok(), "the run never came to be {word}");
 }
 
-/// A retry whose moment the clock leaves an hour away comes after its delay, whether a worker holds the run meanwhile
-/// or has let go of it.
+/// A retry happens after its delay even if the clock leaves its due time an hour away, whether a worker holds the run
+/// meanwhile or has released it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_comes_though_the_clock_went_back() {
     for delay in [LEASE / 2, 2 * LEASE] {

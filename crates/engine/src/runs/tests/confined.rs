@@ -1,4 +1,4 @@
-//! What packages compute: how many processes at once, and what becomes of templates.
+//! Computation in packages: the number of processes at once, and the outcomes of templates.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::tests::{engine, open};
 use crate::{Engine, Settings, confined};
 
-/// Counts the calls that are under way.
+/// Counts the running calls.
 #[derive(Default)]
 struct Counting {
     now: AtomicUsize,
@@ -38,8 +38,8 @@ impl ToolRunner for Counting {
     }
 }
 
-/// Filters are processes that compute. However many runs leave evidence at once, there are no more of them than
-/// processors, so that the server has some of these left, and each has its turn.
+/// Filters are processes that compute. However many runs leave evidence at once, at most one process runs for each
+/// processor, so that the server keeps some of these, and each run has its turn.
 #[tokio::test]
 async fn filters_run_one_for_each_processor() {
     let dir = tempfile::tempdir().unwrap();
@@ -59,7 +59,7 @@ async fn filters_run_one_for_each_processor() {
     assert_eq!(tools.most.load(Ordering::SeqCst), confined::at_once());
 }
 
-/// Answers with what it is given, and keeps what it was asked.
+/// Returns the given outcome, and records the calls.
 struct Answering {
     outcome: ToolOutcome,
     asked: Mutex<Vec<ToolCall>>,
@@ -87,7 +87,7 @@ fn names(names: &[&str]) -> Vec<Map<String, Value>> {
     names.iter().map(named).collect()
 }
 
-/// However many findings there are, their template is evaluated in one process, and each has its own outcome.
+/// However many findings there are, one process evaluates their template, and each has its own outcome.
 #[tokio::test]
 async fn a_template_with_expressions_takes_one_process_for_all_values() {
     let dir = tempfile::tempdir().unwrap();
@@ -123,7 +123,8 @@ async fn a_template_with_expressions_takes_one_process_for_all_values() {
     assert_eq!(program, structure);
 }
 
-/// A template whose process is ended at its limits is what a response warns of; the engine's own end is not.
+/// A template whose process is killed at its limits becomes a warning of the response; the engine's own shutdown does
+/// not.
 #[tokio::test]
 async fn a_template_that_is_ended_at_its_limits_fails_alone() {
     let dir = tempfile::tempdir().unwrap();

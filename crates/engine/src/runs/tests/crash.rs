@@ -1,6 +1,6 @@
-//! A process that plays a playbook's run is killed before and after every write of its store and
-//! every effect: every point, enumerated. Started again on the same directory, the run ends as if
-//! nothing had happened, and the outside world has each effect exactly once.
+//! A process that plays a playbook's run is killed before and after every write of its store and every effect: every
+//! point, enumerated. Restarted on the same directory, the run ends as if it had not been interrupted, and the outside
+//! world has each effect exactly once.
 //!
 //! Each test starts itself again as the process that is killed: the ignored test `process`.
 
@@ -22,9 +22,9 @@ use outside::{Ledger, Outside};
 use play::{Part, Played, TRACE, play, prepare};
 use playbook::Variation;
 
-/// What a process is told; absent in an ordinary run.
+/// Environment variable with the process's input; absent in an ordinary run.
 const PART: &str = "CHARTER_CRASH_TEST_PART";
-/// What stands before the end of a play in a process's output.
+/// Prefix of the line with a play's end in a process's output.
 const ENDED: &str = "ended: ";
 /// Plays at the same time.
 const AT_ONCE: usize = 2;
@@ -41,7 +41,7 @@ async fn process() {
     println!("\n{ENDED}{}", play(part).await);
 }
 
-/// Which side of a point a process dies on.
+/// The side of a point on which a process dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Death {
     Before(usize),
@@ -58,7 +58,7 @@ struct Ended {
     trace: Vec<String>,
 }
 
-/// One variation with what all its plays begin with.
+/// One variation with the state from which all its plays begin.
 struct Stage {
     played: Played,
     outside: Outside,
@@ -81,7 +81,7 @@ impl Stage {
         }
     }
 
-    /// A fresh directory for a play.
+    /// Creates a fresh directory for a play.
     fn directory(&self) -> TempDir {
         let dir = TempDir::new().unwrap();
         for entry in self.template.path().read_dir().unwrap().map(Result::unwrap) {
@@ -124,14 +124,14 @@ impl Stage {
         }
     }
 
-    /// A play that nothing interrupts, with its points.
+    /// Plays without interruption, and returns the end and the points.
     fn whole(&self) -> (Ended, Vec<String>) {
         let dir = self.directory();
         let ended = self.to_the_end(dir.path(), "whole-play");
         (ended, trace(dir.path()))
     }
 
-    /// A play that dies at a point, and goes on to its end.
+    /// Plays until it dies at a point, then resumes to its end.
     fn killed(&self, points: &[String], death: Death) -> Ended {
         let dir = self.directory();
         let ledger = format!("{death:?}").replace(['(', ')'], "-");
@@ -141,12 +141,12 @@ impl Stage {
             Some(SIGKILL),
             "{death:?}: {output:#?}"
         );
-        // It came the same way, so that no point is left out.
+        // It passed the same points, so that none is left out.
         assert_eq!(trace(dir.path()), points[..=death.point()], "{death:?}");
         self.to_the_end(dir.path(), &ledger)
     }
 
-    /// Dies at every point; `judge` is given each end.
+    /// Dies at every point, and passes each end to `judge`.
     fn at_every_point(&self, points: &[String], judge: impl Fn(Death, Ended) + Sync) {
         let deaths: Vec<Death> = (0..points.len())
             .flat_map(|point| [Death::Before(point), Death::After(point)])
@@ -191,7 +191,7 @@ fn trace(dir: &Path) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The points cover the play: every event of the journal passed by, and every call and decision.
+/// The points cover the play: every event of the journal, and every call and decision.
 fn check_points(points: &[String], whole: &Ended) {
     let appends = points.iter().filter_map(|point| point.split_once(", "));
     let appended: Vec<&str> = appends.flat_map(|(_, events)| events.split(", ")).collect();
@@ -205,7 +205,7 @@ fn check_points(points: &[String], whole: &Ended) {
         .iter()
         .filter_map(|call| call.split(' ').nth(1));
     assert!(effects.eq(steps), "{points:#?} {:#?}", whole.ledger);
-    // Evidence is there before the journal says that a run is over.
+    // Evidence is stored before the journal records the end of a run.
     let ends = ["append, completed", "append, rolled_back"];
     let proved = points.iter().zip(&points[1..]);
     let proved =
@@ -221,7 +221,7 @@ fn check_points(points: &[String], whole: &Ended) {
     assert_eq!(decided.count(), whole.events.iter().filter(asked).count());
 }
 
-/// What every uninterrupted play begins with, up to the end of the first write.
+/// The first events of every uninterrupted play, up to the end of the first write.
 const FIRST: [&str; 11] = [
     "started",
     "parameters_given",
@@ -236,7 +236,7 @@ const FIRST: [&str; 11] = [
     "step_succeeded s2",
 ];
 
-/// Where every end is the uninterrupted one, which is returned.
+/// Checks that every end equals the uninterrupted one, and returns that.
 fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]) -> Ended {
     let stage = Stage::set(Played::Playbook(variation));
     let (whole, points) = stage.whole();
@@ -251,16 +251,16 @@ fn ends_as_if_uninterrupted(variation: Variation, events: &[&str], done: &[&str]
     whole
 }
 
-/// How a run ends when a person was asked about a step that did happen, and did not let it be repeated.
+/// How a run ends when a person refused to repeat a step that did happen.
 struct Refused {
     step: &'static str,
     status: &'static str,
-    /// What the run says that it may have left behind.
+    /// Writes that the run may have left behind, as it reports them.
     left: Value,
     done: &'static [&'static str],
 }
 
-/// Where a write that happened unheard of is not repeated, and every other end is the uninterrupted one.
+/// Checks that a write with a lost result is not repeated, and that every other end equals the uninterrupted one.
 fn ends_as_people_decide(
     variation: Variation,
     events: &[&str],
@@ -295,14 +295,14 @@ fn ends_as_people_decide(
     });
 }
 
-/// The step whose effect happened and whose end no journal has, for a process that died there.
+/// Returns the step whose effect happened without a recorded end, for a process that died at this point.
 fn unheard_of(points: &[String], death: Death) -> Option<&str> {
     let begun = match death {
         Death::Before(point) => points[..point].last()?,
         Death::After(point) => &points[point],
     };
     let step = begun.strip_prefix("effect ")?;
-    // What it came to is in the append that follows.
+    // The next append holds its result.
     let end = match death {
         Death::Before(point) => &points[point],
         Death::After(point) => points.get(point + 1)?,
@@ -371,13 +371,13 @@ fn b000_18_killed_at_any_point_a_run_that_undoes_another_reverses_each_write_onc
     ends_as_if_uninterrupted(Variation::Undone, &events, &done);
 }
 
-/// A request whose change has ended has a result, recorded and announced once, also where the process dies between the
-/// last write and that: the next one makes it from the journal and the evidence.
+/// A request whose change has ended has a result, recorded and announced once. If the process dies after the last
+/// write, the next process makes the result from the journal and the evidence.
 #[test]
 fn b000_18_killed_at_any_point_a_request_gets_its_result_once() {
     let events = FIRST.iter().filter(|event| !event.starts_with("retry"));
     let mut events: Vec<&str> = events.copied().collect();
-    // The first write is begun once.
+    // The first write begins once.
     events.dedup();
     events.extend(COMPLETED);
     let done = ["write s2", "write s3"];
@@ -410,7 +410,7 @@ fn b000_18_killed_at_any_point_a_request_gets_its_result_once() {
     );
 }
 
-/// A write that cannot be repeated is repeated only if a person says so, who looks first.
+/// A write that cannot be repeated is repeated only after a person has checked and approved it.
 #[test]
 fn b000_18_killed_at_any_point_no_write_happens_twice_unasked() {
     let events = [&FIRST[..], &COMPLETED].concat();
@@ -427,7 +427,7 @@ fn b000_18_killed_at_any_point_no_write_happens_twice_unasked() {
     ends_as_people_decide(Variation::Unrepeatable, &events, &done, &refused);
 }
 
-/// The same for a reversal: a rollback waits for nobody, unless it would undo something twice.
+/// The same for a reversal: a rollback needs no approval, unless it would undo something twice.
 #[test]
 fn b000_18_killed_at_any_point_no_reversal_happens_twice_unasked() {
     let events = [&FIRST[..], &ROLLED_BACK].concat();
@@ -444,8 +444,8 @@ fn b000_18_killed_at_any_point_no_reversal_happens_twice_unasked() {
     ends_as_people_decide(Variation::RolledBackUnrepeatable, &events, &done, &refused);
 }
 
-/// Where a person who looks says that it did happen, nothing is lost and nothing is done twice: the run
-/// goes on as if its worker had heard it.
+/// If a person reports that the write did happen, nothing is lost or done twice: the run continues as if its worker had
+/// received the result.
 #[test]
 fn b000_18_killed_at_any_point_a_write_that_people_report_is_not_lost() {
     let events = [&FIRST[..], &COMPLETED].concat();
@@ -453,7 +453,7 @@ fn b000_18_killed_at_any_point_a_write_that_people_report_is_not_lost() {
     ends_as_if_uninterrupted(Variation::Reported, &events, &done);
 }
 
-/// The same for a reversal.
+/// The same for a reversal that a person reports.
 #[test]
 fn b000_18_killed_at_any_point_a_reversal_that_people_report_is_not_lost() {
     let events = [&FIRST[..], &ROLLED_BACK].concat();
@@ -461,9 +461,8 @@ fn b000_18_killed_at_any_point_a_reversal_that_people_report_is_not_lost() {
     ends_as_if_uninterrupted(Variation::RolledBackReported, &events, &done);
 }
 
-/// What a mission's process passes: appends, calls of tools, and questions to models. Its journal and its
-/// artifacts are the same wherever it dies, nothing is carried out twice, and no model is asked again for
-/// what the journal has (B002-14).
+/// The points of a mission's process are appends, tool calls, and model calls. Wherever it dies, its journal and
+/// artifacts are the same, no change happens twice, and no model is asked again for an answer in the journal (B002-14).
 #[test]
 fn b002_14_killed_at_any_point_a_mission_comes_to_the_same() {
     let stage = Stage::set(Played::Mission);
@@ -484,7 +483,7 @@ fn b002_14_killed_at_any_point_a_mission_comes_to_the_same() {
     });
 }
 
-/// No model is asked, after a death, for a step whose end was durable before.
+/// After a death, no model is asked for a step whose end was durable before.
 fn asked_once(points: &[String], death: Death, trace: &[String]) {
     let durable = match death {
         Death::Before(point) => &points[..point],

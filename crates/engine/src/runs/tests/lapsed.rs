@@ -1,4 +1,4 @@
-//! An approval that has lapsed calls nothing, however the time passed (ruling 28).
+//! A lapsed approval calls nothing, however the time passed (ruling 28).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ const PLAYBOOK: &str = "reliability.switch_off";
 /// How long a test waits for a run.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Calls that are let through at once, unless a test holds them.
+/// Calls that are permitted at once, unless a test holds them.
 const FREE: usize = 100;
 
 /// A tool that counts its calls, of which the first ones fail.
@@ -145,7 +145,7 @@ impl Rig {
         }
     }
 
-    /// The same with another process, later.
+    /// Restarts as another process, at a later time.
     async fn restarted(self, after: Duration) -> Self {
         self.engine.stop().await;
         self.clock.advance(after).unwrap();
@@ -164,7 +164,7 @@ impl Rig {
         self.switch.calls.load(Ordering::SeqCst)
     }
 
-    /// A run that ann started and confirmed, and that asks for an approval.
+    /// Starts and confirms a run as ann; the run requests an approval.
     async fn start(&self, retry: Retry) -> RunId {
         let ann = person("ann");
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
@@ -193,7 +193,7 @@ impl Rig {
         self.engine.show_run(&person("ann"), run).await.unwrap()
     }
 
-    /// Waits until the run has met so many events of this name.
+    /// Waits until the run has this many events of this name.
     async fn met(&self, run: &RunId, wanted: &str, times: usize) {
         let met = async {
             let events = self.engine.follow_run(&person("ann"), run, 0).await;
@@ -210,7 +210,7 @@ impl Rig {
         tokio::time::timeout(TIMEOUT, met).await.unwrap();
     }
 
-    /// The run after its last event.
+    /// Returns the run after its last event.
     async fn ended(&self, run: &RunId) -> RunView {
         let ended = async {
             let events = self.engine.follow_run(&person("ann"), run, 0).await;
@@ -220,7 +220,7 @@ impl Rig {
         self.shown(run).await
     }
 
-    /// The approval that the run asks for now.
+    /// Returns the approval that the run requests now.
     async fn asked(&self, run: &RunId) -> Approval {
         let open = self.shown(run).await.approvals.into_iter();
         let pending = open.filter(|approval| approval.state == ApprovalStatus::Pending);
@@ -244,8 +244,8 @@ const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// A call that was approved during a pause begins after it, unless the approval has lapsed. It makes no difference whether
-/// the starter of the run, the approver or another operator paused and resumed.
+/// A call that was approved during a pause begins after it, unless the approval has lapsed. This is independent of
+/// which users paused and resumed: the starter of the run, the approver or another operator.
 #[tokio::test]
 async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
     let pauses = [(HALF_AN_HOUR, "completed", 1), (HOUR, "failed", 0)];
@@ -295,7 +295,7 @@ async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
     }
 }
 
-/// A process that ends between a person's agreement and the step leaves an approval that lapses.
+/// A process that ends between the approval and the step leaves an approval that lapses.
 #[tokio::test]
 async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
     let rig = Rig::new(HOUR, 0).await;
@@ -308,7 +308,7 @@ async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
         by: person("bob").user,
     };
     let tenant = person("ann").tenant;
-    // The driver that asked may be on its way out.
+    // The driver that requested it may still be stopping.
     while let Err(busy) = rig
         .engine
         .decide_without_driver(&tenant, &run, grant.clone())
@@ -332,7 +332,7 @@ async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
     rig.engine.stop().await;
 }
 
-/// Another attempt begins under the approval of the first one only while that lasts.
+/// Another attempt begins under the approval of the first one only until that lapses.
 #[tokio::test]
 async fn ruling_28_an_approval_that_lapsed_before_a_retry_calls_nothing() {
     for (ttl, approvals) in [(DAY, 1), (HALF_AN_HOUR, 2)] {
@@ -360,7 +360,7 @@ async fn ruling_28_an_approval_that_lapsed_before_a_retry_calls_nothing() {
     }
 }
 
-/// A call that waits for a place in the process begins only if it is still approved when it gets one.
+/// A call that waits for a slot in the process begins only if it is still approved when it gets one.
 #[tokio::test]
 async fn ruling_28_an_approval_that_lapsed_in_a_queue_calls_nothing() {
     let rig = Rig::new(HOUR, 0).await;

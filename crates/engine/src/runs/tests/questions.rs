@@ -1,6 +1,6 @@
-//! Conditions of plans, and policies, are asked in a place for long questions, wherever a run asks them: apart from the
-//! threads that serve requests. `crates/engine/src/questions.rs` tests the places themselves. The runtime of these tests has one
-//! thread, on which another task continues while a question waits for its place.
+//! Conditions of plans, and policies, are evaluated in a slot for long questions, apart from the threads that serve
+//! requests. `crates/engine/src/questions.rs` tests the slots themselves. The runtime of these tests has one thread, on
+//! which another task continues while a question waits for its slot.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::{
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A tool that answers each call once it may.
+/// A tool that answers each call once permitted.
 struct Answering {
     output: Value,
     begun: Notify,
@@ -72,7 +72,7 @@ struct Rig {
 }
 
 impl Rig {
-    /// An engine whose tools give this output, to so many calls at first.
+    /// An engine whose tools return this output, at first for this many calls.
     async fn new(output: Value, free: usize) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let tool = Arc::new(Answering {
@@ -96,7 +96,7 @@ impl Rig {
         }
     }
 
-    /// Starts a plan of one step; one that writes waits to be confirmed.
+    /// Starts a plan of one step; one that writes waits for confirmation.
     async fn start(&self, tool: &str, condition: Option<&str>) -> RunView {
         let mut step = json!({"id": "step-001", "tool": tool, "parameters": {}});
         if let Some(expression) = condition {
@@ -118,7 +118,7 @@ impl Rig {
         started.unwrap().run()
     }
 
-    /// The run once it has ended or waits for a person.
+    /// Returns the run once it has ended or waits for a person.
     async fn rested(&self, run: &RunId) -> RunView {
         let ann = person("ann");
         let rested = self.engine.await_run(&ann, run, PATIENCE);
@@ -181,7 +181,7 @@ async fn conditions_that_follow_from_an_order_to_a_waiting_run_are_asked_in_a_pl
         digest: started.state.plan_digest,
         typed: None,
     };
-    // No driver takes the run up after this, which would ask the same.
+    // No driver resumes the run after this and asks the same question.
     let decided = rig
         .engine
         .decide_without_driver(&ann.tenant, &run, order.into());

@@ -1,5 +1,5 @@
-//! The documents of seed 000 as they stand: registered with what they refer to, refused without it; and their playbook,
-//! which uses names that nothing defines.
+//! The documents of seed 000 unchanged: registered with their references, refused without them. Their playbook uses
+//! names that nothing defines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ const DOCUMENTS: [(&str, &str); 9] = [
     ("tools/tool.json", TOOL),
 ];
 
-/// What answers at the address of the seed's lens.
+/// The response at the address of the seed's lens.
 struct LensAddress;
 
 #[async_trait]
@@ -124,7 +124,7 @@ fn like(document: &str, id: &str, of: &str, changes: &Value) -> (String, String)
     (format!("{of}s/{id}.json"), document.to_string())
 }
 
-/// The seed's documents and those that they refer to, in the seed's form.
+/// The seed's documents and their references, in the seed's form.
 fn filled() -> BTreeMap<String, String> {
     let skill = |id: &str, purpose: &str| {
         let changes = json!({
@@ -166,8 +166,8 @@ fn filled() -> BTreeMap<String, String> {
     documents
 }
 
-/// The seed's documents are registered as they stand, with what they refer to. A playbook that uses names which nothing
-/// defines is in force, and does not start: everything that it lacks is named with its line (ruling 12).
+/// The seed's documents are registered unchanged, with their references. A playbook that uses undefined names is in
+/// force, and does not start: each undefined name is reported with its line (ruling 12).
 #[tokio::test]
 async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start() {
     let dir = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ async fn ruling_12_the_playbook_of_seed_000_is_registered_and_refuses_to_start()
     assert_eq!(runs.await.unwrap().entries, []);
 }
 
-/// Without them they are refused for exactly the documents that the seed does not have.
+/// Without their references, the documents are refused for exactly the documents that the seed lacks.
 #[tokio::test]
 async fn the_documents_of_seed_000_are_refused_for_what_they_refer_to_alone() {
     let dir = tempfile::tempdir().unwrap();
@@ -258,7 +258,7 @@ async fn the_documents_of_seed_000_are_refused_for_what_they_refer_to_alone() {
     );
 }
 
-/// As the seed prints its vectors, with the rest of their numbers left out, they are refused, and nothing else is.
+/// With the seed's abbreviated vectors, whose remaining numbers are left out, only those documents are refused.
 #[tokio::test]
 async fn the_abbreviated_vectors_of_seed_000_are_refused_with_their_places() {
     let dir = tempfile::tempdir().unwrap();
@@ -288,7 +288,7 @@ async fn the_abbreviated_vectors_of_seed_000_are_refused_with_their_places() {
             ("skills/skill.json", "/_embedding/3", message),
         ]
     );
-    // The manifest and the other documents read well.
+    // The manifest and the other documents are valid.
     let package = report.package.as_ref().map(|package| package.as_str());
     assert_eq!((package, report.documents), (Some("seed000"), 6));
 }

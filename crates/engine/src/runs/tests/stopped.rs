@@ -1,4 +1,4 @@
-//! What becomes of an aborted run in the process that takes it up.
+//! Aborted runs in the process that resumes them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +57,7 @@ async fn engine_over(store: &Arc<SqliteStore>) -> (Arc<Engine>, Arc<Hanging>) {
     (engine.await, tools)
 }
 
-/// B000-18: a run that is aborted while a step reads, and whose process ends before the step does, ends in the next
+/// B000-18: a run is aborted while a step reads, and its process ends before the step does. The run ends in the next
 /// process without reading again.
 #[tokio::test]
 async fn b000_18_an_aborted_run_reads_nothing_again_after_a_restart() {

@@ -1,4 +1,4 @@
-//! The mission that is played: a worker that reads, one that goes on from there, and one change.
+//! The mission of the play: a worker that reads, one that continues from its results, and one change.
 
 use charter_contract::ids::MissionId;
 use charter_contract::package::PackageBundle;
@@ -13,10 +13,10 @@ use crate::caller::tests::person;
 
 const MISSION: &str = "killed";
 
-/// Fields of artifacts that say when something was: a play that was interrupted takes longer.
+/// Time fields of artifacts: a play that was interrupted takes longer.
 const TIMES: [&str; 3] = ["created_at", "expires_at", "retrieved_at"];
 
-/// The ledger's tools, a policy that lets missions read, and the kind of missions.
+/// The ledger's tools, a policy that lets missions read, and the mission type.
 pub(super) fn package(address: &str) -> PackageBundle {
     let mut files = serde_json::to_value(Variation::Repeatable.package(address)).unwrap();
     let policy = "policy_id: items.missions\ntitle: Missions read\ngoverns: [ledger.read]\n\
@@ -72,7 +72,7 @@ impl Play {
             let replayed = self.engine.replay_mission(&ann, &mission).await.unwrap();
             let mut shown = json!(self.engine.show_mission(&ann, &mission).await.unwrap());
             without_times(&mut shown);
-            // A play that was interrupted has more of them.
+            // An interrupted play has more of them.
             shown["events"].take();
             let history = self
                 .engine

@@ -1,5 +1,5 @@
-//! The outside world: a server whose ledgers outlive the processes that are killed. Every play has a
-//! ledger of its own, named by the first segment of the path.
+//! The outside world: a server whose ledgers outlive the processes that are killed. Every play has a ledger of its own,
+//! named by the first segment of the path.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex};
 use charter_testkit::http_stub::{HttpStub, Reply, Request};
 use serde_json::{Value, json};
 
-/// What is refused once before it is written.
+/// An item that is refused once before it is written.
 pub(super) const FLAKY: &str = "flaky";
-/// What is never written.
+/// An item that is never written.
 pub(super) const BROKEN: &str = "broken";
 
-/// What came to one ledger, by `act step`.
+/// The calls of one ledger, as `act step`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
     pub(super) calls: Vec<String>,
-    /// What was carried out.
+    /// The acts that were performed.
     pub(super) done: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Outside {
 }
 
 impl Ledger {
-    /// The status and body that answer a call.
+    /// Returns the status and body that answer a call.
     fn act(&mut self, asked: &LedgerCall) -> (u16, Value) {
         let step = asked.key.rsplit('/').next().unwrap_or_default();
         let entry = format!("{} {step}", asked.act);
@@ -108,7 +108,7 @@ impl LedgerCall {
     }
 }
 
-/// Whether a ledger has what an effect of this key does: what a person looks up before deciding.
+/// Returns whether a ledger has the effect of this key. A person looks this up before deciding.
 pub(super) fn happened(address: &str, ledger: &str, key: &str) -> bool {
     let mut stream = TcpStream::connect(address).unwrap();
     let text = format!(

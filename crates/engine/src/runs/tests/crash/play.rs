@@ -1,5 +1,5 @@
-//! What the process that is killed does: the engine over a data directory, and the people who use it.
-//! It goes on from wherever the directory says that things stand.
+//! The work of the process that is killed: the engine over a data directory, and its users. It resumes from the state
+//! in the directory.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -42,10 +42,10 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The request of [`Variation::Requested`].
 const REQUEST: &str = "req-01930000-0000-7000-8000-000000000031";
 
-/// Time before the first write is tried again: long enough to be waited for.
+/// Delay before the first write is retried: long enough to be observed.
 const RETRY_MS: u64 = 30;
 
-/// What is played.
+/// The kind of play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Played {
     /// A playbook's run.
@@ -63,13 +63,13 @@ impl Played {
     }
 }
 
-/// What a process is told.
+/// The input of a process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Part {
     pub(super) played: Played,
     /// The data directory.
     pub(super) dir: PathBuf,
-    /// Where the ledgers are, and which one is this play's.
+    /// The address of the ledgers, and this play's ledger.
     pub(super) address: String,
     pub(super) ledger: String,
     /// The point to die before, or after; none for a play to its end.
@@ -77,10 +77,10 @@ pub(super) struct Part {
     pub(super) die_after: Option<usize>,
 }
 
-/// The points that a process passes, one a line.
+/// The file of the points that a process passes, one a line.
 pub(super) const TRACE: &str = "trace";
 
-/// A store of this directory with the package in force, for every play to begin with.
+/// Prepares a store of this directory with the package in force, as the start of every play.
 pub(super) async fn prepare(dir: &Path, played: Played, address: &str) {
     let store = open(dir);
     let sandbox = sandbox(dir).await;
@@ -102,17 +102,16 @@ pub(super) struct Play {
     points: Arc<Points>,
 }
 
-/// Lets the engine go on between two looks at it.
+/// Lets the engine work between two checks.
 async fn until_the_next_look() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
-/// Plays to the end, or to the point of death. What is returned is compared across plays.
+/// Plays to the end, or to the point of death. The returned value is compared across plays.
 ///
-/// Left out of it are: times; the run's id, which every play draws for itself and which is replaced
-/// by `RUN`; digests and approvals' ids, which follow from it; and how often a step was attempted and
-/// how many people were asked, which is what a crash may change. The journal's events are given
-/// beside it.
+/// It leaves out times, digests and approval ids, and replaces the run's id, which every play draws anew, by `RUN`. It
+/// also leaves out how often a step was attempted and how many people were asked, because a crash may change that. The
+/// journal's events are returned beside it.
 pub(super) async fn play(part: Part) -> Value {
     let death = part.die_before.map(|point| (point, Side::Before));
     let death = death.or(part.die_after.map(|point| (point, Side::After)));
@@ -178,7 +177,7 @@ impl Play {
         }
     }
 
-    /// Asks, unless that was done: what an earlier process left open is answered without being asked again.
+    /// Sends the request, unless that was done: an earlier process's open request is answered without being sent again.
     async fn ask(&self) {
         let ann = person("ann");
         loop {
@@ -200,14 +199,14 @@ impl Play {
         }
     }
 
-    /// The request as it is recorded.
+    /// Returns the recorded request.
     async fn asked(&self) -> Option<RequestRecord> {
         let (id, ann) = (RequestId::parse(REQUEST).unwrap(), person("ann"));
         let found = self.engine.store().request(&ann.tenant, &id);
         found.await.unwrap()
     }
 
-    /// What the request came to, once that is recorded, and how often it was announced.
+    /// Waits for the request's recorded result, and returns it with the number of its announcements.
     async fn result(&self) -> Value {
         let result = loop {
             match self.asked().await.unwrap().result {
@@ -215,13 +214,13 @@ impl Play {
                 None => until_the_next_look().await,
             }
         };
-        // What is durable by now has its point passed, too.
+        // The point of a durable write has been passed, too.
         while self.points.last().is_none() {
             until_the_next_look().await;
         }
         let mut result: Value = serde_json::from_str(&result).unwrap();
         for change in result["metadata"]["changes"].as_array_mut().unwrap() {
-            // Their ids follow from the run's, which every play draws for itself.
+            // Their ids follow from the run's, which every play draws anew.
             change["evidence_ids"] = json!(change["evidence_ids"].as_array().unwrap().len());
         }
         let messages = self.engine.store().messages(0, 1_000).await.unwrap();
@@ -234,7 +233,7 @@ impl Play {
         })
     }
 
-    /// The runs, oldest first.
+    /// Returns the runs, oldest first.
     pub(super) async fn runs(&self) -> Vec<RunRecord> {
         let page = PageRequest::new(None, 10);
         let (tenant, all) = (person("ann").tenant, RunFilter::default());
@@ -244,7 +243,7 @@ impl Play {
         runs
     }
 
-    /// What [`Engine::start_playbook`] does, with retries, which no playbook can ask for.
+    /// Starts a run as [`Engine::start_playbook`] does, but with retries, which no playbook can declare.
     async fn start(&self) {
         let ann = person("ann");
         let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
@@ -262,8 +261,8 @@ impl Play {
         self.engine.start_run(new).await.unwrap();
     }
 
-    /// Waits until the engine has done what there is to do, so that the points of two plays are the
-    /// same: nothing is under way any more when a person acts.
+    /// Waits until the engine is idle, so that the points of two plays are the same: nothing is running when a person
+    /// acts.
     pub(super) async fn at_rest(&self, run: &RunId) {
         loop {
             let found = self.engine.store().run(&person("ann").tenant, run).await;
@@ -284,7 +283,7 @@ impl Play {
         }
     }
 
-    /// What a person does about a run that waits for one.
+    /// Does the action of a person for a run that waits for one.
     pub(super) async fn act(&self, variation: Variation, run: &RunId, shown: &RunView) {
         let (ann, bob) = (person("ann"), person("bob"));
         if !shown.state.missing.is_empty() {
@@ -310,7 +309,7 @@ impl Play {
             let may_repeat =
                 !may_have_happened || !happened(&self.part.address, &self.part.ledger, &key);
             let say = ApprovalDecision {
-                // Repeated only if it did not happen, which the ledger tells.
+                // Repeated only if it did not happen, according to the ledger.
                 answer: if may_repeat {
                     ApprovalAnswer::Approve
                 } else {
@@ -327,7 +326,7 @@ impl Play {
         }
     }
 
-    /// What the run's evidence shows: each step that succeeded, once, with its output.
+    /// Returns the run's evidence: each step that succeeded, once, with its output.
     async fn proved(&self, record: &RunRecord, run: &Run) -> BTreeMap<String, Value> {
         let attached_to = Attachment {
             run_id: EvidenceRunId::parse(record.run_id.as_ref()).ok(),

@@ -1,4 +1,4 @@
-//! The package that is played: a read, two writes, and what reverses them.
+//! The package of the play: a read, two writes, and their reversals.
 
 use charter_contract::package::PackageBundle;
 use charter_domain::approval::{ApprovalAnswer, ExactCall, ReportedResult};
@@ -9,23 +9,23 @@ use super::outside::{BROKEN, FLAKY};
 
 pub(super) const PLAYBOOK: &str = "reliability.move_items";
 
-/// How a play goes.
+/// The course of a play.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Variation {
     /// To its end, with tools for which a repeat under the same key is harmless.
     Repeatable,
-    /// To its end, with tools that do again what they are asked again.
+    /// To its end, with tools that perform every repeat again.
     Unrepeatable,
-    /// The last write fails for good, and the first is reversed.
+    /// The last write fails permanently, and the first is reversed.
     RolledBack,
-    /// The same with tools that do again what they are asked again.
+    /// The same with tools that perform every repeat again.
     RolledBackUnrepeatable,
-    /// The two before, and people say what happened where nobody heard of it.
+    /// To its end, and with the last write failing permanently; people report lost results.
     Reported,
     RolledBackReported,
-    /// To its end, and then reversed by a run of its own.
+    /// To its end, and then reversed by a separate run.
     Undone,
-    /// To its end, begun by a request, whose result is what the run came to.
+    /// To its end, started by a request, which gets a result from the run.
     Requested,
 }
 
@@ -40,7 +40,7 @@ impl Variation {
         }
     }
 
-    /// What a person says to the question whether to repeat a call that did happen.
+    /// A person's answer to the question whether to repeat a call that did happen.
     pub(super) fn of_what_happened(self, call: &ExactCall) -> ApprovalAnswer {
         match self {
             Self::Reported | Self::RolledBackReported => {
@@ -112,7 +112,7 @@ impl Variation {
         )
     }
 
-    /// The value that is asked for: refused at first, so that the first write is tried again, where the run has retries.
+    /// The value of the parameter. If the run has retries, it is refused at first, so that the first write is retried.
     pub(super) fn first_item(self) -> &'static str {
         match self {
             Self::Requested => "sound",

@@ -16,10 +16,10 @@ use charter_testkit::watched_store::{Side, Watcher, Write};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Counts the points of this process, writes each down, and kills the process at one of them.
+/// Counts the points of this process, records each, and kills the process at one of them.
 pub(super) struct Points {
     trace: Mutex<File>,
-    /// The last point that was passed; none while one is being passed.
+    /// The last point that was passed; `None` while passing one.
     last: Mutex<Option<String>>,
     reached: AtomicUsize,
     armed: AtomicBool,
@@ -37,12 +37,12 @@ impl Points {
         }
     }
 
-    /// Counts from here on: what came before belongs to no run.
+    /// Starts counting: earlier writes belong to no run.
     pub(super) fn arm(&self) {
         self.armed.store(true, Ordering::SeqCst);
     }
 
-    /// The last point that was passed, empty when there was none; nothing while one is being passed.
+    /// Returns the last point that was passed, empty if there was none; `None` while passing one.
     pub(super) fn last(&self) -> Option<String> {
         self.last.lock().unwrap().clone()
     }
@@ -67,7 +67,7 @@ impl Points {
     }
 }
 
-/// SIGKILL: nothing is flushed, dropped, or told.
+/// SIGKILL: nothing is flushed, dropped, or notified.
 fn die() -> ! {
     let own = rustix::process::getpid();
     rustix::process::kill_process(own, rustix::process::Signal::KILL).unwrap();
@@ -92,7 +92,7 @@ impl Watcher for Points {
     }
 }
 
-/// An event's name, and its step.
+/// Returns an event's name, and its step.
 pub(super) fn name_of(event: &Value) -> String {
     let text = |field: &str| event[field].as_str().unwrap_or_default();
     format!("{} {}", text("event"), text("step"))
@@ -118,7 +118,7 @@ impl ToolRunner for WatchedTools {
     }
 }
 
-/// The offline provider behind the port for models, with a point before and after each question.
+/// The offline provider behind the port for models, with a point before and after each model call.
 pub(super) struct WatchedModels(pub(super) Arc<Points>);
 
 #[async_trait]
