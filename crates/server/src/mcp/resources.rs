@@ -2,8 +2,8 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, SkillId};
+use charter_contract::page::PageRequest;
 use charter_engine::{EngineError, EvidenceQuery, apart};
-use charter_store::page::PageRequest;
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,

@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
+use charter_contract::page::PageRequest;
 use charter_engine::{
     Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ReportedResult,
 };
-use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;

@@ -5,8 +5,8 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, HeaderName};
 use charter_contract::ids::KeyId;
+use charter_contract::page::PageRequest;
 use charter_engine::{KeyOrder, KeyPage, KeyRotation, KeyView, NewKey};
-use charter_store::page::PageRequest;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

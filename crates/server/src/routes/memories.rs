@@ -3,11 +3,11 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::MemoryId;
+use charter_contract::page::PageRequest;
 use charter_engine::{
     MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory, Remember,
     Supersede,
 };
-use charter_store::page::PageRequest;
 use serde::Deserialize;
 use utoipa::IntoParams;
 

@@ -7,12 +7,11 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::{MissionId, TaskId};
 use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::page::PageRequest;
 use charter_engine::{
     ArtifactFilter, ArtifactView, EngineError, MissionArtifactPage, MissionDiff, MissionImported,
     MissionOrder, MissionPage, MissionReplayed, MissionStarted, MissionView,
 };
-
-use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use charter_contract::ids::{DocumentId, RouteExampleId};
+use charter_contract::page::PageRequest;
 use charter_contract::route_example::ExampleStatus;
 use charter_engine::{Caller, ExampleDecision, RouteExampleListing, RouteExampleShown};
-use charter_store::page::PageRequest;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
