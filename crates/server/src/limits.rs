@@ -7,7 +7,7 @@ use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use charter_contract::bounds::{ANONYMOUS_REQUESTS, LIGHT_ANSWER};
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, EngineError, Share};
@@ -138,7 +138,7 @@ pub(crate) async fn admit(
     };
     let share = match share {
         Ok(share) => share,
-        Err(error) => return ApiError::new(&state, error).into_response(),
+        Err(error) => return refused(&state, error),
     };
     let caller = found.as_ref().ok().cloned();
     request.extensions_mut().insert(Identity::new(found));
@@ -166,7 +166,7 @@ async fn answered_to_caller(
     let response = match answer_memory(state, place.caller(), bytes).await {
         Ok(None) => response,
         Ok(Some(memory)) => response.map(|body| Body::new(HeldBody::new(body, memory))),
-        Err(error) => ApiError::new(state, error).into_response(),
+        Err(error) => refused(state, error),
     };
     match place.take() {
         // A stream has a place of its own.
@@ -200,7 +200,7 @@ async fn answered_to_anyone(state: &AppState, request: Request, next: Next) -> R
             "too many requests without a credential: ANONYMOUS_REQUESTS = {ANONYMOUS_REQUESTS}; try again, or send a key"
         );
         let error = EngineError::new(ErrorCode::Overloaded, message);
-        return ApiError::new(state, error).into_response();
+        return refused(state, error);
     };
     answered(state, request, next).await
 }
@@ -217,9 +217,15 @@ async fn answered(state: &AppState, request: Request, next: Next) -> Response {
                 state.limits.timeout.as_secs()
             );
             let error = EngineError::new(ErrorCode::RequestTimeout, message);
-            ApiError::new(state, error).into_response()
+            refused(state, error)
         }
     }
+}
+
+/// A refusal with its body. The layer that writes the errors of handlers is further in, and the request keeps its place
+/// until this response is sent.
+fn refused(state: &AppState, error: EngineError) -> Response {
+    ApiError::from(error).written(&state.engine)
 }
 
 /// Whether an answer is a stream of events.

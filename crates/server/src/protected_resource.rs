@@ -36,7 +36,7 @@ async fn show(State(state): State<AppState>, uri: Uri, headers: HeaderMap) -> Re
     let place = uri.path().strip_prefix(METADATA).unwrap_or_default();
     let resource = resource_at(place, &path_of(configured));
     let (false, Some(resource)) = (state.engine.providers().is_empty(), resource) else {
-        return routes::unknown(State(state), uri).await.into_response();
+        return routes::unknown(uri).await.into_response();
     };
     let base = base(configured, headers.get(HOST));
     let document = document(&state, &format!("{base}{resource}"));

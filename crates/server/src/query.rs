@@ -121,7 +121,7 @@ pub(crate) async fn known_alone(
     };
     match checked {
         Ok(()) => next.run(request).await,
-        Err(error) => ApiError::new(&state, error).into_response(),
+        Err(error) => ApiError::from(error).into_response(),
     }
 }
 

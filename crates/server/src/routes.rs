@@ -237,9 +237,9 @@ pub(crate) fn pages() -> Router<AppState> {
         .merge(agent_skills::taken_words())
 }
 
-pub(crate) async fn unknown(State(state): State<AppState>, uri: Uri) -> ApiError {
+pub(crate) async fn unknown(uri: Uri) -> ApiError {
     let message = format!("there is nothing at `{}`; see /reference", uri.path());
-    ApiError::new(&state, EngineError::new(ErrorCode::NotFound, message))
+    EngineError::new(ErrorCode::NotFound, message).into()
 }
 
 pub(crate) async fn wrong_method(
@@ -259,8 +259,8 @@ pub(crate) async fn wrong_method(
         let message = format!("`{}` does not take {method}; {advice}", uri.path());
         (ErrorCode::MethodNotAllowed, message)
     };
-    let error = EngineError::new(code, message).with_details(json!({ALLOW: names}));
-    ApiError::new(&state, error)
+    let error = EngineError::new(code, message);
+    error.with_details(json!({ALLOW: names})).into()
 }
 
 /// Methods that change or delete something.

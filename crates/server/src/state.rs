@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use crate::a2a::{A2aIdentity, Publisher};
 use crate::address;
 use crate::auth::Access;
+use crate::error;
 use crate::headers;
 use crate::limits::{self, Limits};
 use crate::metrics::Metrics;
@@ -92,6 +93,10 @@ pub fn probes(state: AppState) -> Router {
     let probes = routes::probes()
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
+        .layer(middleware::map_response_with_state(
+            Arc::clone(&state.engine),
+            error::write_body,
+        ))
         .layer(middleware::from_fn_with_state(
             state.clone(),
             limits::observe,
@@ -116,8 +121,18 @@ pub fn router(state: AppState) -> Router {
         ))
         .fallback(routes::unknown)
         .method_not_allowed_fallback(routes::wrong_method)
+        // A large body of an error takes a share of the memory of answers, so it is written before that is measured.
+        .layer(middleware::map_response_with_state(
+            Arc::clone(&state.engine),
+            error::write_body,
+        ))
         .layer(middleware::from_fn_with_state(state.clone(), limits::admit))
         .merge(probes)
+        // For the probes.
+        .layer(middleware::map_response_with_state(
+            Arc::clone(&state.engine),
+            error::write_body,
+        ))
         .layer(middleware::from_fn_with_state(
             state.clone(),
             limits::observe,

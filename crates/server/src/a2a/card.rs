@@ -169,12 +169,14 @@ pub(super) fn extended(state: &AppState, caller: &Caller) -> Value {
 /// The card that anybody may read. Without keys that is whoever uses this machine, who sees all.
 #[utoipa::path(get, path = "/.well-known/agent-card.json", tag = "a2a", operation_id = "agent_card",
     responses((status = 200, description = "An AgentCard of A2A 1.0, signed", body = Object)))]
-pub(super) async fn public(State(state): State<AppState>, headers: HeaderMap) -> Response {
-    let local = state.access.local_now(&state.engine, &headers).await;
+pub(super) async fn public(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let local = state.access.local_now(&state.engine, &headers).await?;
     let card = match local {
-        Err(error) => return ApiError::new(&state, error).into_response(),
-        Ok(Some(local)) => extended(&state, &local),
-        Ok(None) => {
+        Some(local) => extended(&state, &local),
+        None => {
             let version = env!("CARGO_PKG_VERSION");
             state.publisher.card(version, &[], &[], Keyed::Yes)
         }
@@ -193,9 +195,9 @@ pub(super) async fn public(State(state): State<AppState>, headers: HeaderMap) ->
     let known = known.is_some_and(|known| known.split(',').any(|one| one.trim() == tag));
     let caching = [(CACHE_CONTROL, KEPT.to_owned()), (ETAG, tag)];
     if known {
-        return (StatusCode::NOT_MODIFIED, caching).into_response();
+        return Ok((StatusCode::NOT_MODIFIED, caching).into_response());
     }
-    (caching, [(CONTENT_TYPE, "application/json")], body).into_response()
+    Ok((caching, [(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
 /// The keys by which the cards' signatures are checked.
