@@ -56,7 +56,7 @@ use crate::shares::Use;
 pub use lines::LineTransport;
 pub use loading::EngineLoader;
 pub use local::{LocalMcp, McpError};
-pub(crate) use mount::{PATH, mounted};
+pub(crate) use mount::mounted;
 #[cfg(test)]
 pub(crate) use table::TOOLS;
 pub use table::only_reads;

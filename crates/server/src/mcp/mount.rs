@@ -28,13 +28,11 @@ use crate::error::ApiError;
 use crate::extract::ReadBody;
 use crate::json::Json;
 use crate::limits::is_stream;
+use crate::operations::MCP_PATH;
 use crate::shares::Use;
 use crate::state::AppState;
 use crate::streams::{self, StreamSlot};
 use crate::transfer::HeldBody;
-
-/// Where the protocol is served.
-pub(crate) const PATH: &str = "/mcp";
 
 /// The types of answers. The SDK refuses a client that does not name both.
 const ANSWERS: &str = "application/json, text/event-stream";
@@ -79,7 +77,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         .or(MethodFilter::POST)
         .or(MethodFilter::DELETE);
     Router::new()
-        .route(PATH, on_service(methods, service))
+        .route(MCP_PATH, on_service(methods, service))
         .layer(from_fn_with_state(gate, admit))
 }
 

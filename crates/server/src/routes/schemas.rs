@@ -44,10 +44,3 @@ pub(crate) async fn show(Path(name): Path<String>) -> Result<Json<Value>, ApiErr
         }
     }
 }
-
-/// This description of the API.
-#[utoipa::path(get, path = "/v1/openapi.json", tag = "schemas", operation_id = "openapi",
-    responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
-pub(crate) async fn openapi() -> Json<Value> {
-    Json(crate::openapi::document())
-}
