@@ -1,6 +1,6 @@
-//! Agent cards of the A2A protocol (sections 4.4 and 8): what this installation is, where it is reached, what it offers.
-//! They are signed. Addresses come from the configuration and never from a request: a signed card must not lead to an
-//! address that a caller chose. Must not know who reads a card.
+//! Agent cards of the A2A protocol (sections 4.4 and 8): what this installation is, its addresses and what it offers.
+//! They are signed. Addresses come from the configuration and never from a request: a signed card must not lead to an address that
+//! a caller chose. Must not know who reads a card.
 
 mod sign;
 

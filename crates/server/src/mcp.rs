@@ -25,6 +25,7 @@ mod settle;
 mod skills;
 mod table;
 mod tasks;
+mod tool;
 mod tools;
 mod work;
 
@@ -221,7 +222,8 @@ impl ServerHandler for Mcp {
             Ok(share) => share,
             Err(error) => return Ok(call.failed(&error).into()),
         };
-        call.run(entry, request.arguments.unwrap_or_default())
+        entry
+            .run(call, request.arguments.unwrap_or_default())
             .instrument(span)
             .await
     }
