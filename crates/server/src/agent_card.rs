@@ -1,6 +1,6 @@
-//! Agent cards of the A2A protocol (sections 4.4 and 8): what this installation is, its addresses and what it offers.
-//! They are signed. Addresses come from the configuration and never from a request: a signed card must not lead to an address that
-//! a caller chose. Must not know who reads a card.
+//! Agent cards of the A2A protocol (sections 4.4 and 8): signed descriptions of this installation, with its addresses and
+//! skills. Addresses come from the configuration and never from a request: a signed card must not lead to an address that
+//! a caller chose. Must not know the reader of a card.
 
 mod sign;
 
@@ -22,7 +22,7 @@ pub(crate) const REST_PATH: &str = "/a2a/v1";
 /// Where the keys are that card signatures name.
 pub(crate) const KEYS_PATH: &str = "/.well-known/jwks.json";
 
-/// Skills that a card lists; of more it says how many there are.
+/// Most skills that a card lists; the description has the number of the others.
 const MAX_SKILLS: usize = 500;
 
 /// The name of the security scheme by which callers are known.
@@ -34,15 +34,15 @@ pub struct A2aIdentity {
     pub base_url: HttpUrl,
     /// Its name.
     pub name: Text,
-    /// What it is for.
+    /// Its purpose.
     pub description: Text,
-    /// Who runs it: a name and a link.
+    /// The operator: a name and a link.
     pub provider: Option<(Text, HttpUrl)>,
     /// The secret seed of the key that signs its cards.
     pub seed: [u8; 32],
 }
 
-/// What cards are made of.
+/// The parts of all cards.
 pub(crate) struct Publisher {
     base: String,
     identity: A2aIdentity,

@@ -13,7 +13,7 @@ const STORAGE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct Readiness(Mutex<Option<LastProbe>>);
 
-/// What the last look at storage found.
+/// The result of the last probe of storage.
 #[derive(Debug, Clone, Copy)]
 struct LastProbe {
     ended: Instant,

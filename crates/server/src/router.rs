@@ -34,7 +34,7 @@ pub(crate) fn operations() -> Operations {
     Operations::new(&described).with_aliases(routes::ONE_SKILL, routes::taken_paths())
 }
 
-/// What a process answers that serves no callers: whether it lives and works, and its metrics.
+/// The routes of a process without callers: liveness, readiness and metrics.
 pub fn probes(state: AppState) -> Router {
     let probes = routes::probes()
         .fallback(routes::unknown)
@@ -55,7 +55,7 @@ pub fn probes(state: AppState) -> Router {
 /// Everything the server answers.
 pub fn router(state: AppState) -> Router {
     let (api, _) = openapi::api().split_for_parts();
-    // Probes take no place from anyone, and find one whatever is full.
+    // Probes are outside admission: they take no place, and are answered under any load.
     let probes = routes::probes().method_not_allowed_fallback(routes::wrong_method);
     let routes = api
         .merge(routes::pages())

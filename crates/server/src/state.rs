@@ -1,4 +1,4 @@
-//! What every handler has at hand. Must not know the routes: the state with their operations is made in `router.rs`.
+//! The state that all handlers share. Must not know the routes: `router.rs` makes the state with their operations.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a tool is, and what it answers. Must not know which tools there are.
+//! The trait of tools and their answers. Must not know which tools there are.
 
 use charter_engine::{Caller, EngineError};
 use rmcp::model::{CreateTaskResult, InputRequiredResult, ToolAnnotations};
@@ -8,15 +8,15 @@ use serde::de::DeserializeOwned;
 
 use super::call::Call;
 
-/// What a tool answers.
+/// The answer of a tool.
 pub(super) enum ToolReply<T> {
     /// It is done.
     Done(T),
-    /// What was to be done failed, and this says how.
+    /// It failed, with this report.
     Failed(T),
-    /// The person at the client has to say something first.
+    /// The person at the client must answer a question first.
     Asks(InputRequiredResult),
-    /// It goes on; the client looks after it.
+    /// It continues; the client follows the task.
     Task(CreateTaskResult),
 }
 
@@ -26,14 +26,14 @@ pub(super) trait McpTool: 'static {
     const NAME: &'static str;
     /// Its name for people.
     const TITLE: &'static str;
-    /// What it does, when to use it, and what comes next.
+    /// Its purpose, when to use it, and the next step.
     const DESCRIPTION: &'static str;
-    /// What it takes.
+    /// Its arguments.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
-    /// What it gives.
+    /// Its output.
     type Output: Serialize + JsonSchema;
 
-    /// What it may do to the world.
+    /// Hints about its effects.
     fn annotations() -> ToolAnnotations;
 
     /// Whether it is of any use to a caller; it is not listed for others.
@@ -48,7 +48,7 @@ pub(super) trait McpTool: 'static {
     ) -> impl Future<Output = Result<ToolReply<Self::Output>, EngineError>> + Send;
 }
 
-/// How an error calls what a tool was called with.
+/// The name of a tool's arguments in errors.
 pub(super) fn arguments_of(tool: &str) -> String {
     format!("the arguments of `{tool}`")
 }
