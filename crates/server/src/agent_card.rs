@@ -1,6 +1,6 @@
-//! Agent cards of the A2A protocol (sections 4.4 and 8): signed descriptions of this installation, with its addresses and
-//! skills. Addresses come from the configuration and never from a request: a signed card must not lead to an address that
-//! a caller chose. Must not know the reader of a card.
+//! Agent cards of the A2A protocol (sections 4.4 and 8): signed descriptions of this installation, with its addresses
+//! and skills. Addresses come from the configuration, never from a request: a signed card must not lead to an address
+//! that a caller chose. Must not know the reader of a card.
 
 mod sign;
 

@@ -1,7 +1,7 @@
 //! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
 //!
-//! A handler returns an engine error with `?`. The error leaves the handler as a response with a status and no body.
-//! The layer [`write_body`] adds the body, for which an error needs an id and the time. Must not know the server's state.
+//! A handler returns an engine error with `?`. The error leaves it as a response with a status and no body. The layer
+//! [`write_body`] adds the body, which needs an id and the time. Must not know the server's state.
 
 use std::sync::Arc;
 
