@@ -7,7 +7,6 @@ mod mcp;
 mod models;
 mod people;
 mod providers;
-pub(crate) mod remote;
 mod search;
 mod skill_index;
 mod store;
@@ -43,6 +42,7 @@ use charter_store::skill_index::SkillIndex;
 use crate::config::{ClientToolsConfig, Config, ModelKind};
 use crate::evidence_key;
 use crate::failure::ReportedFailure;
+use crate::sandbox_process::{extract, filter, keep, render};
 use crate::{telemetry, terminal};
 
 pub(crate) use identity::identity;
@@ -259,10 +259,10 @@ pub(crate) async fn sandbox(config: &Config, folder: &str) -> anyhow::Result<San
     options.python = config.tools.python.clone();
     let own = std::env::current_exe().context("finding this program's own file")?;
     let with = |argument: &str| Some((own.clone(), vec![argument.to_owned()]));
-    options.filter = with(crate::commands::filter::ARGUMENT);
-    options.renderer = with(crate::commands::render::ARGUMENT);
-    options.extractor = with(crate::commands::extract::ARGUMENT);
-    options.keeper = with(crate::commands::keep::ARGUMENT);
+    options.filter = with(filter::ARGUMENT);
+    options.renderer = with(render::ARGUMENT);
+    options.extractor = with(extract::ARGUMENT);
+    options.keeper = with(keep::ARGUMENT);
     if !config.tools.require_confinement {
         options.landlock = LandlockUse::WhenAvailable;
     }

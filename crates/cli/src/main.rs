@@ -12,6 +12,8 @@ mod evidence_key;
 mod failure;
 mod messages;
 mod output;
+mod sandbox_process;
+mod secrets;
 mod seed_file;
 mod telemetry;
 mod terminal;
@@ -25,8 +27,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 
-use commands::{Cli, extract, filter, keep, render};
+use commands::Cli;
 use messages::Form;
+use sandbox_process::{extract, filter, keep, render};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);

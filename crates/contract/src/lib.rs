@@ -18,7 +18,7 @@
 //! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has;
 //!   [`foreign_text`]: the parts of a request that are quoted or pasted.
 //! - [`bounds`]: limits of what comes in and goes out, by name; [`json`]: the one reader of JSON, within them;
-//!   [`filling`]: what filled placeholders may come to;
+//!   [`filling`]: what filled placeholders may come to; [`page`]: pages of listings;
 //!   [`deeply`](mod@deeply): stack for what nests.
 //!
 //! Two paths read a document, and they agree: a property test changes valid examples
@@ -57,6 +57,7 @@ pub mod mission;
 pub mod number;
 pub mod package;
 pub mod package_file;
+pub mod page;
 pub mod parameter;
 pub mod placeholder;
 pub mod route_example;

@@ -14,7 +14,6 @@ mod params;
 mod rest;
 mod rpc;
 mod show;
-mod sign;
 mod stream;
 mod version;
 
@@ -25,22 +24,8 @@ use crate::state::AppState;
 
 #[cfg(test)]
 pub(crate) use call::METHODS;
-pub use card::A2aIdentity;
-pub(crate) use card::Publisher;
 pub(crate) use params::SendMessage as SentMessage;
 pub(crate) use rpc::JsonRpcCall;
-
-/// The version that is spoken, as the protocol's header and the card write it.
-pub(crate) const PROTOCOL: &str = "1.0";
-
-/// Where the JSON-RPC binding is.
-pub(crate) const RPC_PATH: &str = "/a2a";
-
-/// Below which path the HTTP+JSON binding is.
-pub(crate) const REST_PATH: &str = "/a2a/v1";
-
-/// Where the keys are that card signatures name.
-pub(crate) const KEYS_PATH: &str = "/.well-known/jwks.json";
 
 /// Everything that the protocol asks for.
 pub(crate) fn routes() -> OpenApiRouter<AppState> {

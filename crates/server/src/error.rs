@@ -1,63 +1,92 @@
 //! Engine errors as HTTP: a status for each code, an `AgentError` as the body.
+//!
+//! A handler returns an engine error with `?`. The error leaves it as a response with a status and no body. The layer
+//! [`write_body`] adds the body, which needs an id and the time. Must not know the server's state.
 
+use std::sync::Arc;
+
+use axum::extract::State;
 use axum::http::header::{self, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
-use charter_engine::EngineError;
+use charter_engine::{Engine, EngineError};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::json::Json;
-use crate::state::AppState;
 
-/// An error on its way to the client.
+/// An error on its way to the client. An extension of its response until [`write_body`] has written it.
+#[derive(Debug, Clone)]
 pub(crate) struct ApiError {
-    state: AppState,
-    request: RequestId,
-    error: Box<EngineError>,
+    /// The agent request that failed. Any other call gets an id of its own.
+    request: Option<RequestId>,
+    error: Arc<EngineError>,
+}
+
+impl From<EngineError> for ApiError {
+    fn from(error: EngineError) -> Self {
+        Self {
+            request: None,
+            error: Arc::new(error),
+        }
+    }
 }
 
 impl ApiError {
-    /// An error of a call that is no agent request: it gets an id of its own.
-    pub(crate) fn new(state: &AppState, error: EngineError) -> Self {
-        Self::of_request(state, unnamed(), error)
+    /// An error of an agent request.
+    pub(crate) fn of_request(request: RequestId, error: EngineError) -> Self {
+        Self {
+            request: Some(request),
+            error: Arc::new(error),
+        }
     }
 
-    /// An error of an agent request.
-    pub(crate) fn of_request(state: &AppState, request: RequestId, error: EngineError) -> Self {
-        Self {
-            state: state.clone(),
-            request,
-            error: Box::new(error),
+    /// The whole response, for code outside [`write_body`]. The error gets its id and time here, and is logged.
+    pub(crate) fn written(self, engine: &Engine) -> Response {
+        let Self { request, error } = self;
+        let request = request.unwrap_or_else(unnamed);
+        log(&error, &request);
+        let body = engine.agent_error(&request, &error);
+        let mut response = (status(error.code), Json(body)).into_response();
+        if lacks_rights(&error) {
+            response.extensions_mut().insert(InsufficientScope);
         }
+        if let Some(seconds) = wait(&error) {
+            let headers = response.headers_mut();
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(methods) = allowed(&error) {
+            response.headers_mut().insert(header::ALLOW, methods);
+        }
+        response
+    }
+}
+
+/// A response without a body, for [`write_body`].
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = status(self.error.code).into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Writes the error that a response carries. The written response replaces the one that carried it.
+pub(crate) async fn write_body(
+    State(engine): State<Arc<Engine>>,
+    mut response: Response,
+) -> Response {
+    match response.extensions_mut().remove::<ApiError>() {
+        Some(error) => error.written(&engine),
+        None => response,
     }
 }
 
 /// The id of a call that is no agent request.
 pub(crate) fn unnamed() -> RequestId {
     RequestId::from_uuid(Uuid::now_v7())
-}
-
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        let status = status(self.error.code);
-        log(&self.error, &self.request);
-        let body = self.state.engine.agent_error(&self.request, &self.error);
-        let mut response = (status, Json(body)).into_response();
-        if lacks_rights(&self.error) {
-            response.extensions_mut().insert(InsufficientScope);
-        }
-        if let Some(seconds) = wait(&self.error) {
-            let headers = response.headers_mut();
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
-        }
-        if let Some(methods) = allowed(&self.error) {
-            response.headers_mut().insert(header::ALLOW, methods);
-        }
-        response
-    }
 }
 
 /// The detail of an error that names the methods of an address; the header of the same name has them as well.
@@ -157,5 +186,19 @@ pub(crate) fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
         ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_carries_its_error_to_the_layer_that_writes_it() {
+        let error = EngineError::not_found("skill", "x");
+        let response = ApiError::from(error).into_response();
+        assert_eq!(response.status(), StatusCode::NOT_FOUND);
+        let carried = response.extensions().get::<ApiError>().unwrap();
+        assert_eq!(carried.error.code, ErrorCode::NotFound);
     }
 }

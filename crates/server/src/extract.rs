@@ -30,14 +30,11 @@ impl FromRequestParts<AppState> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        let caller = Identity::caller(&parts.extensions, &state.engine);
-        let admitted = caller.and_then(|caller| {
-            let path = parts.extensions.get::<MatchedPath>();
-            let path = path.map_or("", MatchedPath::as_str);
-            let admitted = state.operations.admit(&parts.method, path, &caller);
-            admitted.map(|()| Authenticated(caller))
-        });
-        admitted.map_err(|error| ApiError::new(state, error))
+        let caller = Identity::caller(&parts.extensions, &state.engine)?;
+        let path = parts.extensions.get::<MatchedPath>();
+        let path = path.map_or("", MatchedPath::as_str);
+        state.operations.admit(&parts.method, path, &caller)?;
+        Ok(Self(caller))
     }
 }
 
@@ -71,7 +68,7 @@ pub(crate) struct IdempotencyHeader {
 impl FromRequestParts<AppState> for IdempotencyHeader {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
         let mut named = parts.headers.get_all(ORDER_KEY).iter();
         let key = named.next().map(|name| {
             let only: &[u8] = if named.next().is_none() {
@@ -81,10 +78,9 @@ impl FromRequestParts<AppState> for IdempotencyHeader {
             };
             IdempotencyKey::parse(&String::from_utf8_lossy(only))
         });
-        let key = key
-            .transpose()
-            .map_err(|error| ApiError::new(state, error))?;
-        Ok(Self { key })
+        Ok(Self {
+            key: key.transpose()?,
+        })
     }
 }
 
@@ -97,14 +93,12 @@ impl<T: Contract> FromRequest<AppState> for Valid<T> {
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let body = ReadBody::read(&head, body, state).await?;
-        must_be_utf8(&body.bytes, state)?;
+        must_be_utf8(&body.bytes)?;
         body.set_aside(&head, state, Profile::MESSAGE).await?;
-        parse::<T>(&body.bytes).map(Valid).map_err(|violations| {
-            ApiError::new(
-                state,
-                EngineError::violations(T::NAME.as_str(), &violations),
-            )
-        })
+        let read = parse::<T>(&body.bytes);
+        let read =
+            read.map_err(|violations| EngineError::violations(T::NAME.as_str(), &violations))?;
+        Ok(Self(read))
     }
 }
 
@@ -117,7 +111,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for JsonB
     async fn from_request(request: Request, state: &AppState) -> Result<Self, ApiError> {
         let (head, body) = request.into_parts();
         let body = ReadBody::read(&head, body, state).await?;
-        must_be_utf8(&body.bytes, state)?;
+        must_be_utf8(&body.bytes)?;
         let profile = Profile::MESSAGE.of_bytes(state.limits.body_bytes);
         body.set_aside(&head, state, profile).await?;
         let bytes: &[u8] = if body.bytes.is_empty() {
@@ -125,19 +119,19 @@ impl<T: DeserializeOwned + JsonSchema + 'static> FromRequest<AppState> for JsonB
         } else {
             &body.bytes
         };
-        parse_typed(bytes, profile)
-            .map(JsonBody)
-            .map_err(|violations| ApiError::new(state, EngineError::unfit("the body", &violations)))
+        let read = parse_typed(bytes, profile);
+        let read = read.map_err(|violations| EngineError::unfit("the body", &violations))?;
+        Ok(Self(read))
     }
 }
 
-fn must_be_utf8(bytes: &[u8], state: &AppState) -> Result<(), ApiError> {
+fn must_be_utf8(bytes: &[u8]) -> Result<(), EngineError> {
     std::str::from_utf8(bytes).map(drop).map_err(|malformed| {
         let message = format!(
             "the body is not valid UTF-8 from byte {} on",
             malformed.valid_up_to()
         );
-        ApiError::new(state, EngineError::new(ErrorCode::InvalidUtf8, message))
+        EngineError::new(ErrorCode::InvalidUtf8, message)
     })
 }
 
@@ -166,7 +160,11 @@ const COPIES: usize = 2;
 
 impl ReadBody {
     /// Reads a body; more than [`LIGHT_BODY`] of it once there is memory for all.
-    pub(crate) async fn read(head: &Parts, body: Body, state: &AppState) -> Result<Self, ApiError> {
+    pub(crate) async fn read(
+        head: &Parts,
+        body: Body,
+        state: &AppState,
+    ) -> Result<Self, EngineError> {
         let limit = state.limits.body_bytes;
         // Of unknown length: as long as it may be.
         let length = body.size_hint().upper();
@@ -178,14 +176,14 @@ impl ReadBody {
             share: None,
         };
         if length > limit {
-            return Err(too_large(limit, state));
+            return Err(too_large(limit));
         }
         let mut chunks = body.into_data_stream();
         while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|error| ApiError::new(state, unread(error)))?;
+            let chunk = chunk.map_err(unread)?;
             let seen = read.bytes.len().saturating_add(chunk.len());
             if seen > limit {
-                return Err(too_large(limit, state));
+                return Err(too_large(limit));
             }
             if seen > LIGHT_BODY && read.share.is_none() {
                 read.share = memory_of(head, &state.memory.bodies, length.max(seen), state).await?;
@@ -204,7 +202,7 @@ impl ReadBody {
         head: &Parts,
         state: &AppState,
         profile: Profile,
-    ) -> Result<Option<JsonLimitExceeded>, ApiError> {
+    ) -> Result<Option<JsonLimitExceeded>, EngineError> {
         let extent = match extent(&self.bytes, profile) {
             Ok(extent) => extent,
             Err(much) => return Ok(Some(much)),
@@ -220,10 +218,10 @@ impl ReadBody {
     }
 }
 
-fn too_large(limit: usize, state: &AppState) -> ApiError {
+fn too_large(limit: usize) -> EngineError {
     let message = format!("the body is larger than {limit} bytes");
     let error = EngineError::new(ErrorCode::TooLarge, message);
-    ApiError::new(state, error.with_details(json!({"limit_bytes": limit})))
+    error.with_details(json!({"limit_bytes": limit}))
 }
 
 /// A share of memory for a request; none for one that has no caller, of which no body is read.
@@ -232,14 +230,14 @@ async fn memory_of(
     shares: &Shares,
     bytes: usize,
     state: &AppState,
-) -> Result<Option<Share>, ApiError> {
+) -> Result<Option<Share>, EngineError> {
     let Some(place) = head.extensions.get::<RequestSlot>() else {
         return Ok(None);
     };
     // Half of the time that the request has: the other half is for its answer.
     let patience = state.limits.timeout / 2;
-    let share = shares.wait_for(place.caller(), bytes, patience).await;
-    share.map(Some).map_err(|error| ApiError::new(state, error))
+    let share = shares.wait_for(place.caller(), bytes, patience).await?;
+    Ok(Some(share))
 }
 
 /// A body that broke off, or did not come in time.
@@ -260,16 +258,15 @@ pub(crate) struct QueryParams<T>(pub(crate) T);
 impl<T: DeserializeOwned> FromRequestParts<AppState> for QueryParams<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
-        Query::try_from_uri(&parts.uri)
-            .map(|Query(query)| QueryParams(query))
-            .map_err(|rejection| {
-                let message = format!(
-                    "the query parameters cannot be read: {}",
-                    rejection.body_text()
-                );
-                ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
-            })
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
+        let Query(query) = Query::try_from_uri(&parts.uri).map_err(|rejection| {
+            let message = format!(
+                "the query parameters cannot be read: {}",
+                rejection.body_text()
+            );
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        })?;
+        Ok(Self(query))
     }
 }
 
@@ -281,22 +278,22 @@ impl<T: DeserializeOwned + Send> FromRequestParts<AppState> for Path<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
         let read = axum::extract::Path::<T>::from_request_parts(parts, state).await;
-        read.map(|axum::extract::Path(of)| Self(of))
-            .map_err(|rejection| {
-                let message = format!("the path cannot be read: {}", rejection.body_text());
-                ApiError::new(state, EngineError::new(ErrorCode::InvalidRequest, message))
-            })
+        let axum::extract::Path(of) = read.map_err(|rejection| {
+            let message = format!("the path cannot be read: {}", rejection.body_text());
+            EngineError::new(ErrorCode::InvalidRequest, message)
+        })?;
+        Ok(Self(of))
     }
 }
 
 /// Parses a path segment or parameter into an id.
-pub(crate) fn parsed<T>(state: &AppState, text: &str) -> Result<T, ApiError>
+pub(crate) fn parsed<T>(text: &str) -> Result<T, ApiError>
 where
     T: std::str::FromStr,
     T::Err: std::error::Error + 'static,
 {
-    text.parse()
-        .map_err(|error| ApiError::new(state, malformed(text, &error)))
+    let read = text.parse::<T>();
+    Ok(read.map_err(|error| malformed(text, &error))?)
 }
 
 /// That a text is not what is expected in its place. Of an id the details name the kind, as those of one that is not found.

@@ -25,6 +25,7 @@ mod settle;
 mod skills;
 mod table;
 mod tasks;
+mod tool;
 mod tools;
 mod work;
 
@@ -56,7 +57,7 @@ use crate::shares::Use;
 pub use lines::LineTransport;
 pub use loading::EngineLoader;
 pub use local::{LocalMcp, McpError};
-pub(crate) use mount::{PATH, mounted};
+pub(crate) use mount::mounted;
 #[cfg(test)]
 pub(crate) use table::TOOLS;
 pub use table::only_reads;
@@ -221,7 +222,8 @@ impl ServerHandler for Mcp {
             Ok(share) => share,
             Err(error) => return Ok(call.failed(&error).into()),
         };
-        call.run(entry, request.arguments.unwrap_or_default())
+        entry
+            .run(call, request.arguments.unwrap_or_default())
             .instrument(span)
             .await
     }

@@ -4,15 +4,15 @@
 use charter_contract::{canonical, schema};
 use serde_json::{Value, json};
 use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
 
-use crate::routes;
+use crate::json::Json;
+use crate::routes::{self, COMPONENTS};
+use crate::state::AppState;
 
 mod failures;
 mod plain;
 mod streams;
-
-/// Where components of the document are.
-pub(crate) const COMPONENTS: &str = "#/components/schemas/";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -21,10 +21,22 @@ pub(crate) const COMPONENTS: &str = "#/components/schemas/";
 )]
 struct Api;
 
+/// The API, with the address of its own description.
+pub(crate) fn api() -> OpenApiRouter<AppState> {
+    routes::api().routes(utoipa_axum::routes!(show))
+}
+
+/// This description of the API.
+#[utoipa::path(get, path = "/v1/openapi.json", tag = "schemas", operation_id = "openapi",
+    responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
+async fn show() -> Json<Value> {
+    Json(document())
+}
+
 /// The whole document as JSON.
 #[must_use]
 pub fn document() -> Value {
-    let (_, operations) = routes::api().split_for_parts();
+    let (_, operations) = api().split_for_parts();
     let mut api = Api::openapi();
     api.merge(operations);
     let mut document = serde_json::to_value(&api).unwrap_or_default();

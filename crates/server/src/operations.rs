@@ -14,10 +14,9 @@ use charter_engine::AccessScope::{
 };
 use charter_engine::{Caller, CatalogueRole, EngineError};
 use serde_json::json;
-use utoipa::openapi::PathItem;
 use utoipa::openapi::path::Operation;
+use utoipa::openapi::{OpenApi, PathItem};
 
-use crate::mcp;
 use crate::query::QueryNames;
 
 /// What an operation needs of its caller.
@@ -276,6 +275,9 @@ fn admit_to(operation: &str, need: Option<Need>, caller: &Caller) -> Result<(), 
     Ok(())
 }
 
+/// Where the Model Context Protocol is served. Its operations are named in the bodies of requests.
+pub(crate) const MCP_PATH: &str = "/mcp";
+
 /// The operations of REST by where they are.
 #[derive(Debug)]
 pub(crate) struct Operations(HashMap<(Method, String), Described>);
@@ -289,8 +291,7 @@ struct Described {
 
 impl Operations {
     /// Those that the OpenAPI document describes.
-    pub(crate) fn new() -> Self {
-        let (_, described) = crate::routes::api().split_for_parts();
+    pub(crate) fn new(described: &OpenApi) -> Self {
         let mut found = HashMap::new();
         for (path, item) in &described.paths.paths {
             for (method, operation) in methods(item) {
@@ -299,14 +300,6 @@ impl Operations {
                     query: QueryNames::from_operation(operation),
                 };
                 found.insert((method, path.clone()), operation);
-            }
-        }
-        for path in crate::routes::taken_paths() {
-            for method in [Method::GET, Method::PUT, Method::DELETE] {
-                let one = found.get(&(method.clone(), crate::routes::ONE_SKILL.to_owned()));
-                if let Some(one) = one.cloned() {
-                    found.entry((method, path.clone())).or_insert(one);
-                }
             }
         }
         for (path, methods) in UNDESCRIBED {
@@ -319,6 +312,23 @@ impl Operations {
             }
         }
         Self(found)
+    }
+
+    /// Adds the operations of `path` at further addresses, where these have none of their own for a method.
+    pub(crate) fn with_aliases(
+        mut self,
+        path: &str,
+        aliases: impl Iterator<Item = String>,
+    ) -> Self {
+        for alias in aliases {
+            for method in METHODS {
+                let one = self.0.get(&(method.clone(), path.to_owned())).cloned();
+                if let Some(one) = one {
+                    self.0.entry((method, alias.clone())).or_insert(one);
+                }
+            }
+        }
+        self
     }
 
     /// The operation that a route carries out.
@@ -352,7 +362,7 @@ impl Operations {
 
     /// The methods that an address takes, by the path that the router matched.
     pub(crate) fn methods(&self, path: &str) -> Vec<Method> {
-        if path == mcp::PATH {
+        if path == MCP_PATH {
             return vec![Method::GET, Method::POST, Method::DELETE];
         }
         let place = |method: &Method| (method.clone(), path.to_owned());
@@ -389,6 +399,7 @@ mod tests {
     use charter_engine::AccessScopes;
 
     use super::*;
+    use crate::router::operations;
 
     fn described() -> BTreeSet<String> {
         let document = crate::openapi::document();
@@ -418,7 +429,7 @@ mod tests {
     /// Every path of the router under the API is found by the path that the router matched.
     #[test]
     fn every_operation_is_found_by_its_path() {
-        let found = Operations::new().0.into_values();
+        let found = operations().0.into_values();
         let found: BTreeSet<String> = found.map(|operation| operation.id).collect();
         let mut expected = described();
         expected.insert("a2a_push".to_owned());
@@ -427,7 +438,7 @@ mod tests {
 
     #[test]
     fn an_address_takes_the_methods_that_have_an_operation() {
-        let operations = Operations::new();
+        let operations = operations();
         let methods = |path: &str| {
             let methods = operations.methods(path);
             let names = methods.iter().map(Method::as_str);
@@ -505,7 +516,7 @@ mod tests {
         let caller = Caller::local().unwrap();
         let refused = admit("made_up", &caller).unwrap_err();
         assert_eq!(refused.code, ErrorCode::PermissionDenied);
-        let refused = Operations::new().admit(&Method::GET, "/v1/made-up", &caller);
+        let refused = operations().admit(&Method::GET, "/v1/made-up", &caller);
         assert_eq!(refused.unwrap_err().code, ErrorCode::PermissionDenied);
     }
 }

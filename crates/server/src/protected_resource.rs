@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::auth::is_this_machine;
 use crate::error::InsufficientScope;
 use crate::json::Json;
-use crate::mcp;
+use crate::operations::MCP_PATH;
 use crate::routes;
 use crate::state::AppState;
 
@@ -36,7 +36,7 @@ async fn show(State(state): State<AppState>, uri: Uri, headers: HeaderMap) -> Re
     let place = uri.path().strip_prefix(METADATA).unwrap_or_default();
     let resource = resource_at(place, &path_of(configured));
     let (false, Some(resource)) = (state.engine.providers().is_empty(), resource) else {
-        return routes::unknown(State(state), uri).await.into_response();
+        return routes::unknown(uri).await.into_response();
     };
     let base = base(configured, headers.get(HOST));
     let document = document(&state, &format!("{base}{resource}"));
@@ -64,7 +64,7 @@ fn resource_at(place: &str, public_path: &str) -> Option<&'static str> {
     let place = place.trim_end_matches('/');
     match place.strip_prefix(public_path).unwrap_or(place) {
         "" => Some(""),
-        mcp::PATH => Some(mcp::PATH),
+        MCP_PATH => Some(MCP_PATH),
         _ => None,
     }
 }
@@ -104,7 +104,7 @@ impl ChallengeContext {
         let headers = request.headers();
         Self {
             resource: match request.uri().path() {
-                mcp::PATH => mcp::PATH,
+                MCP_PATH => MCP_PATH,
                 _ => "",
             },
             host: headers.get(HOST).cloned(),

@@ -2,22 +2,17 @@
 //! else read as absent, and an answer without it as the answer.
 //!
 //! Which parameters an operation takes is read from its description, the one that clients get. The typed values are
-//! read by [`Asked`](crate::extract::Asked).
+//! read by [`QueryParams`](crate::extract::QueryParams).
 
 use std::collections::BTreeSet;
 
-use axum::extract::{MatchedPath, Query, Request, State};
-use axum::http::{Method, Uri};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::extract::Query;
+use axum::http::Uri;
 use charter_contract::validate::nearest;
 use charter_contract::violation::{Stage, Violation, pointer_segment};
 use charter_engine::EngineError;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::path::{Operation, ParameterIn};
-
-use crate::error::ApiError;
-use crate::state::AppState;
 
 /// The query parameters that an operation takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +48,7 @@ impl QueryNames {
 
     /// Refuses an address with a parameter that the operation does not take, with every such parameter and the names
     /// that it takes.
-    fn check(&self, uri: &Uri) -> Result<(), EngineError> {
+    pub(crate) fn check(&self, uri: &Uri) -> Result<(), EngineError> {
         let Self::Known(known) = self else {
             return Ok(());
         };
@@ -105,35 +100,16 @@ fn suggestion(name: &str, known: &BTreeSet<String>) -> String {
     }
 }
 
-/// Refuses a request with a query parameter that its operation does not take. Pages and probes are none of the
-/// operations.
-pub(crate) async fn known_alone(
-    State(state): State<AppState>,
-    matched: Option<MatchedPath>,
-    method: Method,
-    request: Request,
-    next: Next,
-) -> Response {
-    let path = matched.as_ref().map_or("", MatchedPath::as_str);
-    let checked = match state.operations.query(&method, path) {
-        Some(names) => names.check(request.uri()),
-        None => Ok(()),
-    };
-    match checked {
-        Ok(()) => next.run(request).await,
-        Err(error) => ApiError::new(&state, error).into_response(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use axum::http::Method;
     use charter_contract::error_code::ErrorCode;
 
     use super::*;
-    use crate::operations::Operations;
+    use crate::router::operations;
 
     fn refused(method: &Method, path: &str, query: &str) -> Option<EngineError> {
-        let operations = Operations::new();
+        let operations = operations();
         let names = operations.query(method, path).unwrap();
         let uri: Uri = format!("{path}{query}").parse().unwrap();
         names.check(&uri).err()

@@ -37,7 +37,6 @@ mod tags;
 pub(crate) use answers::schemas as answer_schemas;
 pub(crate) use bodies::schemas as body_schemas;
 pub(crate) use events::{JOURNAL, STATE, STATUS};
-pub(crate) use health::Readiness;
 
 use axum::Router;
 use axum::extract::{MatchedPath, State};
@@ -54,7 +53,11 @@ use crate::state::AppState;
 
 pub(crate) use agent_skills::{ONE_SKILL, taken_paths};
 
-/// The API under `/v1` and the A2A protocol, with their description.
+/// Where components of the OpenAPI document are.
+pub(crate) const COMPONENTS: &str = "#/components/schemas/";
+
+/// The API under `/v1` and the A2A protocol, with their description. The address of the OpenAPI document is not among
+/// them, because the document is made of them.
 pub(crate) fn api() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .merge(catalogue())
@@ -66,7 +69,6 @@ pub(crate) fn api() -> OpenApiRouter<AppState> {
         .merge(administration())
         .routes(routes!(schemas::list))
         .routes(routes!(schemas::show))
-        .routes(routes!(schemas::openapi))
         .merge(crate::a2a::routes())
 }
 
@@ -237,9 +239,9 @@ pub(crate) fn pages() -> Router<AppState> {
         .merge(agent_skills::taken_words())
 }
 
-pub(crate) async fn unknown(State(state): State<AppState>, uri: Uri) -> ApiError {
+pub(crate) async fn unknown(uri: Uri) -> ApiError {
     let message = format!("there is nothing at `{}`; see /reference", uri.path());
-    ApiError::new(&state, EngineError::new(ErrorCode::NotFound, message))
+    EngineError::new(ErrorCode::NotFound, message).into()
 }
 
 pub(crate) async fn wrong_method(
@@ -259,8 +261,8 @@ pub(crate) async fn wrong_method(
         let message = format!("`{}` does not take {method}; {advice}", uri.path());
         (ErrorCode::MethodNotAllowed, message)
     };
-    let error = EngineError::new(code, message).with_details(json!({ALLOW: names}));
-    ApiError::new(&state, error)
+    let error = EngineError::new(code, message);
+    error.with_details(json!({ALLOW: names})).into()
 }
 
 /// Methods that change or delete something.

@@ -1,23 +1,18 @@
-//! What every handler has at hand, and the router over them.
+//! The state that all handlers share. Must not know the routes: `router.rs` makes the state with their operations.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::middleware;
 use charter_contract::bounds::ANONYMOUS_REQUESTS;
 use charter_engine::{Engine, Shares};
 use tokio::sync::Semaphore;
 
-use crate::a2a::{A2aIdentity, Publisher};
-use crate::address;
+use crate::agent_card::{A2aIdentity, Publisher};
 use crate::auth::Access;
-use crate::headers;
-use crate::limits::{self, Limits};
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::operations::Operations;
-use crate::query;
-use crate::routes::{self, Readiness};
+use crate::readiness::Readiness;
 use crate::shares::{Memory, Use};
 use crate::telemetry::JoinTrace;
 
@@ -58,9 +53,9 @@ impl Deref for AppState {
 }
 
 impl AppState {
-    /// The state of a server over an engine.
-    #[must_use]
-    pub fn new(
+    /// The state of a server over an engine, with the operations of its routes.
+    pub(crate) fn with_operations(
+        operations: Operations,
         engine: Arc<Engine>,
         access: Access,
         limits: Limits,
@@ -74,7 +69,7 @@ impl AppState {
             engine,
             access,
             limits,
-            operations: Operations::new(),
+            operations,
             publisher: Publisher::new(identity),
             requests: shared(Use::Requests, limits.concurrency),
             anonymous: Semaphore::new(ANONYMOUS_REQUESTS),
@@ -85,44 +80,4 @@ impl AppState {
             join_trace,
         }))
     }
-}
-
-/// What a process answers that serves no callers: whether it lives and works, and its metrics.
-pub fn probes(state: AppState) -> Router {
-    let probes = routes::probes()
-        .fallback(routes::unknown)
-        .method_not_allowed_fallback(routes::wrong_method)
-        .layer(middleware::from_fn_with_state(
-            state.clone(),
-            limits::observe,
-        ))
-        .layer(middleware::map_response(headers::add))
-        .with_state(state);
-    address::with_end_slashes(probes)
-}
-
-/// Everything the server answers.
-pub fn router(state: AppState) -> Router {
-    let (api, _) = routes::api().split_for_parts();
-    // Probes take no place from anyone, and find one whatever is full.
-    let probes = routes::probes().method_not_allowed_fallback(routes::wrong_method);
-    let routes = api
-        .merge(routes::pages())
-        .merge(crate::protected_resource::routes())
-        .merge(crate::mcp::mounted(&state))
-        .route_layer(middleware::from_fn_with_state(
-            state.clone(),
-            query::known_alone,
-        ))
-        .fallback(routes::unknown)
-        .method_not_allowed_fallback(routes::wrong_method)
-        .layer(middleware::from_fn_with_state(state.clone(), limits::admit))
-        .merge(probes)
-        .layer(middleware::from_fn_with_state(
-            state.clone(),
-            limits::observe,
-        ))
-        .layer(middleware::map_response(headers::add))
-        .with_state(state);
-    address::with_end_slashes(routes)
 }

@@ -25,7 +25,6 @@ pub mod memory;
 pub mod mission;
 pub mod notices;
 pub mod outbox;
-pub mod page;
 pub mod request;
 pub mod route_example;
 pub mod session;
@@ -34,6 +33,7 @@ pub mod tag;
 pub mod tenant;
 pub mod vector;
 
+pub use charter_contract::page;
 pub use error::StoreError;
 
 use std::sync::Arc;

@@ -53,7 +53,7 @@ const RULES: [Rule; 12] = [
     },
     Rule {
         name: "charter-server",
-        may_import: &["charter-contract", "charter-engine", "charter-store"],
+        may_import: &["charter-contract", "charter-engine"],
     },
     Rule {
         name: "charter-cli",
@@ -120,9 +120,6 @@ const FORBIDDEN: [(&str, &[&str]); 6] = [
     ("charter-effects", &["opentelemetry"]),
 ];
 
-/// An import of which a crate may use a part only.
-const NARROW: (&str, &str, &str) = ("crates/server/src/", "charter_store::", "page::");
-
 /// Paths that a crate's own code must not name, and why.
 const UNTOUCHED: [(&str, &[&str], &str); 4] = [
     (
@@ -184,7 +181,7 @@ fn check_crate(member: &Crate) -> Vec<Finding> {
 }
 
 /// Uses of what a crate may not touch, in its own code.
-pub(crate) fn check_narrow<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
+pub(crate) fn check_untouched<'f>(files: impl Iterator<Item = &'f TextFile>) -> Vec<Finding> {
     files.flat_map(check_file).collect()
 }
 
@@ -193,12 +190,6 @@ fn check_file(file: &TextFile) -> Vec<Finding> {
     for (number, line) in super::sources::product_lines(file) {
         if line.trim_start().starts_with("//") {
             continue;
-        }
-        let (folder, import, part) = NARROW;
-        let found = line.find(import).map(|at| &line[at + import.len()..]);
-        if file.path.starts_with(folder) && found.is_some_and(|rest| !rest.starts_with(part)) {
-            let message = format!("of `{import}` only `{part}` may be used here");
-            findings.push(Finding::error(&file.path, number, message));
         }
         for (folder, paths, reason) in UNTOUCHED {
             let applies = file.path.starts_with(folder)
@@ -292,12 +283,9 @@ mod tests {
     }
 
     #[test]
-    fn the_server_may_use_the_pages_of_the_store_and_nothing_else() {
-        let text = "use charter_store::page::PageRequest;\nuse charter_store::StoreError;\n";
-        let file = source("crates/server/src/x.rs", text);
-        let lines: Vec<usize> = check_file(&file).iter().map(|f| f.line).collect();
-        assert_eq!(lines, [2]);
-        assert_eq!(check_file(&source("crates/engine/src/x.rs", text)), []);
+    fn the_server_may_not_import_the_store() {
+        let server = member("charter-server", &[("charter-store", Use::Product)]);
+        assert_eq!(check(&[server]).len(), 1);
     }
 
     #[test]

@@ -24,24 +24,24 @@ const ALLOWED: [(&str, &str); 44] = [
         "lines of an export: what is no UTF-8 becomes a fault, a mark is left out",
     ),
     (
-        "crates/cli/src/commands/extract.rs",
-        "what the parent process writes",
-    ),
-    (
-        "crates/cli/src/commands/filter.rs",
-        "what the parent process writes",
-    ),
-    (
         "crates/cli/src/commands/package.rs",
         "files that are no documents, byte for byte",
     ),
     (
-        "crates/cli/src/commands/render.rs",
+        "crates/cli/src/commands/skills/read_directory.rs",
+        "files of a skill, byte for byte: those that are no text go as base64",
+    ),
+    (
+        "crates/cli/src/sandbox_process/extract.rs",
         "what the parent process writes",
     ),
     (
-        "crates/cli/src/commands/skills/read_directory.rs",
-        "files of a skill, byte for byte: those that are no text go as base64",
+        "crates/cli/src/sandbox_process/filter.rs",
+        "what the parent process writes",
+    ),
+    (
+        "crates/cli/src/sandbox_process/render.rs",
+        "what the parent process writes",
     ),
     (
         "crates/cli/src/seed_file.rs",

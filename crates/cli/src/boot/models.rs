@@ -12,11 +12,11 @@ use charter_effects::{
     ProviderOptions, Repairs, RetryPolicy, StructuredOutput, Temperature, TenantModels, TokenLimit,
 };
 
-use super::remote::{plain_http, secret};
 use crate::config::{
     ApiConfig, Config, ProviderConfig, StructuredConfig, TemperatureConfig, TenantModelsConfig,
     TokenLimitConfig,
 };
+use crate::secrets::{plain_http, secret};
 use crate::telemetry;
 
 /// The configured models; none of them is asked.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use charter_effects::{SearchOptions, SearchProvider, WebSearch};
 
-use super::remote::{plain_http, secret};
 use crate::config::{Config, SearchConfig, SearchProviderConfig};
+use crate::secrets::{plain_http, secret};
 
 /// The configured provider; nothing where searching is off.
 pub(crate) fn search(config: &Config) -> anyhow::Result<Option<Arc<WebSearch>>> {

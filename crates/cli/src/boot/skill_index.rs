@@ -7,8 +7,8 @@ use anyhow::{Context, bail, ensure};
 use charter_store::skill_index::SkillIndex;
 use charter_store_es::{Credentials, EsOptions, EsSkillIndex};
 
-use super::remote::secret;
 use crate::config::{Config, ModelKind, PlainHttpConfig, SkillIndexConfig};
+use crate::secrets::secret;
 
 /// The configured index; nothing where skills are found in this process.
 pub(crate) fn skill_index(config: &Config) -> anyhow::Result<Option<Arc<dyn SkillIndex>>> {

@@ -9,8 +9,8 @@ use charter_contract::ids::Label;
 use charter_effects::webhook::{HttpWebhooks, SystemOfRecord, WebhookOptions};
 use charter_effects::{HostPattern, RetryPolicy};
 
-use super::remote::{plain_http, secret};
 use crate::config::{Config, SystemConfig};
+use crate::secrets::{plain_http, secret};
 
 /// The configured systems of record, maybe none.
 pub(crate) fn webhooks(config: &Config) -> anyhow::Result<HttpWebhooks> {

@@ -12,8 +12,8 @@ use reqwest::Url;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::runtime::Handle;
 
-use crate::boot::remote::{plain_http, secret};
 use crate::config::{Config, TelemetryConfig};
+use crate::secrets::{plain_http, secret};
 
 /// Longest time of one exchange with the collector.
 pub(super) const SEND_TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,8 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use charter_contract::page::PageRequest;
 use charter_engine::{Caller, Progress, TaskFilter, TaskKey, TaskMessage};
-use charter_store::page::PageRequest;
 use serde_json::{Value, json};
 
 use super::error::{A2aError, Kind, Violations};

@@ -2,8 +2,8 @@
 
 use axum::http::{HeaderMap, Uri};
 
-use super::PROTOCOL;
 use super::error::{A2aError, Kind};
+use crate::agent_card::PROTOCOL;
 
 /// The service parameter that says it, as a header or in the query.
 const PARAMETER: &str = "A2A-Version";

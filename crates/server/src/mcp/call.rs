@@ -6,8 +6,8 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_engine::{Caller, Engine, EngineError};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities,
-    ElicitRequestParams, ElicitResult, InputResponses, JsonObject, ProtocolVersion, SealOptions,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ElicitRequestParams, ElicitResult,
+    InputResponses, ProtocolVersion, SealOptions,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -17,7 +17,6 @@ use tokio::sync::watch;
 use super::Shared;
 use super::failure::failed;
 use super::question::PendingQuestion;
-use super::table::ToolEntry;
 use super::work::WorkSubject;
 
 /// How long a person may take to answer a question that is asked during a call.
@@ -171,14 +170,15 @@ impl Call {
     }
 
     /// Waits until there is something to stop.
-    async fn has_started(&self) {
+    pub(super) async fn has_started(&self) {
         let mut under_way = self.under_way.subscribe();
         // The call holds the other end.
         let seen = under_way.wait_for(Option::is_some).await;
         debug_assert!(seen.is_ok());
     }
 
-    fn to_stop(&self) -> Option<WorkSubject> {
+    /// What a cancellation has to stop; nothing the second time.
+    pub(super) fn to_stop(&self) -> Option<WorkSubject> {
         self.under_way.send_replace(None)
     }
 
@@ -188,38 +188,5 @@ impl Call {
             Some(WorkSubject::Run(_) | WorkSubject::Mission(_)) | None => None,
         };
         failed(self.engine(), error, request.as_ref())
-    }
-
-    /// Carries out a tool; a client that cancels stops what it started.
-    pub(super) async fn run(
-        self,
-        entry: &'static ToolEntry,
-        arguments: JsonObject,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let call = Arc::new(self);
-        let working = (entry.call)(Arc::clone(&call), arguments);
-        tokio::pin!(working);
-        let answered = |answer: Result<CallToolResponse, EngineError>| {
-            Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
-        };
-        tokio::select! {
-            answer = &mut working => return answered(answer),
-            () = call.context.ct.cancelled() => {}
-        }
-        // What is on its way to being started is stopped once it is known, and not lost sight of.
-        tokio::select! {
-            biased;
-            () = call.has_started() => {}
-            answer = &mut working => return answered(answer),
-        }
-        let stopped = EngineError::new(ErrorCode::Cancelled, "the client cancelled the call");
-        // A server that stops leaves work open, to be taken up at its next start.
-        let stopping = call.engine().stopping().is_cancelled();
-        if let Some(subject) = call.to_stop().filter(|_| !stopping)
-            && let Err(error) = subject.cancel(&call, "the client cancelled the call").await
-        {
-            tracing::warn!(error = %error, "what a cancelled call started could not be stopped");
-        }
-        Ok(call.failed(&stopped).into())
     }
 }

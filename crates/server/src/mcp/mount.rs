@@ -28,13 +28,11 @@ use crate::error::ApiError;
 use crate::extract::ReadBody;
 use crate::json::Json;
 use crate::limits::is_stream;
+use crate::operations::MCP_PATH;
 use crate::shares::Use;
 use crate::state::AppState;
 use crate::streams::{self, StreamSlot};
 use crate::transfer::HeldBody;
-
-/// Where the protocol is served.
-pub(crate) const PATH: &str = "/mcp";
 
 /// The types of answers. The SDK refuses a client that does not name both.
 const ANSWERS: &str = "application/json, text/event-stream";
@@ -79,7 +77,7 @@ pub(crate) fn mounted(state: &AppState) -> Router<AppState> {
         .or(MethodFilter::POST)
         .or(MethodFilter::DELETE);
     Router::new()
-        .route(PATH, on_service(methods, service))
+        .route(MCP_PATH, on_service(methods, service))
         .layer(from_fn_with_state(gate, admit))
 }
 
@@ -98,7 +96,7 @@ async fn admit(State(gate): State<Gate>, mut request: Request, next: Next) -> Re
     name_accepted(request.headers_mut());
     let admitted = match gate.check(request.headers(), request.extensions()).await {
         Ok(admitted) => admitted,
-        Err(error) => return ApiError::new(&gate.state, error).into_response(),
+        Err(error) => return ApiError::from(error).into_response(),
     };
     let (mut request, body) = match gate.measured(request).await {
         Ok(measured) => measured,
@@ -175,6 +173,12 @@ enum RejectedRequest {
     Message(Box<ServerJsonRpcMessage>),
 }
 
+impl From<EngineError> for RejectedRequest {
+    fn from(error: EngineError) -> Self {
+        Self::Body(error.into())
+    }
+}
+
 impl IntoResponse for RejectedRequest {
     fn into_response(self) -> Response {
         match self {
@@ -188,18 +192,16 @@ impl Gate {
     /// The request with its body read and measured: the SDK reads it twice over, and bounds its bytes only.
     async fn measured(&self, request: Request) -> Result<(Request, Bytes), RejectedRequest> {
         let (head, body) = request.into_parts();
-        let read = ReadBody::read(&head, body, &self.state).await;
-        let mut read = read.map_err(RejectedRequest::Body)?;
+        let mut read = ReadBody::read(&head, body, &self.state).await?;
         let profile = Profile::MCP_MESSAGE.of_bytes(usize::MAX);
-        let much = read.set_aside(&head, &self.state, profile).await;
-        if let Some(much) = much.map_err(RejectedRequest::Body)? {
+        if let Some(much) = read.set_aside(&head, &self.state, profile).await? {
             read.bytes = match Refusal::for_message(&read.bytes, &much) {
                 Refusal::Answer(answer) => return Err(RejectedRequest::Message(answer)),
                 Refusal::Instead(failure) => serde_json::to_vec(&failure).unwrap_or_default(),
                 Refusal::Silent | Refusal::Unknown => {
                     let message = format!("the body {much}");
                     let error = EngineError::new(ErrorCode::InvalidRequest, message);
-                    return Err(RejectedRequest::Body(ApiError::new(&self.state, error)));
+                    return Err(error.into());
                 }
             };
         }

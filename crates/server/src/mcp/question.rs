@@ -3,12 +3,14 @@
 mod forms;
 mod waits;
 
+use std::sync::Arc;
+
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{ApprovalId, Label, RunId, SkillId};
 use charter_contract::parameter::Parameter;
 use charter_engine::{
     AccessScope, Approval, ApprovalAnswer, ApprovalDecision, Caller, Confirmation, CredentialId,
-    EngineError, RunView,
+    Engine, EngineError, RunView,
 };
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema,
@@ -20,7 +22,6 @@ use serde_json::{Map, Value, json};
 pub(super) use forms::{Choice, Choosable, chosen, typed_values};
 pub(super) use waits::{WaitHint, wait_hint_of};
 
-use super::call::Call;
 use forms::{
     APPROVE, CHOICE, CONFIRM, REASON, TYPED, approval, choice, confirmation, explained, fields,
     plan_of,
@@ -121,11 +122,15 @@ pub(super) enum AnswerOutcome {
 impl Question {
     /// The question of a run, also where the caller may not answer it. Of several approvals it is one that the
     /// caller may give.
-    pub(super) async fn of_run(call: &Call, run: &RunView) -> Result<Option<Self>, EngineError> {
+    pub(super) async fn of_run(
+        engine: &Arc<Engine>,
+        caller: &Caller,
+        run: &RunView,
+    ) -> Result<Option<Self>, EngineError> {
         let id = run.summary.run_id.clone();
         Ok(match run.summary.status.as_str() {
             "awaiting_parameters" => {
-                let missing = call.engine().missing_parameters(&call.caller, &id).await?;
+                let missing = engine.missing_parameters(caller, &id).await?;
                 let missing = explained(missing, run);
                 Some(Self::Give { run: id, missing })
             }
@@ -137,7 +142,7 @@ impl Question {
             }),
             "awaiting_approval" => {
                 let mut approvals = run.approvals.iter();
-                let own = approvals.find(|approval| call.caller.may_agree(approval));
+                let own = approvals.find(|approval| caller.may_agree(approval));
                 own.or(run.approvals.first()).map(|approval| Self::Approve {
                     approval: Box::new(approval.clone()),
                 })
@@ -240,7 +245,8 @@ impl PendingQuestion {
     /// Does what the person said, in the caller's name.
     pub(super) async fn apply(
         &self,
-        call: &Call,
+        engine: &Arc<Engine>,
+        caller: &Caller,
         answer: ElicitResult,
     ) -> Result<AnswerOutcome, EngineError> {
         if answer.action != ElicitationAction::Accept {
@@ -250,7 +256,6 @@ impl PendingQuestion {
             let message = "the form came back without its fields";
             return Err(EngineError::new(ErrorCode::InvalidRequest, message));
         };
-        let (engine, caller) = (call.engine(), &call.caller);
         if let Self::Confirm { .. } | Self::Approve { .. } = self {
             must_decide(caller)?;
         }

@@ -2,8 +2,8 @@
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, SkillId};
+use charter_contract::page::PageRequest;
 use charter_engine::{EngineError, EvidenceQuery, apart};
-use charter_store::page::PageRequest;
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -12,11 +12,9 @@ use rmcp::model::{
 
 use super::call::Call;
 use super::failure::protocol_error;
+use super::work::{EVIDENCE, MISSION};
 use super::{mission, skills};
 use crate::operations;
-
-/// What the addresses of evidence begin with.
-pub(super) const EVIDENCE: &str = "evidence://";
 
 /// The form of evidence.
 const JSON: &str = "application/json";
@@ -120,10 +118,7 @@ pub(super) async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, E
     let json = |text: String| ResourceContents::text(text, uri).with_mime_type(JSON);
     let contents = async {
         let admit = |of: &str| operations::admit(&format!("mcp:resources/read {of}"), &call.caller);
-        match (
-            uri.strip_prefix(EVIDENCE),
-            uri.strip_prefix(mission::MISSION),
-        ) {
+        match (uri.strip_prefix(EVIDENCE), uri.strip_prefix(MISSION)) {
             (Some(id), _) => {
                 admit("evidence")?;
                 evidence(call, uri, id).await.map(json)

@@ -8,14 +8,15 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId};
 use charter_contract::mission::MissionState;
 use charter_engine::{EngineError, Progress, RequestView, RunView};
-use rmcp::model::{CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult};
+use rmcp::model::{
+    CreateTaskResult, ElicitResult, InputRequests, InputRequiredResult, Task, TaskStatus,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::call::{Call, ElicitationMode};
 use super::question::{AnswerOutcome, PendingQuestion, Question, wait_hint_of};
-use super::table::ToolReply;
-use super::tasks;
+use super::tool::ToolReply;
 use super::work::{WorkReport, WorkSubject};
 
 /// How long a call waits before its client is told to look after the work itself.
@@ -23,6 +24,9 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// The same for a client that takes tasks: it loses nothing by that.
 const TASK_CALL_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How often a client had better look.
+const POLL_MS: u64 = 1_000;
 
 /// Questions that one call puts.
 const MAX_QUESTIONS: usize = 16;
@@ -78,7 +82,8 @@ impl Call {
             ElicitationMode::No => Ok(QuestionOutcome::Nobody),
             ElicitationMode::Inline => {
                 let answer = self.elicit(question.form()?).await?;
-                Ok(QuestionOutcome::Applied(pending.apply(self, answer).await?))
+                let applied = pending.apply(self.engine(), &self.caller, answer).await?;
+                Ok(QuestionOutcome::Applied(applied))
             }
             ElicitationMode::Rounds => {
                 let requests = InputRequests::from([(pending.key(), question.request()?)]);
@@ -102,7 +107,7 @@ impl Call {
             return Ok(Some((pending.clone(), AnswerOutcome::Declined)));
         };
         let answer = elicited(answer)?;
-        let applied = pending.apply(self, answer).await?;
+        let applied = pending.apply(self.engine(), &self.caller, answer).await?;
         Ok(Some((pending.clone(), applied)))
     }
 }
@@ -140,7 +145,7 @@ impl WorkSubject {
             let patience = until.saturating_duration_since(tokio::time::Instant::now());
             let standing = self.status(call, patience).await?;
             if standing.work.status == "working" && call.takes_tasks() {
-                let task = tasks::task(self, &standing);
+                let task = task(self, &standing);
                 return Ok(ToolReply::Task(CreateTaskResult::new(task)));
             }
             let Some(question) = standing.question_for(call) else {
@@ -318,7 +323,7 @@ impl WorkSubject {
         run: &RunView,
         mut work: WorkReport,
     ) -> Result<WorkStatus, EngineError> {
-        let question = Question::of_run(call, run).await?;
+        let question = Question::of_run(call.engine(), &call.caller, run).await?;
         work.waits_for = wait_hint_of(question.as_ref(), run);
         Ok(WorkStatus {
             question,
@@ -335,6 +340,22 @@ fn timestamps_of(recorded: &RequestView) -> WorkTimestamps {
     WorkTimestamps {
         created_at: recorded.created_at.to_string(),
         updated_at: recorded.updated_at.to_string(),
+    }
+}
+
+/// The task of something that goes on.
+pub(super) fn task(subject: &WorkSubject, standing: &WorkStatus) -> Task {
+    let since = &standing.since;
+    let task = Task::new(
+        subject.id(),
+        TaskStatus::Working,
+        since.created_at.clone(),
+        since.updated_at.clone(),
+    );
+    let task = task.with_poll_interval_ms(POLL_MS);
+    match standing.work.content.clone() {
+        Some(content) => task.with_status_message(content),
+        None => task,
     }
 }
 

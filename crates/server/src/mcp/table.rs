@@ -2,74 +2,30 @@
 
 use std::sync::Arc;
 
+use charter_contract::error_code::ErrorCode;
 use charter_contract::validate::read_typed;
 use charter_contract::violation::Violation;
 use charter_engine::{Caller, EngineError, apart};
 use futures_util::future::BoxFuture;
-use rmcp::model::{
-    CallToolResponse, CallToolResult, CreateTaskResult, InputRequiredResult, JsonObject, Tool,
-    ToolAnnotations,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, CallToolResult, JsonObject, Tool};
 use serde_json::Value;
 
 use super::call::Call;
 use super::failure::error_result;
 use super::schemas;
+use super::tool::{McpTool, ToolReply, arguments_of};
 use super::tools::{
     ask_lens, call, cancel, find, open, recall, remember, run, start_mission, status,
 };
 use crate::operations;
-
-/// What a tool answers.
-pub(super) enum ToolReply<T> {
-    /// It is done.
-    Done(T),
-    /// What was to be done failed, and this says how.
-    Failed(T),
-    /// The person at the client has to say something first.
-    Asks(InputRequiredResult),
-    /// It goes on; the client looks after it.
-    Task(CreateTaskResult),
-}
-
-/// A tool. Its schemas come from its types, and every word of its description is read by a model.
-pub(super) trait McpTool: 'static {
-    /// Its name.
-    const NAME: &'static str;
-    /// Its name for people.
-    const TITLE: &'static str;
-    /// What it does, when to use it, and what comes next.
-    const DESCRIPTION: &'static str;
-    /// What it takes.
-    type Input: DeserializeOwned + JsonSchema + Send + 'static;
-    /// What it gives.
-    type Output: Serialize + JsonSchema;
-
-    /// What it may do to the world.
-    fn annotations() -> ToolAnnotations;
-
-    /// Whether it is of any use to a caller; it is not listed for others.
-    fn serves(_caller: &Caller) -> bool {
-        true
-    }
-
-    /// Carries it out.
-    fn call(
-        call: &Call,
-        input: Self::Input,
-    ) -> impl Future<Output = Result<ToolReply<Self::Output>, EngineError>> + Send;
-}
 
 /// A line of the table.
 pub(crate) struct ToolEntry {
     name: &'static str,
     pub(crate) tool: fn() -> Tool,
     pub(super) serves: fn(&Caller) -> bool,
-    pub(super) call:
-        fn(Arc<Call>, JsonObject) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
+    call: fn(Arc<Call>, JsonObject) -> BoxFuture<'static, Result<CallToolResponse, EngineError>>,
 }
 
 /// Everything that is offered, in the order of use.
@@ -90,6 +46,41 @@ impl ToolEntry {
     /// Lets a caller use it, or refuses it.
     pub(super) fn admit(&self, caller: &Caller) -> Result<(), EngineError> {
         operations::admit(&format!("mcp:{}", self.name), caller)
+    }
+
+    /// Carries out a tool; a client that cancels stops what it started.
+    pub(super) async fn run(
+        &'static self,
+        call: Call,
+        arguments: JsonObject,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let call = Arc::new(call);
+        let working = (self.call)(Arc::clone(&call), arguments);
+        tokio::pin!(working);
+        let answered = |answer: Result<CallToolResponse, EngineError>| {
+            Ok(answer.unwrap_or_else(|error| call.failed(&error).into()))
+        };
+        tokio::select! {
+            answer = &mut working => return answered(answer),
+            () = call.context.ct.cancelled() => {}
+        }
+        // What is on its way to being started is stopped once it is known, and not lost sight of.
+        tokio::select! {
+            biased;
+            () = call.has_started() => {}
+            answer = &mut working => return answered(answer),
+        }
+        let stopped = EngineError::new(ErrorCode::Cancelled, "the client cancelled the call");
+        // A server that stops leaves work open, to be taken up at its next start.
+        let stopping = call.engine().stopping().is_cancelled();
+        if let Some(subject) = call.to_stop().filter(|_| !stopping)
+            && let Err(error) = subject
+                .cancel(call.engine(), &call.caller, "the client cancelled the call")
+                .await
+        {
+            tracing::warn!(error = %error, "what a cancelled call started could not be stopped");
+        }
+        Ok(call.failed(&stopped).into())
     }
 }
 
@@ -128,11 +119,6 @@ fn tool<T: McpTool>() -> Tool {
 fn without_nulls(mut arguments: JsonObject) -> JsonObject {
     arguments.retain(|_, value| !value.is_null());
     arguments
-}
-
-/// How an error calls what a tool was called with.
-pub(super) fn arguments_of(tool: &str) -> String {
-    format!("the arguments of `{tool}`")
 }
 
 /// Reads the arguments of a tool. An argument that there is not, and that resembles none, is answered with the names of

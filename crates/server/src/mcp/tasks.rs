@@ -6,34 +6,15 @@ use std::time::Duration;
 use charter_engine::EngineError;
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolResult, DetailedTask, GetTaskResult, InputRequests, InputResponses, JsonObject, Task,
-    TaskPayload, TaskStatus,
+    CallToolResult, DetailedTask, GetTaskResult, InputRequests, InputResponses, JsonObject,
+    TaskPayload,
 };
 use serde_json::Value;
 
 use super::call::{Call, ElicitationMode};
 use super::failure::{error_result, invalid_params};
-use super::settle::{WorkStatus, elicited};
+use super::settle::{WorkStatus, elicited, task};
 use super::work::{WorkReport, WorkSubject};
-
-/// How often a client had better look.
-const POLL_MS: u64 = 1_000;
-
-/// The task of something that goes on.
-pub(super) fn task(subject: &WorkSubject, standing: &WorkStatus) -> Task {
-    let since = &standing.since;
-    let task = Task::new(
-        subject.id(),
-        TaskStatus::Working,
-        since.created_at.clone(),
-        since.updated_at.clone(),
-    );
-    let task = task.with_poll_interval_ms(POLL_MS);
-    match standing.work.content.clone() {
-        Some(content) => task.with_status_message(content),
-        None => task,
-    }
-}
 
 /// Where a task stands.
 pub(super) async fn get(call: &Call, id: &str) -> Result<GetTaskResult, ErrorData> {
@@ -57,7 +38,8 @@ pub(super) async fn update(
         let pending = question.pending();
         // Answers to questions that are no longer put are passed over, as the extension wants.
         if let Some(answer) = answers.get(&pending.key()) {
-            pending.apply(call, elicited(answer)?).await?;
+            let answer = elicited(answer)?;
+            pending.apply(call.engine(), &call.caller, answer).await?;
         }
         Ok(())
     };
@@ -68,7 +50,8 @@ pub(super) async fn update(
 pub(super) async fn cancel(call: &Call, id: &str) -> Result<(), ErrorData> {
     let cancelled = async {
         let subject = WorkSubject::parse(id)?;
-        subject.cancel(call, "the client cancelled the task").await
+        let reason = "the client cancelled the task";
+        subject.cancel(call.engine(), &call.caller, reason).await
     };
     cancelled.await.map_err(|error| invalid_params(&error))
 }

@@ -1,15 +1,24 @@
 //! What was started, and where it stands: the answer of the tools that act, and of tasks.
 
+mod mission;
+
+use std::sync::Arc;
+
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{MissionId, RequestId, RunId};
-use charter_engine::{EngineError, RunEvent, RunOutcome, RunView, StopCause};
+use charter_engine::{Caller, Engine, EngineError, RunEvent, RunOutcome, RunView, StopCause};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::call::Call;
-use super::mission::MissionWork;
 use super::question::WaitHint;
+use mission::MissionWork;
+
+/// What the addresses of evidence begin with.
+pub(super) const EVIDENCE: &str = "evidence://";
+
+/// What the addresses of missions begin with.
+pub(super) const MISSION: &str = "mission://";
 
 /// What a client may look after: a request, a mission, or a run of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +67,7 @@ pub(super) struct WorkReport {
 
 /// The resource of an evidence record.
 pub(super) fn evidence_uri(id: &str) -> String {
-    format!("{}{id}", super::resources::EVIDENCE)
+    format!("{EVIDENCE}{id}")
 }
 
 impl WorkSubject {
@@ -94,8 +103,12 @@ impl WorkSubject {
     }
 
     /// Stops it; what has ended stays as it is.
-    pub(super) async fn cancel(&self, call: &Call, reason: &str) -> Result<(), EngineError> {
-        let (engine, caller) = (call.engine(), &call.caller);
+    pub(super) async fn cancel(
+        &self,
+        engine: &Arc<Engine>,
+        caller: &Caller,
+        reason: &str,
+    ) -> Result<(), EngineError> {
         let stopped = match self {
             Self::Request(id) => return engine.cancel_request(caller, id, reason).await,
             Self::Run(id) => {

@@ -9,7 +9,7 @@ use charter_contract::error_code::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::COMPONENTS;
-use crate::a2a::REST_PATH;
+use crate::agent_card::REST_PATH;
 use crate::error;
 
 /// The component of every failure.

@@ -33,10 +33,8 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
 ) -> Result<Json<Files>, ApiError> {
-    let files = state.engine.skill_files(&caller, &id).await;
-    files
-        .map(|files| Json(Files { files }))
-        .map_err(|error| ApiError::new(&state, error))
+    let files = state.engine.skill_files(&caller, &id).await?;
+    Ok(Json(Files { files }))
 }
 
 /// Fetch one file of a skill, byte for byte.
@@ -48,9 +46,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path((id, path)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    let id: SkillId = parsed(&state, &id)?;
-    let file = state.engine.skill_file(&caller, &id, &path).await;
-    let file = file.map_err(|error| ApiError::new(&state, error))?;
+    let id: SkillId = parsed(&id)?;
+    let file = state.engine.skill_file(&caller, &id, &path).await?;
     let kind = if path.ends_with(".md") {
         MARKDOWN
     } else {
@@ -72,10 +69,8 @@ pub(crate) async fn published(
     ),
     ApiError,
 > {
-    let index = state.engine.published_skills(&caller).await;
-    index
-        .map(|index| ([(CACHE_CONTROL, PRIVATE)], Json(index)))
-        .map_err(|error| ApiError::new(&state, error))
+    let index = state.engine.published_skills(&caller).await?;
+    Ok(([(CACHE_CONTROL, PRIVATE)], Json(index)))
 }
 
 /// An artifact that the index names: `SKILL.md` or `<name>.tar.gz`.
@@ -87,14 +82,12 @@ pub(crate) async fn artifact(
     Authenticated(caller): Authenticated,
     Path((id, file)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    let id: SkillId = parsed(&state, &id)?;
-    let artifact = state.engine.published_artifact(&caller, &id, &file).await;
-    Ok(
-        match artifact.map_err(|error| ApiError::new(&state, error))? {
-            Artifact::SkillFile(text) => data(MARKDOWN, text),
-            Artifact::Archive(bytes) => data("application/gzip", bytes),
-        },
-    )
+    let id: SkillId = parsed(&id)?;
+    let artifact = state.engine.published_artifact(&caller, &id, &file).await?;
+    Ok(match artifact {
+        Artifact::SkillFile(text) => data(MARKDOWN, text),
+        Artifact::Archive(bytes) => data("application/gzip", bytes),
+    })
 }
 
 const MARKDOWN: &str = "text/markdown; charset=utf-8";

@@ -48,10 +48,10 @@ pub(crate) struct SkillPath(pub(crate) SkillId);
 impl FromRequestParts<AppState> for SkillPath {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<Self, ApiError> {
         let rest = parts.uri.path().strip_prefix(ROOT).unwrap_or_default();
         let id = rest.split('/').next().unwrap_or_default();
-        parsed(state, id).map(SkillPath)
+        parsed(id).map(SkillPath)
     }
 }
 
@@ -82,13 +82,14 @@ pub(crate) async fn put_agent_skill(
     QueryParams(asked): QueryParams<ScopeQuery>,
     Valid(skill): Valid<AgentSkill>,
 ) -> Result<(StatusCode, Json<SkillWritten>), ApiError> {
-    let failed = |error| ApiError::new(&state, error);
     if skill.skill_id != id {
         let message = format!("the path names `{id}`, the body `{}`", skill.skill_id);
-        return Err(failed(EngineError::new(ErrorCode::InvalidRequest, message)));
+        return Err(EngineError::new(ErrorCode::InvalidRequest, message).into());
     }
-    let written = state.engine.put_skill(&caller, asked.scope(), skill).await;
-    let written = written.map_err(failed)?;
+    let written = state
+        .engine
+        .put_skill(&caller, asked.scope(), skill)
+        .await?;
     let status = if written.created {
         StatusCode::CREATED
     } else {
@@ -106,10 +107,7 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
 ) -> Result<Json<SkillInScope>, ApiError> {
-    let shown = state.engine.show_skill(&caller, &id);
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.show_skill(&caller, &id)?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -135,10 +133,11 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, ApiError> {
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let force = if asked.force { Force::Yes } else { Force::No };
-    let deleted = state.engine.delete_skill(&caller, scope, &id, force).await;
-    deleted
-        .map(|()| StatusCode::NO_CONTENT)
-        .map_err(|error| ApiError::new(&state, error))
+    state
+        .engine
+        .delete_skill(&caller, scope, &id, force)
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Fetch the instruction of exactly one skill.
@@ -150,10 +149,7 @@ pub(crate) async fn instruction(
     Authenticated(caller): Authenticated,
     SkillPath(id): SkillPath,
 ) -> Result<Json<SkillInstruction>, ApiError> {
-    let instruction = state.engine.skill_instruction(&caller, &id).await;
-    instruction
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.skill_instruction(&caller, &id).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -166,8 +162,8 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
-    fn read(&self, state: &AppState) -> Result<(Option<SkillId>, usize), ApiError> {
-        let after = self.after.as_deref().map(|after| parsed(state, after));
+    fn read(&self) -> Result<(Option<SkillId>, usize), ApiError> {
+        let after = self.after.as_deref().map(parsed);
         let limit = self.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
         Ok((after.transpose()?, limit))
     }
@@ -183,13 +179,11 @@ pub(crate) async fn children(
     SkillPath(id): SkillPath,
     QueryParams(asked): QueryParams<PageQuery>,
 ) -> Result<Json<AgentSkillPage>, ApiError> {
-    let (after, limit) = asked.read(&state)?;
+    let (after, limit) = asked.read()?;
     let children = state
         .engine
-        .skill_children(&caller, &id, after.as_ref(), limit);
-    children
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .skill_children(&caller, &id, after.as_ref(), limit)?;
+    Ok(Json(children))
 }
 
 /// List the skills that nothing points at, as far as the caller sees.
@@ -200,11 +194,9 @@ pub(crate) async fn roots(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<PageQuery>,
 ) -> Result<Json<AgentSkillPage>, ApiError> {
-    let (after, limit) = asked.read(&state)?;
-    let roots = state.engine.skill_roots(&caller, after.as_ref(), limit);
-    roots
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let (after, limit) = asked.read()?;
+    let roots = state.engine.skill_roots(&caller, after.as_ref(), limit)?;
+    Ok(Json(roots))
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -222,9 +214,8 @@ pub(crate) async fn search(
     Authenticated(caller): Authenticated,
     JsonBody(search): JsonBody<SkillSearch>,
 ) -> Result<Json<Hits>, ApiError> {
-    let hits = state.engine.discover_skills(&caller, &search).await;
-    hits.map(|hits| Json(Hits { hits }))
-        .map_err(|error| ApiError::new(&state, error))
+    let hits = state.engine.discover_skills(&caller, &search).await?;
+    Ok(Json(Hits { hits }))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -250,10 +241,8 @@ pub(crate) async fn bulk(
     let engine = &state.engine;
     let written = engine
         .bulk_skills(&caller, asked.scope(), &bulk.skills)
-        .await;
-    written
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(written))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -283,10 +272,11 @@ pub(crate) async fn import(
     } else {
         Mode::Apply
     };
-    let imported = state.engine.import_skills(&caller, scope, sent, mode).await;
-    imported
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let imported = state
+        .engine
+        .import_skills(&caller, scope, sent, mode)
+        .await?;
+    Ok(Json(imported))
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -302,10 +292,8 @@ pub(crate) async fn lint(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<Findings>, ApiError> {
-    let findings = state.engine.lint_skills(&caller);
-    findings
-        .map(|findings| Json(Findings { findings }))
-        .map_err(|error| ApiError::new(&state, error))
+    let findings = state.engine.lint_skills(&caller)?;
+    Ok(Json(Findings { findings }))
 }
 
 /// Show the mapping of the index.

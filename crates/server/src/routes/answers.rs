@@ -24,8 +24,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::{agent_skill_files, agent_skills, catalogue, gate, missions, schemas};
-use crate::openapi::COMPONENTS;
+use super::{COMPONENTS, agent_skill_files, agent_skills, catalogue, gate, missions, schemas};
 
 /// Where the generator puts what it refers to.
 const DEFINITIONS: &str = "/components/schemas";

@@ -2,10 +2,10 @@
 
 use axum::extract::State;
 use charter_contract::ids::{ApprovalId, RunId};
+use charter_contract::page::PageRequest;
 use charter_engine::{
     Approval, ApprovalAnswer, ApprovalDecision, ApprovalEntry, ApprovalPage, ReportedResult,
 };
-use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,19 +40,13 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<ApprovalPage>, ApiError> {
-    let run: Option<RunId> = asked
-        .run_id
-        .as_deref()
-        .map(|id| parsed(&state, id))
-        .transpose()?;
+    let run: Option<RunId> = asked.run_id.as_deref().map(parsed).transpose()?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state
         .engine
         .approvals(&caller, asked.state.as_deref(), run.as_ref(), &page)
-        .await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(found))
 }
 
 /// Show an approval with the exact call that it is for.
@@ -64,11 +58,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<ApprovalEntry>, ApiError> {
-    let id: ApprovalId = parsed(&state, &id)?;
-    let found = state.engine.approval(&caller, &id).await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: ApprovalId = parsed(&id)?;
+    Ok(Json(state.engine.approval(&caller, &id).await?))
 }
 
 /// What a person saw, and why they decide so.
@@ -146,14 +137,11 @@ async fn decide(
     seen: DecisionBody,
     answer: ApprovalAnswer,
 ) -> Result<Json<Approval>, ApiError> {
-    let id: ApprovalId = parsed(state, id)?;
+    let id: ApprovalId = parsed(id)?;
     let say = ApprovalDecision {
         answer,
         digest: seen.digest,
         reason: seen.reason,
     };
-    let decided = state.engine.decide_approval(caller, &id, say).await;
-    decided
-        .map(Json)
-        .map_err(|error| ApiError::new(state, error))
+    Ok(Json(state.engine.decide_approval(caller, &id, say).await?))
 }

@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::{
-    agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks, requests, runs,
+    COMPONENTS, agent_skills, approvals, candidates, gate, lenses, missions, plans, playbooks,
+    requests, runs,
 };
 use crate::a2a::{JsonRpcCall, SentMessage};
-use crate::openapi::COMPONENTS;
 
 /// Each by the name that operations refer to it with, which is its title as well: names of types may be taken twice.
 pub(crate) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {

@@ -15,8 +15,5 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<CallerView>, ApiError> {
-    let shown = state.engine.show_caller(&caller).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.show_caller(&caller).await?))
 }

@@ -28,12 +28,10 @@ pub(crate) async fn promote(
     Path(id): Path<String>,
     JsonBody(proven): JsonBody<PromotionBody>,
 ) -> Result<Json<RegistrationReport>, ApiError> {
-    let id: DocumentId = parsed(&state, &id)?;
+    let id: DocumentId = parsed(&id)?;
     let promoted = state
         .engine
         .promote_candidate(&caller, &id, &proven.run_id)
-        .await;
-    promoted
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(promoted))
 }

@@ -60,7 +60,7 @@ pub(crate) async fn list(
     Path(kind): Path<String>,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<Listing>, ApiError> {
-    let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
+    let kind = kind_of(&kind)?;
     let limit = asked.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let after = asked.after.unwrap_or_default();
     let filter = DocumentFilter {

@@ -1,7 +1,7 @@
 //! The web console: the files that `console/` is built into, as part of the binary. In a debug build they are read
 //! from that folder. A binary that was built without them works as well; it has no console.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
     IF_NONE_MATCH, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
@@ -13,7 +13,6 @@ use charter_engine::EngineError;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use crate::error::ApiError;
-use crate::state::AppState;
 
 #[derive(RustEmbed)]
 #[folder = "../../console/dist"]
@@ -42,31 +41,27 @@ pub(crate) async fn folder() -> Redirect {
     Redirect::permanent("/console/")
 }
 
-pub(crate) async fn page(
-    State(state): State<AppState>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    answer::<Built>(PAGE, &headers).ok_or_else(|| without_console(&state))
+pub(crate) async fn page(headers: HeaderMap) -> Result<Response, ApiError> {
+    answer::<Built>(PAGE, &headers).ok_or_else(without_console)
 }
 
 /// A file of the console. What has no ending is a place within the page.
 pub(crate) async fn show(
-    State(state): State<AppState>,
     Path(path): Path<String>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     match answer::<Built>(&path, &headers) {
         Some(response) => Ok(response),
-        None if path.starts_with(ASSETS) => Err(super::unknown(State(state), uri).await),
-        None => Err(without_console(&state)),
+        None if path.starts_with(ASSETS) => Err(super::unknown(uri).await),
+        None => Err(without_console()),
     }
 }
 
-fn without_console(state: &AppState) -> ApiError {
+fn without_console() -> ApiError {
     let message =
         "this binary was built without the web console; run `make console` and build it again";
-    ApiError::new(state, EngineError::new(ErrorCode::NotFound, message))
+    EngineError::new(ErrorCode::NotFound, message).into()
 }
 
 /// The file at `path`; the page where it is a place within it. Nothing where neither was built.

@@ -21,11 +21,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path((kind, id)): Path<(String, String)>,
 ) -> Result<Json<DocumentView>, ApiError> {
-    let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
-    let shown = state.engine.show_document(&caller, kind, &id).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let kind = kind_of(&kind)?;
+    Ok(Json(state.engine.show_document(&caller, kind, &id).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -50,12 +47,10 @@ pub(crate) async fn dependencies(
     Path((kind, id)): Path<(String, String)>,
     QueryParams(asked): QueryParams<DependenciesQuery>,
 ) -> Result<Json<DocumentDependencies>, ApiError> {
-    let kind = kind_of(&kind).map_err(|error| ApiError::new(&state, error))?;
+    let kind = kind_of(&kind)?;
     let DependenciesQuery { direction, depth } = asked;
     let found = state
         .engine
-        .document_dependencies(&caller, (kind, &id), direction, depth);
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .document_dependencies(&caller, (kind, &id), direction, depth)?;
+    Ok(Json(found))
 }

@@ -52,13 +52,10 @@ pub(crate) async fn events(
         let page = state
             .engine
             .events(&caller, after, asked.topic.as_deref())
-            .await;
-        return page
-            .map(|page| Json(page).into_response())
-            .map_err(|error| ApiError::new(&state, error));
+            .await?;
+        return Ok(Json(page).into_response());
     }
-    let place = state.stream_place(&caller);
-    let place = place.map_err(|error| ApiError::new(&state, error))?;
+    let place = state.stream_place(&caller)?;
     let after = last_event(&headers).or(asked.after);
     let events = state.engine.follow_events(caller, after, asked.topic);
     let events = events.map(|event| {

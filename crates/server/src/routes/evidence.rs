@@ -4,8 +4,8 @@ use axum::extract::State;
 use charter_contract::catalogue::evidence::{Attachment, EvidenceRecord};
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::EvidenceId;
+use charter_contract::page::PageRequest;
 use charter_engine::{EngineError, EvidencePage, EvidenceQuery};
-use charter_store::page::PageRequest;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
@@ -56,24 +56,18 @@ pub(crate) async fn find(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<FindQuery>,
 ) -> Result<Json<EvidencePage>, ApiError> {
-    let query = query(&state, &asked)?;
+    let query = query(&asked)?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let found = state.engine.list_evidence(&caller, query, &page).await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let found = state.engine.list_evidence(&caller, query, &page).await?;
+    Ok(Json(found))
 }
 
 /// What is looked for, without the page.
-pub(super) fn query(state: &AppState, asked: &FindQuery) -> Result<EvidenceQuery, ApiError> {
-    let time = |text: &Option<String>| text.as_deref().map(|text| parsed(state, text)).transpose();
+pub(super) fn query(asked: &FindQuery) -> Result<EvidenceQuery, ApiError> {
+    let time = |text: &Option<String>| text.as_deref().map(parsed).transpose();
     Ok(EvidenceQuery {
-        attached_to: attached_to(asked).map_err(|error| ApiError::new(state, error))?,
-        evidence_type: asked
-            .r#type
-            .as_deref()
-            .map(|text| parsed(state, text))
-            .transpose()?,
+        attached_to: attached_to(asked)?,
+        evidence_type: asked.r#type.as_deref().map(parsed).transpose()?,
         system: asked.system.clone(),
         from: time(&asked.captured_from)?,
         until: time(&asked.captured_until)?,
@@ -114,11 +108,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<EvidenceRecord>, ApiError> {
-    let id: EvidenceId = parsed(&state, &id)?;
-    let record = state.engine.evidence(&caller, &id).await;
-    record
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: EvidenceId = parsed(&id)?;
+    Ok(Json(state.engine.evidence(&caller, &id).await?))
 }
 
 /// Attach a record to one thing more: `{"finding_id": "…"}`, or another of its keys. The record stays as
@@ -132,12 +123,10 @@ pub(crate) async fn attach(
     Path(id): Path<String>,
     JsonBody(attachment): JsonBody<Attachment>,
 ) -> Result<Json<EvidenceRecord>, ApiError> {
-    let id: EvidenceId = parsed(&state, &id)?;
+    let id: EvidenceId = parsed(&id)?;
     let attached = state
         .engine
         .attach_evidence(&caller, &id, &attachment)
-        .await;
-    attached
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(attached))
 }

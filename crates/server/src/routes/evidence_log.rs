@@ -40,10 +40,7 @@ pub(crate) async fn checkpoint(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<LogCheckpoint>, ApiError> {
-    let checkpoint = state.engine.evidence_checkpoint(&caller).await;
-    checkpoint
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.evidence_checkpoint(&caller).await?))
 }
 
 /// Prove that a record is in the evidence log.
@@ -55,11 +52,8 @@ pub(crate) async fn proof(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<EvidenceProof>, ApiError> {
-    let id: EvidenceId = parsed(&state, &id)?;
-    let proof = state.engine.evidence_proof(&caller, &id).await;
-    proof
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: EvidenceId = parsed(&id)?;
+    Ok(Json(state.engine.evidence_proof(&caller, &id).await?))
 }
 
 /// Prove that the evidence log of one size is the beginning of that of another.
@@ -73,11 +67,9 @@ pub(crate) async fn consistency(
 ) -> Result<Json<LogConsistency>, ApiError> {
     let proof = state
         .engine
-        .evidence_consistency(&caller, asked.from, asked.to);
-    proof
-        .await
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .evidence_consistency(&caller, asked.from, asked.to)
+        .await?;
+    Ok(Json(proof))
 }
 
 /// The public key that signs the evidence log.
@@ -87,8 +79,7 @@ pub(crate) async fn key(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<LogKey>, ApiError> {
-    let key = state.engine.evidence_key(&caller);
-    key.map(Json).map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.evidence_key(&caller)?))
 }
 
 /// Export evidence with its proofs, as JSON lines: everything, or the records that fit.
@@ -99,9 +90,8 @@ pub(crate) async fn export(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<FindQuery>,
 ) -> Result<Response, ApiError> {
-    let asked = query(&state, &asked)?;
-    let export = state.engine.evidence_export(&caller, asked).await;
-    let export = export.map_err(|error| ApiError::new(&state, error))?;
+    let asked = query(&asked)?;
+    let export = state.engine.evidence_export(&caller, asked).await?;
     let lines = stream::try_unfold((Arc::clone(&state.engine), export), next);
     Ok(([(CONTENT_TYPE, JSON_LINES)], Body::from_stream(lines)).into_response())
 }

@@ -25,15 +25,13 @@ pub(crate) async fn lease(
     JsonBody(asked): JsonBody<LeaseRequest>,
 ) -> Result<Response, ApiError> {
     // An executor that waits for a call keeps no request out.
-    let waiting = state.stream_place(&caller);
-    let _waiting = waiting.map_err(|error| ApiError::new(&state, error))?;
+    let _waiting = state.stream_place(&caller)?;
     request.give_back();
     // The answer has to be out before the server gives the request up.
     let longest = state.limits.timeout / 2;
-    match state.engine.lease_call(&caller, asked, longest).await {
-        Ok(Some(call)) => Ok(Json(call).into_response()),
-        Ok(None) => Ok(StatusCode::NO_CONTENT.into_response()),
-        Err(error) => Err(ApiError::new(&state, error)),
+    match state.engine.lease_call(&caller, asked, longest).await? {
+        Some(call) => Ok(Json(call).into_response()),
+        None => Ok(StatusCode::NO_CONTENT.into_response()),
     }
 }
 
@@ -46,11 +44,8 @@ pub(crate) async fn renew(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<LeaseRenewal>, ApiError> {
-    let id: LeaseId = parsed(&state, &id)?;
-    let renewed = state.engine.renew_call(&caller, &id);
-    renewed
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: LeaseId = parsed(&id)?;
+    Ok(Json(state.engine.renew_call(&caller, &id)?))
 }
 
 /// The files that a leased script may open or import.
@@ -62,11 +57,8 @@ pub(crate) async fn files(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<PackageBundle>, ApiError> {
-    let id: LeaseId = parsed(&state, &id)?;
-    let files = state.engine.files_of_call(&caller, &id);
-    files
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: LeaseId = parsed(&id)?;
+    Ok(Json(state.engine.files_of_call(&caller, &id)?))
 }
 
 /// Say what came of a leased call; its run goes on, and the lease is over.
@@ -79,10 +71,7 @@ pub(crate) async fn report(
     Path(id): Path<String>,
     Valid(outcome): Valid<ExecutorOutcome>,
 ) -> Result<StatusCode, ApiError> {
-    let id: LeaseId = parsed(&state, &id)?;
-    let reported = state.engine.report_call(&caller, &id, outcome);
-    reported
-        .await
-        .map(|()| StatusCode::NO_CONTENT)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: LeaseId = parsed(&id)?;
+    state.engine.report_call(&caller, &id, outcome).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -57,20 +57,20 @@ pub(crate) async fn explain(
     Authenticated(caller): Authenticated,
     JsonBody(wanted): JsonBody<ExplainBody>,
 ) -> Result<Json<GateExplanation>, ApiError> {
-    let subject = wanted.subject();
-    let explained = match subject.map_err(|error| ApiError::new(&state, error))? {
+    let explained = match wanted.subject()? {
         Subject::Call(thought) => {
-            let explained = state.engine.explain_call(&caller, &thought).await;
-            explained.map(|call| GateExplanation::Call(Box::new(call)))
+            let call = state.engine.explain_call(&caller, &thought).await?;
+            GateExplanation::Call(Box::new(call))
         }
         Subject::Run(run, step) => {
-            let explained = state.engine.explain_run(&caller, &run, step.as_ref()).await;
-            explained.map(|run| GateExplanation::Run(Box::new(run)))
+            let run = state
+                .engine
+                .explain_run(&caller, &run, step.as_ref())
+                .await?;
+            GateExplanation::Run(Box::new(run))
         }
     };
-    explained
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(explained))
 }
 
 impl ExplainBody {

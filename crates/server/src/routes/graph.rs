@@ -19,8 +19,5 @@ pub(crate) async fn query(
     Authenticated(caller): Authenticated,
     JsonBody(query): JsonBody<GraphQuery>,
 ) -> Result<Json<GraphAnswer>, ApiError> {
-    let answer = state.engine.query_graph(&caller, query);
-    answer
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.query_graph(&caller, query)?))
 }

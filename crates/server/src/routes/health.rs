@@ -1,59 +1,14 @@
 //! Probes and metrics.
 
-use std::time::{Duration, Instant};
-
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use charter_contract::error_code::ErrorCode;
-use charter_engine::{Engine, EngineError};
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
 use crate::json::Json;
 use crate::metrics::Exposition;
 use crate::state::AppState;
-
-/// How long storage has to answer a probe.
-const STORAGE_PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Whether storage answers: looked at once for all probes that ask at the same time.
-#[derive(Debug, Default)]
-pub(crate) struct Readiness(Mutex<Option<LastProbe>>);
-
-/// What the last look at storage found.
-#[derive(Debug, Clone, Copy)]
-struct LastProbe {
-    ended: Instant,
-    answers: bool,
-}
-
-impl Readiness {
-    async fn storage_answers(&self, engine: &Engine) -> bool {
-        let asked = Instant::now();
-        let mut last = self.0.lock().await;
-        if let Some(looked) = *last
-            && looked.ended >= asked
-        {
-            return looked.answers;
-        }
-        let looked = tokio::time::timeout(STORAGE_PROBE_TIMEOUT, engine.check_storage()).await;
-        let looked = looked.unwrap_or_else(|_| {
-            let message = "storage did not answer a probe in time";
-            Err(EngineError::new(ErrorCode::Unavailable, message))
-        });
-        if let Err(error) = &looked {
-            tracing::error!(error = %error, "not ready");
-        }
-        let answers = looked.is_ok();
-        *last = Some(LastProbe {
-            ended: Instant::now(),
-            answers,
-        });
-        answers
-    }
-}
 
 /// The process answers.
 pub(crate) async fn alive() -> Json<Value> {

@@ -5,8 +5,8 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, HeaderName};
 use charter_contract::ids::KeyId;
+use charter_contract::page::PageRequest;
 use charter_engine::{KeyOrder, KeyPage, KeyRotation, KeyView, NewKey};
-use charter_store::page::PageRequest;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -39,9 +39,8 @@ pub(crate) async fn create(
     Authenticated(caller): Authenticated,
     JsonBody(order): JsonBody<KeyOrder>,
 ) -> Result<CreatedKeyResponse, ApiError> {
-    let made = state.engine.create_key(&caller, order).await;
-    made.map(shown_once)
-        .map_err(|error| ApiError::new(&state, error))
+    let made = state.engine.create_key(&caller, order).await?;
+    Ok(shown_once(made))
 }
 
 /// List the tenant's keys, newest first, ended ones too; never a secret.
@@ -53,10 +52,7 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<KeyPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let found = state.engine.keys(&caller, &page).await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.keys(&caller, &page).await?))
 }
 
 /// Show a key without its secret.
@@ -68,11 +64,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<KeyView>, ApiError> {
-    let id: KeyId = parsed(&state, &id)?;
-    let found = state.engine.key(&caller, &id).await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: KeyId = parsed(&id)?;
+    Ok(Json(state.engine.key(&caller, &id).await?))
 }
 
 /// Put a new key with the same rights in the place of one, which ends after the overlap:
@@ -86,10 +79,9 @@ pub(crate) async fn rotate(
     Path(id): Path<String>,
     JsonBody(rotation): JsonBody<KeyRotation>,
 ) -> Result<CreatedKeyResponse, ApiError> {
-    let id: KeyId = parsed(&state, &id)?;
-    let made = state.engine.rotate_key(&caller, &id, rotation).await;
-    made.map(shown_once)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: KeyId = parsed(&id)?;
+    let made = state.engine.rotate_key(&caller, &id, rotation).await?;
+    Ok(shown_once(made))
 }
 
 /// End a key at once.
@@ -101,11 +93,8 @@ pub(crate) async fn revoke(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<KeyView>, ApiError> {
-    let id: KeyId = parsed(&state, &id)?;
-    let revoked = state.engine.revoke_key(&caller, &id).await;
-    revoked
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: KeyId = parsed(&id)?;
+    Ok(Json(state.engine.revoke_key(&caller, &id).await?))
 }
 
 fn shown_once(made: NewKey) -> CreatedKeyResponse {

@@ -28,15 +28,8 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<Vec<LensView>>, ApiError> {
-    let domain: Option<DomainId> = asked
-        .domain
-        .as_deref()
-        .map(|domain| parsed(&state, domain))
-        .transpose()?;
-    let found = state.engine.lenses(&caller, domain.as_ref());
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let domain: Option<DomainId> = asked.domain.as_deref().map(parsed).transpose()?;
+    Ok(Json(state.engine.lenses(&caller, domain.as_ref())?))
 }
 
 /// Show a lens: its index, how far indexing is, and what the last one came to.
@@ -48,11 +41,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<LensView>, ApiError> {
-    let id: LensId = parsed(&state, &id)?;
-    let found = state.engine.lens(&caller, &id);
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: LensId = parsed(&id)?;
+    Ok(Json(state.engine.lens(&caller, &id)?))
 }
 
 /// A question to lenses.
@@ -101,10 +91,8 @@ pub(crate) async fn search(
     let found = state
         .engine
         .ask_lenses(&caller, &asked.query, &filter)
-        .await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(found))
 }
 
 /// Find the passages of one lens that come closest: `{"query": "…", "top_k": 5}`.
@@ -118,17 +106,15 @@ pub(crate) async fn search_one(
     JsonBody(asked): JsonBody<QuestionToOne>,
 ) -> Result<Json<LensAnswer>, ApiError> {
     let filter = LensFilter {
-        lens_ids: vec![parsed(&state, &id)?],
+        lens_ids: vec![parsed(&id)?],
         top_k: asked.top_k,
         ..LensFilter::default()
     };
     let found = state
         .engine
         .ask_lenses(&caller, &asked.query, &filter)
-        .await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(found))
 }
 
 /// Look at a lens's source again, and index it if it changed. Answers at once; the lens says how far
@@ -141,9 +127,7 @@ pub(crate) async fn reindex(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<LensView>), ApiError> {
-    let id: LensId = parsed(&state, &id)?;
-    let started = state.engine.reindex_lens(&caller, &id);
-    started
-        .map(|lens| (StatusCode::ACCEPTED, Json(lens)))
-        .map_err(|error| ApiError::new(&state, error))
+    let id: LensId = parsed(&id)?;
+    let lens = state.engine.reindex_lens(&caller, &id)?;
+    Ok((StatusCode::ACCEPTED, Json(lens)))
 }

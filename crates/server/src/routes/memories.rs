@@ -3,11 +3,11 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::ids::MemoryId;
+use charter_contract::page::PageRequest;
 use charter_engine::{
     MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory, Remember,
     Supersede,
 };
-use charter_store::page::PageRequest;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -29,10 +29,8 @@ pub(crate) async fn add(
     Authenticated(caller): Authenticated,
     JsonBody(new): JsonBody<Remember>,
 ) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
-    let added = state.engine.remember(&caller, new).await;
-    added
-        .map(|shown| (StatusCode::CREATED, Json(shown)))
-        .map_err(|error| ApiError::new(&state, error))
+    let shown = state.engine.remember(&caller, new).await?;
+    Ok((StatusCode::CREATED, Json(shown)))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -56,11 +54,11 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<MemoryPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let listed = state.engine.list_memories(&caller, asked.proposed, &page);
-    listed
-        .await
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let listed = state
+        .engine
+        .list_memories(&caller, asked.proposed, &page)
+        .await?;
+    Ok(Json(listed))
 }
 
 /// Search memories: `{"text": "…", "tags_all": [], "tags_any": [], "from": "…", "until": "…",
@@ -72,10 +70,7 @@ pub(crate) async fn find(
     Authenticated(caller): Authenticated,
     JsonBody(query): JsonBody<MemoryQuery>,
 ) -> Result<Json<Vec<MemoryHit>>, ApiError> {
-    let found = state.engine.find_memories(&caller, &query).await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.find_memories(&caller, &query).await?))
 }
 
 /// Show a memory: its version in force, or the newest that the caller may see; of a removed one, that
@@ -88,11 +83,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
-    let id: MemoryId = parsed(&state, &id)?;
-    let shown = state.engine.show_memory(&caller, &id).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: MemoryId = parsed(&id)?;
+    Ok(Json(state.engine.show_memory(&caller, &id).await?))
 }
 
 /// Show the versions of a memory, newest first.
@@ -104,11 +96,8 @@ pub(crate) async fn history(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<MemoryView>>, ApiError> {
-    let id: MemoryId = parsed(&state, &id)?;
-    let shown = state.engine.memory_history(&caller, &id).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: MemoryId = parsed(&id)?;
+    Ok(Json(state.engine.memory_history(&caller, &id).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -128,12 +117,10 @@ pub(crate) async fn related(
     Path(id): Path<String>,
     QueryParams(asked): QueryParams<RelatedQuery>,
 ) -> Result<Json<Vec<RelatedMemory>>, ApiError> {
-    let id: MemoryId = parsed(&state, &id)?;
+    let id: MemoryId = parsed(&id)?;
     let depth = asked.depth.unwrap_or(1);
-    let found = state.engine.related_memories(&caller, &id, depth).await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let found = state.engine.related_memories(&caller, &id, depth).await?;
+    Ok(Json(found))
 }
 
 /// Write the next version of a memory: `{"memory": {…}, "expected_version": 1, "agent_id": "…"}`. The
@@ -147,11 +134,9 @@ pub(crate) async fn supersede(
     Path(id): Path<String>,
     JsonBody(new): JsonBody<Supersede>,
 ) -> Result<(StatusCode, Json<MemoryView>), ApiError> {
-    let id: MemoryId = parsed(&state, &id)?;
-    let added = state.engine.supersede_memory(&caller, &id, new).await;
-    added
-        .map(|shown| (StatusCode::CREATED, Json(shown)))
-        .map_err(|error| ApiError::new(&state, error))
+    let id: MemoryId = parsed(&id)?;
+    let shown = state.engine.supersede_memory(&caller, &id, new).await?;
+    Ok((StatusCode::CREATED, Json(shown)))
 }
 
 /// Accept a proposed version: it comes into force.
@@ -184,13 +169,13 @@ async fn decide(
     (id, version): &(String, String),
     word: ProposalAnswer,
 ) -> Result<Json<MemoryView>, ApiError> {
-    let id: MemoryId = parsed(state, id)?;
-    let version: u64 = parsed(state, version)?;
-    let decided = state.engine.decide_memory(caller, &id, version, word);
-    decided
-        .await
-        .map(Json)
-        .map_err(|error| ApiError::new(state, error))
+    let id: MemoryId = parsed(id)?;
+    let version: u64 = parsed(version)?;
+    let decided = state
+        .engine
+        .decide_memory(caller, &id, version, word)
+        .await?;
+    Ok(Json(decided))
 }
 
 /// Remove the content of a memory and of all its versions. That it existed stays.
@@ -202,9 +187,6 @@ pub(crate) async fn remove(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MemoryView>, ApiError> {
-    let id: MemoryId = parsed(&state, &id)?;
-    let removed = state.engine.remove_memory(&caller, &id).await;
-    removed
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: MemoryId = parsed(&id)?;
+    Ok(Json(state.engine.remove_memory(&caller, &id).await?))
 }

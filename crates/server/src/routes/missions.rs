@@ -7,12 +7,11 @@ use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::{MissionId, TaskId};
 use charter_contract::mission::{ArtifactKind, MissionState};
+use charter_contract::page::PageRequest;
 use charter_engine::{
-    ArtifactFilter, ArtifactView, EngineError, MissionArtifactPage, MissionDiff, MissionImported,
-    MissionOrder, MissionPage, MissionReplayed, MissionStarted, MissionView,
+    ArtifactFilter, ArtifactView, MissionArtifactPage, MissionDiff, MissionImported, MissionOrder,
+    MissionPage, MissionReplayed, MissionStarted, MissionView,
 };
-
-use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,8 +47,8 @@ pub(crate) async fn start(
     if let Some(key) = key {
         order.mission_id.get_or_insert_with(|| key.mission(&caller));
     }
-    let started = state.engine.start_mission(&caller, &order).await;
-    match started.map_err(|error| ApiError::new(&state, error))? {
+    let started = state.engine.start_mission(&caller, &order).await?;
+    match started {
         MissionStarted::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
         MissionStarted::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),
     }
@@ -76,10 +75,8 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<MissionPage>, ApiError> {
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let found = state.engine.missions(&caller, asked.state, &page).await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let found = state.engine.missions(&caller, asked.state, &page).await?;
+    Ok(Json(found))
 }
 
 /// Show a mission: where it stands, its tasks, its reviewed output, its proposals with the approvals
@@ -92,8 +89,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MissionView>, ApiError> {
-    let id: MissionId = parsed(&state, &id)?;
-    shown(&state, state.engine.show_mission(&caller, &id).await)
+    let id: MissionId = parsed(&id)?;
+    Ok(Json(state.engine.show_mission(&caller, &id).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -120,12 +117,8 @@ pub(crate) async fn artifacts(
     Path(id): Path<String>,
     QueryParams(asked): QueryParams<ArtifactsQuery>,
 ) -> Result<Json<MissionArtifactPage>, ApiError> {
-    let id: MissionId = parsed(&state, &id)?;
-    let task: Option<TaskId> = asked
-        .task
-        .as_deref()
-        .map(|task| parsed(&state, task))
-        .transpose()?;
+    let id: MissionId = parsed(&id)?;
+    let task: Option<TaskId> = asked.task.as_deref().map(parsed).transpose()?;
     let filter = ArtifactFilter {
         kind: asked.kind,
         task_id: task.as_ref(),
@@ -134,10 +127,8 @@ pub(crate) async fn artifacts(
     let found = state
         .engine
         .mission_artifacts(&caller, &id, filter, after, limit)
-        .await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(found))
 }
 
 /// Show one artifact of a mission, in the present form of its contract.
@@ -149,15 +140,13 @@ pub(crate) async fn artifact(
     Authenticated(caller): Authenticated,
     Path((id, kind, artifact)): Path<(String, String, String)>,
 ) -> Result<Json<ArtifactView>, ApiError> {
-    let id: MissionId = parsed(&state, &id)?;
-    let kind: ArtifactKind = parsed(&state, &kind)?;
+    let id: MissionId = parsed(&id)?;
+    let kind: ArtifactKind = parsed(&kind)?;
     let found = state
         .engine
         .mission_artifact(&caller, &id, kind, &artifact)
-        .await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(found))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -185,23 +174,24 @@ pub(crate) async fn events(
     headers: HeaderMap,
     QueryParams(asked): QueryParams<JournalQuery>,
 ) -> Result<Response, ApiError> {
-    let id: MissionId = parsed(&state, &id)?;
-    let failed = |error| ApiError::new(&state, error);
+    let id: MissionId = parsed(&id)?;
     let after = asked.after.unwrap_or_default();
     if !wants_stream(&headers) {
         let limit = bounded(asked.limit);
-        let page = state.engine.mission_events(&caller, &id, after, limit);
-        let page = page.await.map_err(failed)?;
+        let page = state
+            .engine
+            .mission_events(&caller, &id, after, limit)
+            .await?;
         return Ok(Json(page).into_response());
     }
     let after = last_event(&headers).unwrap_or(after);
-    let followed = state.engine.follow_mission(&caller, &id, after).await;
-    let events = followed.map_err(failed)?.map(|event| {
+    let followed = state.engine.follow_mission(&caller, &id, after).await?;
+    let events = followed.map(|event| {
         let name = if event.moved { STATE } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
         (sent.event(name), streams::data(&event))
     });
-    let place = state.stream_place(&caller).map_err(failed)?;
+    let place = state.stream_place(&caller)?;
     Ok(streams::sent(&state, &headers, place, events))
 }
 
@@ -223,11 +213,11 @@ pub(crate) async fn cancel(
     Path(id): Path<String>,
     JsonBody(stopping): JsonBody<CancelBody>,
 ) -> Result<Json<MissionView>, ApiError> {
-    let id: MissionId = parsed(&state, &id)?;
+    let id: MissionId = parsed(&id)?;
     let reason = stopping.reason;
     let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
-    let stopped = state.engine.cancel_mission(&caller, &id, reason).await;
-    shown(&state, stopped)
+    let stopped = state.engine.cancel_mission(&caller, &id, reason).await?;
+    Ok(Json(stopped))
 }
 
 /// Replay a mission from its journal without a model or a tool, and say where it comes out otherwise
@@ -240,11 +230,8 @@ pub(crate) async fn replay(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<MissionReplayed>, ApiError> {
-    let id: MissionId = parsed(&state, &id)?;
-    let replayed = state.engine.replay_mission(&caller, &id).await;
-    replayed
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: MissionId = parsed(&id)?;
+    Ok(Json(state.engine.replay_mission(&caller, &id).await?))
 }
 
 /// Export a mission as one text that proves itself: its artifacts, its journal, and a manifest.
@@ -256,9 +243,8 @@ pub(crate) async fn bundle(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let id: MissionId = parsed(&state, &id)?;
-    let bundle = state.engine.mission_bundle(&caller, &id).await;
-    let bundle = bundle.map_err(|error| ApiError::new(&state, error))?;
+    let id: MissionId = parsed(&id)?;
+    let bundle = state.engine.mission_bundle(&caller, &id).await?;
     Ok(([(CONTENT_TYPE, JSON_LINES)], bundle.to_text()).into_response())
 }
 
@@ -271,8 +257,8 @@ pub(crate) async fn import(
     Authenticated(caller): Authenticated,
     Bytes(bundle): Bytes,
 ) -> Result<(StatusCode, Json<MissionView>), ApiError> {
-    let imported = state.engine.import_mission(&caller, bundle).await;
-    match imported.map_err(|error| ApiError::new(&state, error))? {
+    let imported = state.engine.import_mission(&caller, bundle).await?;
+    match imported {
         MissionImported::New(mission) => Ok((StatusCode::CREATED, Json(*mission))),
         MissionImported::Repeat(mission) => Ok((StatusCode::OK, Json(*mission))),
     }
@@ -301,9 +287,8 @@ pub(crate) async fn diff(
     Authenticated(caller): Authenticated,
     Path((id, other)): Path<(String, String)>,
 ) -> Result<Json<MissionComparison>, ApiError> {
-    let (id, other): (MissionId, MissionId) = (parsed(&state, &id)?, parsed(&state, &other)?);
-    let found = state.engine.diff_missions(&caller, &id, &other).await;
-    let found = found.map_err(|error| ApiError::new(&state, error))?;
+    let (id, other): (MissionId, MissionId) = (parsed(&id)?, parsed(&other)?);
+    let found = state.engine.diff_missions(&caller, &id, &other).await?;
     Ok(Json(MissionComparison {
         same: found.is_same(),
         text: found.to_string(),
@@ -313,13 +298,4 @@ pub(crate) async fn diff(
 
 pub(super) fn bounded(limit: Option<usize>) -> usize {
     limit.unwrap_or(PAGE).clamp(1, MAX_PAGE)
-}
-
-fn shown(
-    state: &AppState,
-    mission: Result<MissionView, EngineError>,
-) -> Result<Json<MissionView>, ApiError> {
-    mission
-        .map(Json)
-        .map_err(|error| ApiError::new(state, error))
 }

@@ -22,10 +22,7 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<Json<Vec<PackageView>>, ApiError> {
-    let packages = state.engine.packages(&caller).await;
-    packages
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.packages(&caller).await?))
 }
 
 /// Check a package without writing anything.
@@ -37,10 +34,7 @@ pub(crate) async fn validate(
     Authenticated(caller): Authenticated,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<Json<PackageReport>, ApiError> {
-    let report = state.engine.validate_package(&caller, bundle).await;
-    report
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.validate_package(&caller, bundle).await?))
 }
 
 /// Compare a package with what it has in force.
@@ -52,8 +46,7 @@ pub(crate) async fn diff(
     Authenticated(caller): Authenticated,
     Valid(bundle): Valid<PackageBundle>,
 ) -> Result<Json<PackageDiff>, ApiError> {
-    let diff = state.engine.diff_package(&caller, bundle).await;
-    diff.map(Json).map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.diff_package(&caller, bundle).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -84,8 +77,7 @@ pub(crate) async fn register(
         RegisterQuery { draft: true, .. } => Mode::Draft,
         RegisterQuery { .. } => Mode::Apply,
     };
-    let registered = state.engine.register_package(&caller, bundle, mode).await;
-    let registered = registered.map_err(|error| ApiError::new(&state, error))?;
+    let registered = state.engine.register_package(&caller, bundle, mode).await?;
     let status = if registered.unchanged {
         StatusCode::OK
     } else {
@@ -104,14 +96,12 @@ pub(crate) async fn history(
     Path(name): Path<String>,
     QueryParams(asked): QueryParams<ScopeQuery>,
 ) -> Result<Json<Vec<PackageView>>, ApiError> {
-    let name: PackageName = parsed(&state, &name)?;
+    let name: PackageName = parsed(&name)?;
     let history = state
         .engine
         .package_history(&caller, asked.scope(), &name)
-        .await;
-    history
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(history))
 }
 
 /// Changes of a page when nothing else is asked for.
@@ -146,7 +136,7 @@ pub(crate) async fn versions(
     Path(name): Path<String>,
     QueryParams(asked): QueryParams<VersionsQuery>,
 ) -> Result<Json<VersionsDiff>, ApiError> {
-    let name: PackageName = parsed(&state, &name)?;
+    let name: PackageName = parsed(&name)?;
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let wanted = VersionRange {
         from: asked.from,
@@ -157,8 +147,8 @@ pub(crate) async fn versions(
     let diff = state
         .engine
         .diff_versions(&caller, scope, &name, wanted)
-        .await;
-    diff.map(Json).map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(diff))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -181,15 +171,13 @@ pub(crate) async fn rollback(
     Path(name): Path<String>,
     QueryParams(asked): QueryParams<RollbackQuery>,
 ) -> Result<Json<RegistrationReport>, ApiError> {
-    let name: PackageName = parsed(&state, &name)?;
+    let name: PackageName = parsed(&name)?;
     let scope = asked.scope.unwrap_or(PackageScope::Tenant);
     let registered = state
         .engine
         .rollback_package(&caller, scope, &name, &asked.version)
-        .await;
-    registered
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(registered))
 }
 
 /// Take a package out of force.
@@ -202,11 +190,10 @@ pub(crate) async fn unregister(
     Path(name): Path<String>,
     QueryParams(asked): QueryParams<ScopeQuery>,
 ) -> Result<StatusCode, ApiError> {
-    let name: PackageName = parsed(&state, &name)?;
-    let done = state
+    let name: PackageName = parsed(&name)?;
+    state
         .engine
         .unregister_package(&caller, asked.scope(), &name)
-        .await;
-    done.map(|()| StatusCode::NO_CONTENT)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -75,9 +75,7 @@ pub(crate) async fn start(
     IdempotencyHeader { key }: IdempotencyHeader,
     JsonBody(wanted): JsonBody<StartPlanBody>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
-    let sent = wanted
-        .plan()
-        .map_err(|error| ApiError::new(&state, error))?;
+    let sent = wanted.plan()?;
     let run = state
         .engine
         .start_plan(
@@ -87,8 +85,8 @@ pub(crate) async fn start(
             wanted.dry_run,
             key.as_ref(),
         )
-        .await;
-    started(&state, run)
+        .await?;
+    Ok(started(run))
 }
 
 impl StartPlanBody {

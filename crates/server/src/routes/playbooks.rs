@@ -41,7 +41,7 @@ pub(crate) async fn start(
     IdempotencyHeader { key }: IdempotencyHeader,
     JsonBody(wanted): JsonBody<StartPlaybookBody>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
-    let id: PlaybookId = parsed(&state, &id)?;
+    let id: PlaybookId = parsed(&id)?;
     let run = state
         .engine
         .start_playbook(
@@ -51,9 +51,9 @@ pub(crate) async fn start(
             wanted.dry_run,
             key.as_ref(),
         )
-        .await;
-    if let (Ok(_), Some(request), false) = (&run, &wanted.request_id, wanted.dry_run) {
+        .await?;
+    if let (Some(request), false) = (&wanted.request_id, wanted.dry_run) {
         state.engine.confirm_offer(&caller, request, &id).await;
     }
-    started(&state, run)
+    Ok(started(run))
 }

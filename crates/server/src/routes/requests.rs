@@ -41,7 +41,7 @@ pub(crate) async fn ask(
     let id = request.id.clone();
     if wants_stream(&headers) {
         let place = state.stream_place(&caller);
-        let place = place.map_err(|error| ApiError::of_request(&state, id.clone(), error))?;
+        let place = place.map_err(|error| ApiError::of_request(id.clone(), error))?;
         let answering = state.clone();
         let (progress, events) = Progress::channel();
         let events = ReceiverStream::new(events).map(|event| ("progress", event.to_value()));
@@ -71,7 +71,7 @@ pub(crate) async fn ask(
         .await;
     answer
         .map(|response| Json(response).into_response())
-        .map_err(|error| ApiError::of_request(&state, id, error))
+        .map_err(|error| ApiError::of_request(id, error))
 }
 
 fn closing(
@@ -106,17 +106,13 @@ pub(crate) async fn show(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let id: RequestId = parsed(&state, &id)?;
+    let id: RequestId = parsed(&id)?;
     if !wants_stream(&headers) {
-        let shown = state.engine.request(&caller, &id).await;
-        return shown
-            .map(|shown| Json(shown).into_response())
-            .map_err(|error| ApiError::new(&state, error));
+        let shown = state.engine.request(&caller, &id).await?;
+        return Ok(Json(shown).into_response());
     }
-    let place = state.stream_place(&caller);
-    let place = place.map_err(|error| ApiError::new(&state, error))?;
-    let followed = state.engine.follow_request(&caller, &id).await;
-    let followed = followed.map_err(|error| ApiError::new(&state, error))?;
+    let place = state.stream_place(&caller)?;
+    let followed = state.engine.follow_request(&caller, &id).await?;
     let events = followed.map(|event| {
         let (name, data) = match event {
             RequestEvent::Response(answer) => ("response", answer),
@@ -150,10 +146,8 @@ pub(crate) async fn confirm(
     Path(id): Path<String>,
     JsonBody(confirmed): JsonBody<ConfirmedDocument>,
 ) -> Result<Json<RequestConfirmed>, ApiError> {
-    let id: RequestId = parsed(&state, &id)?;
+    let id: RequestId = parsed(&id)?;
     let document = confirmed.document.as_ref();
-    let confirmed = state.engine.confirm_request(&caller, &id, document).await;
-    confirmed
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let confirmed = state.engine.confirm_request(&caller, &id, document).await?;
+    Ok(Json(confirmed))
 }

@@ -47,10 +47,7 @@ pub(crate) async fn guardrails(
         domain: asked.domain.as_deref(),
         persona: asked.persona.as_ref().map(Label::as_str),
     };
-    let resolved = state.engine.resolve_guardrails(&caller, subject);
-    resolved
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.resolve_guardrails(&caller, subject)?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -68,10 +65,7 @@ pub(crate) async fn policies(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<PolicyQuery>,
 ) -> Result<Json<Vec<ResolvedPolicy>>, ApiError> {
-    let resolved = state.engine.resolve_policies(&caller, &asked.tool);
-    resolved
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.resolve_policies(&caller, &asked.tool)?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -107,10 +101,8 @@ pub(crate) async fn template(
     };
     let resolved = state
         .engine
-        .resolve_template(&caller, &asked.output_type, subject);
-    resolved
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .resolve_template(&caller, &asked.output_type, subject)?;
+    Ok(Json(resolved))
 }
 
 macro_rules! by_id {
@@ -124,8 +116,7 @@ macro_rules! by_id {
             Authenticated(caller): Authenticated,
             Path(id): Path<String>,
         ) -> Result<Json<InForce<$document>>, ApiError> {
-            let resolved = state.engine.$method(&caller, &id);
-            resolved.map(Json).map_err(|error| ApiError::new(&state, error))
+            Ok(Json(state.engine.$method(&caller, &id)?))
         }
     };
 }
@@ -202,11 +193,7 @@ pub(crate) async fn tools(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ToolQuery>,
 ) -> Result<Json<Vec<InForce<Tool>>>, ApiError> {
-    let class = asked
-        .tool_class
-        .as_deref()
-        .map(|class| parsed(&state, class))
-        .transpose()?;
+    let class = asked.tool_class.as_deref().map(parsed).transpose()?;
     let filter = ToolFilter {
         class,
         domain: asked.domain,

@@ -54,8 +54,6 @@ pub(crate) async fn route(
     let verdict = state
         .engine
         .try_route(&caller, purpose, &asked.query, top_k, tried)
-        .await;
-    verdict
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(verdict))
 }

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use charter_contract::ids::{DocumentId, RouteExampleId};
+use charter_contract::page::PageRequest;
 use charter_contract::route_example::ExampleStatus;
 use charter_engine::{Caller, ExampleDecision, RouteExampleListing, RouteExampleShown};
-use charter_store::page::PageRequest;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -39,15 +39,13 @@ pub(crate) async fn list(
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<RouteExampleListing>, ApiError> {
     let document = asked.document.as_deref();
-    let document: Option<DocumentId> = document.map(|id| parsed(&state, id)).transpose()?;
+    let document: Option<DocumentId> = document.map(parsed).transpose()?;
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
     let found = state
         .engine
         .route_examples(&caller, asked.status, document.as_ref(), &page)
-        .await;
-    found
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+        .await?;
+    Ok(Json(found))
 }
 
 /// Accept a suggested example. The router uses it for the tenant's requests at once.
@@ -92,12 +90,10 @@ async fn decide(
     id: &str,
     decision: ExampleDecision,
 ) -> Result<Json<RouteExampleShown>, ApiError> {
-    let id: RouteExampleId = parsed(state, id)?;
+    let id: RouteExampleId = parsed(id)?;
     let decided = state
         .engine
         .decide_route_example(caller, &id, decision)
-        .await;
-    decided
-        .map(Json)
-        .map_err(|error| ApiError::new(state, error))
+        .await?;
+    Ok(Json(decided))
 }

@@ -5,9 +5,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::sse::Event;
 use axum::response::{IntoResponse, Response};
 use charter_contract::ids::RunId;
+use charter_contract::page::PageRequest;
 use charter_contract::run_status::RunOrigin;
 use charter_engine::{Confirmation, Replayed, RunAt, RunPage, RunQuery, RunStarted, RunView};
-use charter_store::page::PageRequest;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -56,7 +56,7 @@ pub(crate) async fn list(
     Authenticated(caller): Authenticated,
     QueryParams(asked): QueryParams<ListQuery>,
 ) -> Result<Json<RunPage>, ApiError> {
-    let time = |text: Option<String>| text.map(|text| parsed(&state, &text)).transpose();
+    let time = |text: Option<String>| text.map(|text| parsed(&text)).transpose();
     let query = RunQuery {
         status: asked.status,
         origin: asked.origin,
@@ -65,8 +65,7 @@ pub(crate) async fn list(
         until: time(asked.created_until)?,
     };
     let page = PageRequest::new(asked.after, asked.limit.unwrap_or(PAGE));
-    let runs = state.engine.runs(&caller, query, &page).await;
-    runs.map(Json).map_err(|error| ApiError::new(&state, error))
+    Ok(Json(state.engine.runs(&caller, query, &page).await?))
 }
 
 /// Show a run with its journal.
@@ -78,9 +77,8 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
-    let shown = state.engine.show_run_with_memory(&caller, &id).await;
-    let (shown, _memory) = shown.map_err(|error| ApiError::new(&state, error))?;
+    let id: RunId = parsed(&id)?;
+    let (shown, _memory) = state.engine.show_run_with_memory(&caller, &id).await?;
     Ok(Json(shown).into_response())
 }
 
@@ -93,13 +91,11 @@ pub(crate) async fn show_at(
     Authenticated(caller): Authenticated,
     Path((id, sequence)): Path<(String, String)>,
 ) -> Result<Json<RunAt>, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
+    let id: RunId = parsed(&id)?;
     // What is no number is no event: the run is looked for first, whatever is asked of it.
     let sequence = sequence.parse().unwrap_or_default();
-    let shown = state.engine.show_run_at(&caller, &id, sequence).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let shown = state.engine.show_run_at(&caller, &id, sequence).await?;
+    Ok(Json(shown))
 }
 
 /// A run's journal: a page of it, or with `Accept: text/event-stream` as it is written, until the run has ended.
@@ -117,23 +113,21 @@ pub(crate) async fn events(
     headers: HeaderMap,
     QueryParams(asked): QueryParams<JournalQuery>,
 ) -> Result<Response, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
-    let failed = |error| ApiError::new(&state, error);
+    let id: RunId = parsed(&id)?;
     let after = asked.after.unwrap_or_default();
     if !wants_stream(&headers) {
         let limit = bounded(asked.limit);
-        let page = state.engine.run_events(&caller, &id, after, limit);
-        let page = page.await.map_err(failed)?;
+        let page = state.engine.run_events(&caller, &id, after, limit).await?;
         return Ok(Json(page).into_response());
     }
     let after = last_event(&headers).unwrap_or(after);
-    let followed = state.engine.follow_run(&caller, &id, after).await;
-    let events = followed.map_err(failed)?.map(|event| {
+    let followed = state.engine.follow_run(&caller, &id, after).await?;
+    let events = followed.map(|event| {
         let name = if event.moved { STATUS } else { JOURNAL };
         let sent = Event::default().id(event.entry.sequence.to_string());
         (sent.event(name), streams::data(&event))
     });
-    let place = state.stream_place(&caller).map_err(failed)?;
+    let place = state.stream_place(&caller)?;
     Ok(streams::sent(&state, &headers, place, events))
 }
 
@@ -146,11 +140,8 @@ pub(crate) async fn replay(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<Replayed>, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
-    let replayed = state.engine.replay_run(&caller, &id).await;
-    replayed
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: RunId = parsed(&id)?;
+    Ok(Json(state.engine.replay_run(&caller, &id).await?))
 }
 
 /// Values for a run's parameters.
@@ -170,11 +161,12 @@ pub(crate) async fn give(
     Path(id): Path<String>,
     JsonBody(given): JsonBody<ParametersBody>,
 ) -> Result<Json<RunView>, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
+    let id: RunId = parsed(&id)?;
     let run = state
         .engine
-        .give_parameters(&caller, &id, &given.parameters);
-    shown(&state, run.await)
+        .give_parameters(&caller, &id, &given.parameters)
+        .await?;
+    Ok(Json(run))
 }
 
 /// A person's agreement to a plan.
@@ -196,13 +188,13 @@ pub(crate) async fn confirm(
     Path(id): Path<String>,
     JsonBody(agreed): JsonBody<ConfirmationBody>,
 ) -> Result<Json<RunView>, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
+    let id: RunId = parsed(&id)?;
     let confirmation = Confirmation {
         digest: agreed.digest,
         typed: agreed.typed,
     };
-    let run = state.engine.confirm_run(&caller, &id, confirmation).await;
-    shown(&state, run)
+    let run = state.engine.confirm_run(&caller, &id, confirmation).await?;
+    Ok(Json(run))
 }
 
 /// Pause a run: nothing new starts.
@@ -214,8 +206,8 @@ pub(crate) async fn pause(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<RunView>, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
-    shown(&state, state.engine.pause_run(&caller, &id).await)
+    let id: RunId = parsed(&id)?;
+    Ok(Json(state.engine.pause_run(&caller, &id).await?))
 }
 
 /// Resume a paused run.
@@ -227,8 +219,8 @@ pub(crate) async fn resume(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<RunView>, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
-    shown(&state, state.engine.resume_run(&caller, &id).await)
+    let id: RunId = parsed(&id)?;
+    Ok(Json(state.engine.resume_run(&caller, &id).await?))
 }
 
 /// Why and how a run is ended.
@@ -251,14 +243,15 @@ pub(crate) async fn abort(
     Path(id): Path<String>,
     JsonBody(ending): JsonBody<AbortBody>,
 ) -> Result<Json<RunView>, ApiError> {
-    let id: RunId = parsed(&state, &id)?;
+    let id: RunId = parsed(&id)?;
     let reason = ending
         .reason
         .unwrap_or_else(|| "no reason was given".to_owned());
     let run = state
         .engine
-        .abort_run(&caller, &id, reason, ending.roll_back);
-    shown(&state, run.await)
+        .abort_run(&caller, &id, reason, ending.roll_back)
+        .await?;
+    Ok(Json(run))
 }
 
 /// Reverse what a run that has ended wrote, by a run of its own.
@@ -270,25 +263,15 @@ pub(crate) async fn roll_back(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<RunView>), ApiError> {
-    let id: RunId = parsed(&state, &id)?;
-    let run = state.engine.roll_back_run(&caller, &id).await;
-    shown(&state, run).map(|run| (StatusCode::CREATED, run))
-}
-
-fn shown(
-    state: &AppState,
-    run: Result<RunView, charter_engine::EngineError>,
-) -> Result<Json<RunView>, ApiError> {
-    run.map(Json).map_err(|error| ApiError::new(state, error))
+    let id: RunId = parsed(&id)?;
+    let run = state.engine.roll_back_run(&caller, &id).await?;
+    Ok((StatusCode::CREATED, Json(run)))
 }
 
 /// A run that an order started just now, or before.
-pub(super) fn started(
-    state: &AppState,
-    run: Result<RunStarted, charter_engine::EngineError>,
-) -> Result<(StatusCode, Json<RunView>), ApiError> {
-    match run.map_err(|error| ApiError::new(state, error))? {
-        RunStarted::New(run) => Ok((StatusCode::CREATED, Json(*run))),
-        RunStarted::Repeat(run) => Ok((StatusCode::OK, Json(*run))),
+pub(super) fn started(run: RunStarted) -> (StatusCode, Json<RunView>) {
+    match run {
+        RunStarted::New(run) => (StatusCode::CREATED, Json(*run)),
+        RunStarted::Repeat(run) => (StatusCode::OK, Json(*run)),
     }
 }

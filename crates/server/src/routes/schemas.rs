@@ -1,6 +1,5 @@
 //! The contracts themselves.
 
-use axum::extract::State;
 use charter_contract::schema;
 use charter_engine::EngineError;
 use schemars::JsonSchema;
@@ -10,7 +9,6 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::extract::Path;
 use crate::json::Json;
-use crate::state::AppState;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SchemaSummary")]
@@ -36,23 +34,13 @@ pub(crate) async fn list() -> Json<Vec<Summary>> {
 #[utoipa::path(get, path = "/v1/schemas/{name}", tag = "schemas", operation_id = "show_schema",
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "A JSON Schema", body = Object)))]
-pub(crate) async fn show(
-    State(state): State<AppState>,
-    Path(name): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+pub(crate) async fn show(Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
     match schema::get(&name) {
         Some(entry) => Ok(Json(entry.of_file())),
-        None => Err(ApiError::new(
-            &state,
-            EngineError::not_found("schema", &name)
-                .or_nearest(&name, schema::all().map(|entry| entry.name.as_str())),
-        )),
+        None => {
+            let names = schema::all().map(|entry| entry.name.as_str());
+            let absent = EngineError::not_found("schema", &name);
+            Err(absent.or_nearest(&name, names).into())
+        }
     }
-}
-
-/// This description of the API.
-#[utoipa::path(get, path = "/v1/openapi.json", tag = "schemas", operation_id = "openapi",
-    responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
-pub(crate) async fn openapi() -> Json<Value> {
-    Json(crate::openapi::document())
 }

@@ -17,10 +17,8 @@ pub(crate) async fn open(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,
 ) -> Result<(StatusCode, Json<SessionView>), ApiError> {
-    let opened = state.engine.open_session(&caller).await;
-    opened
-        .map(|session| (StatusCode::CREATED, Json(session)))
-        .map_err(|error| ApiError::new(&state, error))
+    let session = state.engine.open_session(&caller).await?;
+    Ok((StatusCode::CREATED, Json(session)))
 }
 
 /// Show a session with its newest turns.
@@ -32,9 +30,6 @@ pub(crate) async fn show(
     Authenticated(caller): Authenticated,
     Path(id): Path<String>,
 ) -> Result<Json<SessionView>, ApiError> {
-    let id: SessionId = parsed(&state, &id)?;
-    let shown = state.engine.show_session(&caller, &id).await;
-    shown
-        .map(Json)
-        .map_err(|error| ApiError::new(&state, error))
+    let id: SessionId = parsed(&id)?;
+    Ok(Json(state.engine.show_session(&caller, &id).await?))
 }

@@ -18,10 +18,8 @@ pub(crate) async fn put_tags(
     Authenticated(caller): Authenticated,
     Valid(tags): Valid<TagRecord>,
 ) -> Result<StatusCode, ApiError> {
-    let written = state.engine.put_tags(&caller, tags).await;
-    written
-        .map(|()| StatusCode::CREATED)
-        .map_err(|error| ApiError::new(&state, error))
+    state.engine.put_tags(&caller, tags).await?;
+    Ok(StatusCode::CREATED)
 }
 
 /// Read the tags of a request.
@@ -33,7 +31,6 @@ pub(crate) async fn get(
     Authenticated(caller): Authenticated,
     Path(request_id): Path<String>,
 ) -> Result<Json<TagRecord>, ApiError> {
-    let request = parsed(&state, &request_id)?;
-    let tags = state.engine.tags(&caller, &request).await;
-    tags.map(Json).map_err(|error| ApiError::new(&state, error))
+    let request = parsed(&request_id)?;
+    Ok(Json(state.engine.tags(&caller, &request).await?))
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, ToolReply, arguments_of};
+use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
 
 pub(in crate::mcp) struct AskLens;
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::mcp::call::Call;
 use crate::mcp::question::AnswerOutcome;
-use crate::mcp::table::{McpTool, ToolReply};
+use crate::mcp::tool::{McpTool, ToolReply};
 use crate::mcp::work::{WorkReport, WorkSubject};
 
 pub(in crate::mcp) struct CallOne;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, ToolReply};
+use crate::mcp::tool::{McpTool, ToolReply};
 use crate::mcp::work::{WorkReport, WorkSubject};
 
 /// How long the end is waited for.
@@ -41,7 +41,7 @@ impl McpTool for Cancel {
     async fn call(call: &Call, input: Input) -> Result<ToolReply<WorkReport>, EngineError> {
         let subject = WorkSubject::parse(&input.id)?;
         let reason = input.reason.as_deref().unwrap_or("the client gave it up");
-        subject.cancel(call, reason).await?;
+        subject.cancel(call.engine(), &call.caller, reason).await?;
         // That it was given up is what was wanted, so it is no failure here.
         Ok(ToolReply::Done(
             subject.status(call, CANCEL_TIMEOUT).await?.work,

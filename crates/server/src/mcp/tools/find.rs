@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, ToolReply};
+use crate::mcp::tool::{McpTool, ToolReply};
 
 /// Entries of an answer when nothing else is asked for, and at most.
 const LIMIT: usize = 10;

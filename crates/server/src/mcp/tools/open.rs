@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::find::Kind;
 use crate::mcp::call::Call;
 use crate::mcp::skills;
-use crate::mcp::table::{McpTool, ToolReply};
+use crate::mcp::tool::{McpTool, ToolReply};
 
 pub(in crate::mcp) struct Open;
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, ToolReply, arguments_of};
+use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
 
 pub(in crate::mcp) struct Recall;
 

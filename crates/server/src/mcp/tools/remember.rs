@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recall::ids;
 use crate::mcp::call::Call;
-use crate::mcp::table::{McpTool, ToolReply, arguments_of};
+use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
 
 /// What the ids of agents begin with that are known by their client's name alone.
 const AGENT: &str = "mcp";

@@ -17,7 +17,7 @@ use crate::mcp::question::{
     AnswerOutcome, Choice, Choosable, PendingQuestion, Question, chosen, typed_values,
 };
 use crate::mcp::settle::QuestionOutcome;
-use crate::mcp::table::{McpTool, ToolReply, arguments_of};
+use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
 use crate::mcp::work::{WorkReport, WorkSubject};
 
 /// Rounds of missing parameters before a call gives up.

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::mcp::call::Call;
 use crate::mcp::mission;
-use crate::mcp::table::{McpTool, ToolReply, arguments_of};
+use crate::mcp::tool::{McpTool, ToolReply, arguments_of};
 use crate::mcp::work::{WorkReport, WorkSubject};
 
 pub(in crate::mcp) struct StartMission;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::mcp::call::Call;
 use crate::mcp::settle::reply;
-use crate::mcp::table::{McpTool, ToolReply};
+use crate::mcp::tool::{McpTool, ToolReply};
 use crate::mcp::work::{WorkReport, WorkSubject};
 
 pub(in crate::mcp) struct Status;

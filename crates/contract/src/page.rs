@@ -1,4 +1,5 @@
-//! Bounded listing: a page has a limit, and the next page starts after a cursor.
+//! Bounded listing: a page has a limit, and the next page starts after a cursor. Storage, the engine and the server pass
+//! cursors on unchanged. Must not know what is listed.
 
 /// The largest page that any listing returns.
 pub const MAX_PAGE: usize = 1_000;
@@ -29,7 +30,7 @@ impl PageRequest {
 }
 
 /// One page of a listing. Where entries are large, as approvals, requests and whole evidence records may be, a page ends
-/// before they are more than [`PAGE_BYTES`](charter_contract::bounds::PAGE_BYTES) beyond its first one.
+/// before they are more than [`PAGE_BYTES`](crate::bounds::PAGE_BYTES) beyond its first one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     /// The entries, in the order of the listing's key.
