@@ -1,4 +1,4 @@
-//! Prints `docs/run-states.md`: where a run and its steps may stand, and what leads from one to the
+//! Prints `docs/reference/run-states.md`: where a run and its steps may stand, and what leads from one to the
 //! other. The transitions are those that the run machine makes when every command is tried in every
 //! state that it comes to over small graphs; `cargo run -p xtask -- codegen` keeps the page.
 
