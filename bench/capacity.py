@@ -1,12 +1,12 @@
-"""Fits the model of docs/capacity.md to what bench/replicas.py and bench/steps.py measured, and draws it.
+"""Fits the model of docs/operate/capacity.md to what bench/replicas.py and bench/steps.py measured, and draws it.
 
     python bench/capacity.py [--replicas FILE] [--steps FILE] [--svg FILE] [--document FILE]
 
 Needs numpy and matplotlib (bench/peers/requirements.txt). The model: a run costs so many milliseconds of processor
 time, each step of it so many more, on the replicas and on the database; each further replica adds a little to a run,
 because it reads what the others tell; a replica that does nothing costs a little each second. Prints the coefficients,
-how far each measurement is from the model, and what loads would need; `--document docs/capacity.md` puts these tables
-in the place of those that stand there behind a comment `<!-- measured: NAME -->`.
+how far each measurement is from the model, and what loads would need; `--document docs/operate/capacity.md` replaces
+the tables there that follow a comment `<!-- measured: NAME -->`.
 """
 
 import argparse

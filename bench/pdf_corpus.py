@@ -224,7 +224,7 @@ def printed(corpus: Corpus) -> None:
     """Prints ten pages of the documentation."""
     import markdown
 
-    pages = [page for page in sorted((ROOT / "docs").glob("*.md")) if 4_000 < page.stat().st_size < 40_000]
+    pages = [page for page in sorted((ROOT / "docs").rglob("*.md")) if 4_000 < page.stat().st_size < 40_000]
     for number, source in enumerate(pages[:10]):
         body = markdown.markdown(source.read_text(encoding="utf-8"), extensions=["tables", "fenced_code"])
         plain = html.unescape(re.sub(r"<[^>]+>", "", body))

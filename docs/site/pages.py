@@ -22,7 +22,7 @@ COMMAND = re.compile(r"^## `charter(?P<words>[^`]*)`$")
 PLACES = {
     "docs/README.md": "index.md",
     "docs/errors/README.md": "errors/index.md",
-    "docs/cli.md": "cli/index.md",
+    "docs/reference/cli.md": "cli/index.md",
     "docs/spec/README.md": "spec/index.md",
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",

@@ -24,13 +24,13 @@ const SCHEMAS: &str = "schemas";
 const OPENAPI: &str = "schemas/openapi.json";
 
 /// Where the command line's reference is.
-const CLI_REFERENCE: &str = "docs/cli.md";
+const CLI_REFERENCE: &str = "docs/reference/cli.md";
 
 /// Where the limits are listed.
-const LIMITS: &str = "docs/limits.md";
+const LIMITS: &str = "docs/reference/limits.md";
 
 /// Where the states of runs are described.
-const RUN_STATES: &str = "docs/run-states.md";
+const RUN_STATES: &str = "docs/reference/run-states.md";
 
 /// What to do with what is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

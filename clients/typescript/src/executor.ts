@@ -2,7 +2,7 @@
  * Tools without an implementation of their own, carried out by functions of this program.
  *
  * A call that was taken is leased for `lease_ms`. The first renewal starts it, and each further renewal extends the
- * lease. `docs/executor.md` has the whole protocol.
+ * lease. `docs/reference/executor.md` has the whole protocol.
  */
 
 import type { Charter } from "./charter.js";

@@ -1,4 +1,4 @@
-/** The types of evidence, in the order of `docs/evidence.md`. */
+/** The types of evidence, in the order of `docs/reference/evidence.md`. */
 export const TYPES = [
   "cloudtrail_event",
   "azure_activity_log",

@@ -1,7 +1,7 @@
 //! Where a run stands, and what started it, in one word each.
 
 string_enum! {
-    /// Where a run stands: docs/run-states.md.
+    /// Where a run stands: docs/reference/run-states.md.
     pub enum RunStatus {
         /// Mandatory parameters have no value.
         AwaitingParameters = "awaiting_parameters",

@@ -4,7 +4,7 @@
 //! Cloud. The type says which view of the console shows the original: a trail, a bill, a metric; what
 //! has no view of its own is shown as the resource that it is about. Of any other system a tool says
 //! which page shows the original, and the native id goes into its link. Every value that goes into a
-//! link is percent-encoded, so it cannot change where the link leads. `docs/evidence.md` has the
+//! link is percent-encoded, so it cannot change where the link leads. `docs/reference/evidence.md` has the
 //! table, which a test compares.
 
 mod aws;

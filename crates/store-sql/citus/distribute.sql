@@ -1,7 +1,7 @@
 -- Spreads Charter's tables over the nodes of a Citus cluster by tenant. Meant for a database with the schema
 -- and without rows, by the tables' owner, after `CREATE EXTENSION citus`. It was never run on Citus: the test
 -- `crates/store-sql/tests/it/postgres/distribution.rs` compares it with the schema, no more. What stands in the way of
--- using it is in docs/replicas.md ("Spreading tenants over nodes").
+-- using it is in docs/operate/replicas.md ("Spreading tenants over nodes").
 
 BEGIN;
 

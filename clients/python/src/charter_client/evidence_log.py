@@ -1,7 +1,7 @@
 """Checking exported evidence without a server, and without Charter.
 
 An export is the work of whoever is not trusted. Its form, and what is to be
-checked, is in docs/evidence.md; this is a second implementation of it beside
+checked, is in docs/reference/evidence.md; this is a second implementation of it beside
 `charter evidence verify`, and says the same in the same words. The tree is that of
 RFC 9162 section 2.1 with SHA-256, the head a C2SP checkpoint in a C2SP signed note,
 the signature Ed25519.

@@ -1,7 +1,7 @@
 """Tools without an implementation of their own, carried out by functions of this program.
 
 A *handler* is given a call and returns the tool's result. A call that was taken is leased for `lease_ms`. The first
-renewal starts it, and each further renewal extends the lease (docs/executor.md).
+renewal starts it, and each further renewal extends the lease (docs/reference/executor.md).
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class RunOperations:
         parameters: Mapping[str, Any] | None = None,
         dry_run: bool = False,
     ) -> Call[Run]:
-        """Runs a plan of the caller's own over registered tools (docs/plans.md).
+        """Runs a plan of the caller's own over registered tools (docs/reference/plans.md).
 
         One that writes waits for its confirmation, and each of its writes for an approval. Raises
         `InvalidDocument` with every violation.

@@ -2,7 +2,7 @@
  * Checks one record of evidence with its proof, in this page: nothing is asked of a server and nothing is
  * believed but the hashes, the signature and, if one is given, a key that came another way.
  *
- * `docs/evidence.md` says what is checked; `crates/domain/src/evidence_log/verify.rs` does the same.
+ * `docs/reference/evidence.md` says what is checked; `crates/domain/src/evidence_log/verify.rs` does the same.
  */
 
 import type { EvidenceLeaf, EvidenceProof } from "@charter/client";

@@ -1,6 +1,6 @@
 //! `charter executor`: runs the calls of client tools here, where the credentials are, for a server
 //! that runs elsewhere. What a tool is granted is this process's own configuration; see
-//! docs/executor.md.
+//! docs/reference/executor.md.
 
 mod call;
 mod handlers;

@@ -492,5 +492,6 @@ fn b000_7_what_a_mission_type_refers_to_cannot_be_taken_away() {
 /// The page about them is an example that registers as it stands.
 #[test]
 fn the_page_about_mission_types_does_what_it_says() {
-    assert!(Reader::new().follows("docs/mission-types.md") > 5);
+    let commands = Reader::new().follows("docs/reference/mission-types.md");
+    assert!(commands > 5);
 }

@@ -1,6 +1,6 @@
-//! Prints `docs/run-states.md`: where a run and its steps may stand, and what leads from one to the
-//! other. The transitions are those that the run machine makes when every command is tried in every
-//! state that it comes to over small graphs; `cargo run -p xtask -- codegen` keeps the page.
+//! Prints `docs/reference/run-states.md`: the statuses of runs, the states of steps, and the transitions. The example
+//! tries every command in every state that the run machine reaches over small graphs.
+//! `cargo run -p xtask -- codegen` writes the page.
 
 mod cases;
 mod explore;

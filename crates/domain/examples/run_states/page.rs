@@ -21,12 +21,12 @@ const HEAD: &str = "\
 # States of runs and steps
 
 Everything that acts is a run of steps: a skill's plan, a playbook, a plan that a caller sent. This page shows
-where a run and its steps may stand, and which events lead from one to the other. The events are those of the
-run's journal, which `charter runs show` lists.
+the statuses of a run, the states of its steps, and the events that lead from one to the other. The events are those of
+the run's journal, which `charter runs show` lists.
 
-The diagrams are not drawn by hand. `crates/domain/examples/run_states` tries every command in every state that
-the run machine (`crates/domain/src/run.rs`) comes to over a few small graphs, and notes what happens. `make check`
-fails when the page is not what the machine does.
+The diagrams are generated. `crates/domain/examples/run_states` tries every command in every state that the run machine
+(`crates/domain/src/run.rs`) reaches over a few small graphs, and records the transitions. `make check` fails when the
+page differs from the machine.
 
 ";
 
@@ -35,7 +35,7 @@ const STEP: &str = "\
 ## A step
 
 `elsewhere` marks an event of another step that moves this one. `step_begun` in `running` is a step that was
-interrupted and is tried again. A reversal stays `pending` unless the run is rolled back.
+interrupted and is retried. A reversal stays `pending` unless the run is rolled back.
 
 ";
 
@@ -49,18 +49,18 @@ const STATUSES: [(&str, &str); 9] = [
         "awaiting_confirmation",
         "A person has to see the plan and confirm its digest. Nothing starts before.",
     ),
-    ("working", "Steps are under way, or about to be."),
+    ("working", "Steps are running, or about to start."),
     (
         "awaiting_approval",
-        "At least one step waits for a person's approval; others may go on meanwhile.",
+        "At least one step waits for a person's approval; others may continue meanwhile.",
     ),
     (
         "paused",
-        "Somebody paused it: nothing new starts until somebody resumes it. What is under way ends.",
+        "A person paused it: nothing new starts until a person resumes it. Running steps end.",
     ),
     (
         "stopping",
-        "It ends early: nothing new starts, what is under way ends, nothing is reversed.",
+        "It ends early: nothing new starts, running steps end, nothing is reversed.",
     ),
     (
         "rolling_back",
@@ -68,7 +68,7 @@ const STATUSES: [(&str, &str); 9] = [
     ),
     (
         "aborted",
-        "Somebody ended it early, and nothing was reversed.",
+        "A person ended it early, and nothing was reversed.",
     ),
     (
         "incomplete",

@@ -193,10 +193,10 @@ fn b000_19_each_type_links_into_each_cloud_as_documented() {
             );
         }
     }
-    let documented = include_str!("../../../../docs/evidence.md");
+    let documented = include_str!("../../../../docs/reference/evidence.md");
     assert!(
         documented.contains(&table),
-        "docs/evidence.md should have:\n{table}"
+        "docs/reference/evidence.md should have:\n{table}"
     );
 }
 

@@ -1,7 +1,7 @@
 //! The export: JSON lines, first a header, then one line for each leaf in the log's order.
 //!
 //! Records, payloads and leaves stand in it as texts, byte for byte what was hashed. The form is
-//! described for third parties in `docs/evidence.md`.
+//! described for third parties in `docs/reference/evidence.md`.
 
 use charter_contract::ids::{Label, TenantId};
 use schemars::JsonSchema;

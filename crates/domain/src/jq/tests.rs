@@ -201,7 +201,10 @@ fn every_builtin_of_jq_compiles_or_is_refused_by_name() {
 
 /// The documentation of filters.
 fn page() -> String {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/filters.md");
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/filters.md"
+    );
     std::fs::read_to_string(page).unwrap()
 }
 

@@ -4,7 +4,7 @@
 //! JSON lines: a header; each artifact, byte for byte as it is stored; each event of the journal,
 //! likewise; then the manifest, with one line for each line before it. A manifest line carries a
 //! link, the SHA-256 of the link before it and of itself, so a changed line is found and named, and
-//! the last link stands for the whole. `docs/artifacts.md` describes the form for third parties.
+//! the last link stands for the whole. `docs/reference/artifacts.md` describes the form for third parties.
 //!
 //! A bundle proves that it is what was written down, not who wrote it: whoever changes one can link
 //! it anew. Comparing the last link, or the journal's last hash, with what came another way shows

@@ -1,5 +1,5 @@
 //! The one list of built-in tools: what each takes, answers, needs and is bounded by. Their
-//! catalogue documents are made from it, calls are checked against it, and `docs/builtin-tools.md`
+//! catalogue documents are made from it, calls are checked against it, and `docs/reference/builtin-tools.md`
 //! is held to it.
 
 mod parameter;

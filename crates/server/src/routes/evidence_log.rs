@@ -84,7 +84,7 @@ pub(crate) async fn key(
 
 /// Export evidence with its proofs, as JSON lines: everything, or the records that fit.
 #[utoipa::path(get, path = "/v1/evidence/export", tag = "evidence", operation_id = "export_evidence", params(FindQuery),
-    responses((status = 200, description = "A header, then one line for each leaf; see docs/evidence.md", body = String, content_type = "application/x-ndjson")))]
+    responses((status = 200, description = "A header, then one line for each leaf; see docs/reference/evidence.md", body = String, content_type = "application/x-ndjson")))]
 pub(crate) async fn export(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -237,7 +237,7 @@ pub(crate) async fn replay(
 /// Export a mission as one text that proves itself: its artifacts, its journal, and a manifest.
 #[utoipa::path(get, path = "/v1/missions/{id}/bundle", tag = "missions", operation_id = "export_mission",
     params(("id" = String, Path, description = "The mission")),
-    responses((status = 200, description = "The bundle as JSON lines; see docs/missions.md", body = String, content_type = "application/x-ndjson")))]
+    responses((status = 200, description = "The bundle as JSON lines; see docs/concepts/missions.md", body = String, content_type = "application/x-ndjson")))]
 pub(crate) async fn bundle(
     State(state): State<AppState>,
     Authenticated(caller): Authenticated,

@@ -255,7 +255,10 @@ fn what_the_specification_defines_has_its_answer() {
 /// The documentation lists every function.
 #[test]
 fn every_function_is_documented() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/expressions.md");
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/expressions.md"
+    );
     let page = std::fs::read_to_string(page).unwrap();
     for name in calls::names() {
         let named = [format!("`{name}`"), format!("`{name}(")];

@@ -1,4 +1,4 @@
-//! The documented differences from jq 1.8: `docs/filters.md` has a row for each.
+//! The documented differences from jq 1.8: `docs/reference/filters.md` has a row for each.
 
 /// A row's first cell, a filter of null, and its first output here, or the message that it fails with.
 pub(super) type Difference = (

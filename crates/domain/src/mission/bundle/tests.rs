@@ -123,7 +123,7 @@ fn a_bundle_reads_back_as_what_was_written() {
 }
 
 /// The form for third parties, to the byte. The file was made by another program, from the
-/// description in `docs/artifacts.md`.
+/// description in `docs/reference/artifacts.md`.
 #[test]
 fn the_form_is_what_the_documentation_says() {
     let envelope = EXAMPLE.lines().next().unwrap();

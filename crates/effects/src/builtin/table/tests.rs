@@ -137,7 +137,7 @@ fn b003_the_documents_are_valid_and_say_what_the_names_say() {
     }
 }
 
-/// The table of `docs/builtin-tools.md`.
+/// The table of `docs/reference/builtin-tools.md`.
 fn page() -> std::string::String {
     let mut text = std::string::String::from(
         "| Tool | Class | Permission | Takes | Does |\n|---|---|---|---|---|\n",
@@ -172,11 +172,11 @@ fn page() -> std::string::String {
 
 #[test]
 fn the_page_lists_every_tool_as_it_is() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/builtin-tools.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/builtin-tools.md");
     let written = std::fs::read_to_string(file).unwrap();
     assert!(
         written.contains(&page()),
-        "docs/builtin-tools.md should hold:\n{}",
+        "docs/reference/builtin-tools.md should hold:\n{}",
         page()
     );
 }

@@ -94,7 +94,10 @@ fn b003_every_change_says_what_it_did() {
 
 /// The file tools that the documentation's table names for each action; one row has the rest.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/builtin-tools.md");
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reference/builtin-tools.md"
+    );
     let page = std::fs::read_to_string(page).unwrap();
     let (_, section) = page.split_once("\n## Actions\n").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
