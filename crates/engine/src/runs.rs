@@ -60,7 +60,6 @@ pub use manage::Confirmation;
 pub(crate) use once::derived;
 pub use once::{IdempotencyKey, RunStarted};
 pub(crate) use pinned::LoadedRun;
-pub(crate) use show::hex;
 pub use show::{ReplayDivergence, Replayed, RunAt, RunState, RunView, StepView};
 pub(crate) use wait::is_active;
 pub(crate) use warnings::guardrail_warnings;

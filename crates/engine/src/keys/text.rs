@@ -3,12 +3,11 @@
 //! who look for secrets in files what this is, and the checksum tells a key from something like one, and
 //! from one with a typing error, before anything is looked up.
 
+use charter_contract::hex;
 use charter_contract::ids::KeyId;
 use charter_store::key::KeyHash;
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
-
-use crate::runs::hex;
 
 /// What every key begins with.
 const PREFIX: &str = "chk_";
@@ -25,7 +24,7 @@ pub struct KeyText(String);
 impl KeyText {
     /// The text of an id and a secret.
     pub(super) fn new(id: &KeyId, secret: &[u8; 32]) -> Self {
-        let mut text = format!("{PREFIX}{}_{}", id.uuid().simple(), hex(secret));
+        let mut text = format!("{PREFIX}{}_{}", id.uuid().simple(), hex::encode(secret));
         text += &checksum(&text);
         Self(text)
     }
@@ -76,7 +75,7 @@ impl Serialize for KeyText {
 
 /// The first digits of the SHA-256 of what comes before. It says nothing that the text does not say.
 fn checksum(text: &str) -> String {
-    let mut digits = hex(&Sha256::digest(text));
+    let mut digits = hex::encode(&Sha256::digest(text));
     digits.truncate(CHECKSUM);
     digits
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use charter_contract::catalogue::lens::{LensSource, LensSourceType};
+use charter_contract::hex;
 use charter_contract::package_file::{bytes_of, is_binary};
 use charter_effects::{
     Fetched, Media, RawSource, SourceError, SourceFault, SourceRequest, Validators,
@@ -187,10 +188,5 @@ fn hash_parts(hash: &mut Sha256, parts: &[Part]) {
 fn hash_of(feed: impl FnOnce(&mut Sha256)) -> String {
     let mut hash = Sha256::new();
     feed(&mut hash);
-    let digits: String = hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex::encode(&hash.finalize()))
 }

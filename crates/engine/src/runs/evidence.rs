@@ -13,6 +13,7 @@ use charter_contract::catalogue::policy::RunKind;
 use charter_contract::catalogue::tool::{Tool, ToolEvidence};
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::error_code::ErrorCode;
+use charter_contract::hex;
 use charter_contract::ids::{EvidenceId, EvidenceRunId, RunId, StepId, TenantId, ToolId, UserId};
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
@@ -30,7 +31,7 @@ use uuid::Uuid;
 use super::HistoryEvent;
 use super::effect::Workspace;
 use super::journal::FoldedRun;
-use super::show::{ReplayDivergence, hex};
+use super::show::ReplayDivergence;
 use crate::evidence::{CapturedResult, EvidenceOutcome, FAULT, id_of};
 use crate::{Engine, EngineError};
 
@@ -95,7 +96,7 @@ impl Anchor {
         Self {
             plan_digest: folded.run.plan_digest(),
             journal_version: folded.version,
-            journal_head: hex(&folded.head.0),
+            journal_head: hex::encode(&folded.head.0),
         }
     }
 }
@@ -404,7 +405,7 @@ impl Engine {
                 return ControlFlow::Continue(());
             };
             let last = journal.iter().find(|event| event.sequence == version);
-            if last.is_some_and(|event| hex(&event.hash.0) == head) {
+            if last.is_some_and(|event| hex::encode(&event.hash.0) == head) {
                 return ControlFlow::Continue(());
             }
             diverges = Some(ReplayDivergence {

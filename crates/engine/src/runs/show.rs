@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use charter_contract::hex;
 use charter_contract::ids::{Label, RunId, StepId, ToolId};
 use charter_contract::json::decode_stored;
 use charter_contract::parameter::Parameter;
@@ -361,14 +362,10 @@ impl Engine {
             events: journal.len() as u64,
             head: journal
                 .last()
-                .map_or_else(String::new, |event| hex(&event.hash.0)),
+                .map_or_else(String::new, |event| hex::encode(&event.hash.0)),
             status: folded.map(Run::status),
             state_digest: folded.map(Run::state_digest),
             diverges,
         })
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
