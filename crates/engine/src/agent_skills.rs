@@ -28,7 +28,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::routing::refused;
 use crate::{Caller, Engine, EngineError, Role, SkillGrants};
 
 pub use import::{SentFile, SkillsImported, SkillsSent};
@@ -244,7 +243,7 @@ impl Engine {
                 });
                 places.push(layer);
             }
-            let hits = discover(&layers, &query, &settings, top_k).map_err(refused)?;
+            let hits = discover(&layers, &query, &settings, top_k).map_err(EngineError::from)?;
             let view = indexes.view(&caller.tenant);
             let found = hits.into_iter().filter_map(|hit| {
                 let layer = *places.get(hit.layer)?;
@@ -266,7 +265,7 @@ impl Engine {
         };
         let vector = Vector::with_dims(vector.as_slice().to_vec(), embedder.model().dims)
             .map_err(|error| invalid(error.to_string()).caused_by(error))?;
-        EmbeddedQuery::of_vector(embedder.model(), &vector).map_err(refused)
+        EmbeddedQuery::of_vector(embedder.model(), &vector).map_err(EngineError::from)
     }
 
     /// One skill, without its instruction.

@@ -31,8 +31,8 @@ use self::material::{Case, Material};
 use self::prompt::Prompt;
 use crate::asking::{DraftFailure, DraftFailureCause, MAX_REPAIRS, ValidatedDraft, drafted};
 use crate::missions::StageFailure;
-use crate::requests::{ActiveRequest, Progress};
-use crate::runs::{Workspace, failure};
+use crate::requests::ActiveRequest;
+use crate::runs::{Progress, Workspace, failure};
 use crate::{
     AccessScopes, Caller, CatalogueRole, CredentialId, Engine, EngineError, SkillGrants, Tier,
 };

@@ -7,6 +7,7 @@ use charter_contract::validate::nearest;
 use charter_contract::violation::Violation;
 use charter_domain::parameters::ParameterFault;
 use charter_effects::ModelFailure;
+use charter_search::QueryError;
 use charter_store::StoreError;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -257,6 +258,18 @@ impl From<StoreError> for EngineError {
             ),
         };
         Self::new(code, message).caused_by(error)
+    }
+}
+
+impl From<QueryError> for EngineError {
+    fn from(error: QueryError) -> Self {
+        let code = match &error {
+            QueryError::Empty | QueryError::NoCandidates => ErrorCode::InvalidRequest,
+            QueryError::TooLong { .. } => ErrorCode::TooLarge,
+            QueryError::Model { .. } | QueryError::Dims { .. } => ErrorCode::ModelMismatch,
+            QueryError::Vectors { .. } => ErrorCode::Internal,
+        };
+        Self::new(code, error.to_string()).caused_by(error)
     }
 }
 

@@ -23,8 +23,8 @@ use uuid::Uuid;
 use self::list::redacted;
 use crate::{Caller, Engine, EngineError, Role};
 
-pub(crate) use list::check_range;
 pub use list::{EvidenceEntry, EvidencePage, EvidenceQuery};
+pub(crate) use list::{check_range, withheld};
 
 /// Largest tool output, and largest arguments of its call, that a record holds whole, in bytes of JSON; of larger,
 /// deeper or heavier ones it holds the digest.

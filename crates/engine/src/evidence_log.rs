@@ -21,7 +21,6 @@ use crate::{Caller, Engine, EngineError};
 
 mod export;
 
-pub(crate) use export::withheld;
 pub use export::{EvidenceExport, EvidenceProof};
 
 /// Time between sweeps of payloads.

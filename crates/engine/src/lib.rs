@@ -129,21 +129,21 @@ pub use plans::SubmittedPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
 pub use quotas::{Quota, QuotaView, Quotas, RunQuotaUse};
 pub use requests::{
-    Course, FollowUpReference, ParameterView, Progress, ProgressEvent, RequestConfirmed,
-    RequestEvent, RequestPreview, RequestView,
+    Course, ParameterView, RequestConfirmed, RequestEvent, RequestPreview, RequestView,
 };
 pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
 pub use route_examples::{
     ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleShown,
 };
 pub use routing::{
-    GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides, VerdictView,
+    FollowUpReference, GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides,
+    VerdictView,
 };
 pub use runs::{
     AssumedFacts, CallExplanation, CallOrigin, Confirmation, HistoryEvent, HypotheticalCall,
-    IdempotencyKey, ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence,
-    RunExplained, RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplained,
-    StepView,
+    IdempotencyKey, Progress, ProgressEvent, ReplayDivergence, Replayed, RunAt, RunEventPage,
+    RunEventView, RunEvidence, RunExplained, RunPage, RunQuery, RunStarted, RunState, RunSummary,
+    RunView, StepExplained, StepView,
 };
 pub use sessions::{SessionTurn, SessionView};
 pub use settings::{

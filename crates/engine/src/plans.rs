@@ -11,9 +11,7 @@ use charter_contract::agentic::decision_tree::DecisionTree;
 use charter_contract::agentic::pipeline_definition::PipelineDefinition;
 use charter_contract::agentic::plan::ExecutionPlan;
 use charter_contract::catalogue::policy::RunKind;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{PlanId, RunId, ToolId};
-use charter_contract::json::{Profile, extent_of};
 use charter_contract::parameter::Parameter;
 use charter_contract::violation::Report;
 use charter_domain::catalogue::View;
@@ -23,7 +21,7 @@ use charter_domain::run::RunPrerequisites;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::runs::{IdempotencyKey, NewRun, RunStarted, derived, pins_of_graph};
+use crate::runs::{IdempotencyKey, NewRun, RunStarted, check_depth, derived, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
 /// A plan, with those that may take over from it.
@@ -186,15 +184,4 @@ impl Engine {
             artifacts: Vec::new(),
         })
     }
-}
-
-/// Refuses values that are nested deeper than any use of them expects.
-pub(crate) fn check_depth(given: &Map<String, Value>) -> Result<(), EngineError> {
-    for (name, value) in given {
-        extent_of(value, Profile::PARAMETER).map_err(|much| {
-            let message = format!("the parameter `{name}` {much}");
-            EngineError::new(ErrorCode::InvalidParameters, message)
-        })?;
-    }
-    Ok(())
 }

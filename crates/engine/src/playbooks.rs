@@ -19,8 +19,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 use crate::documents::unseen_active;
-use crate::requests::Progress;
-use crate::runs::{IdempotencyKey, NewRun, RunStarted, pin, pins_of_graph};
+use crate::runs::{IdempotencyKey, NewRun, Progress, RunStarted, pin, pins_of_graph};
 use crate::{Caller, Engine, EngineError};
 
 /// The parameter by which a caller asks for a run that changes nothing.

@@ -30,7 +30,6 @@ mod left_out;
 mod notices;
 mod offer;
 mod parameters;
-mod progress;
 mod propose;
 mod respond;
 mod result;
@@ -54,11 +53,9 @@ pub use confirm::RequestConfirmed;
 pub use course::Course;
 pub(crate) use decline::can_ask;
 pub use follow::RequestEvent;
-pub use follow_up::FollowUpReference;
 pub use foresee::RequestPreview;
 pub(crate) use in_hand::ActiveRequests;
 pub use parameters::ParameterView;
-pub use progress::{Progress, ProgressEvent};
 pub(crate) use words::analysis_run_id;
 
 /// Settings that a client may pass in a request's `metadata` (this project).

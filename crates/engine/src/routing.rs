@@ -12,13 +12,14 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
 use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::RequestId;
 use charter_contract::intent::Intent;
 use charter_domain::intent::{self, Language};
 use charter_domain::profile;
 use charter_search::embed::is_for_english;
 use charter_search::{
-    Allowed, Candidate, ClauseResult, Correction, EmbeddedQuery, Layers, NameMatch, QueryError,
-    RouteQuery, RouteSettings, Scope, Thresholds, Verdict, VerdictKind, decide_found, find,
+    Allowed, Candidate, ClauseResult, Correction, EmbeddedQuery, Layers, NameMatch, RouteQuery,
+    RouteSettings, Scope, Thresholds, Verdict, VerdictKind, decide_found, find,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,6 @@ use crate::catalogue::{LiveCatalogue, Stacked, entry_id, parse_entry_id};
 pub(crate) use by_intent::{Hints, RoutingResult};
 pub use gateway::GatewayReading;
 
-use crate::requests::FollowUpReference;
 use crate::{Caller, Engine, EngineError};
 
 /// What a request is routed to.
@@ -110,6 +110,18 @@ pub struct RoutedClause {
     pub text: String,
     /// Its candidates, best first.
     pub candidates: Vec<RoutedCandidate>,
+}
+
+/// Which turn of the session a verdict rests on, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Follows")]
+pub struct FollowUpReference {
+    /// The request of that turn.
+    pub request_id: RequestId,
+    /// What the text came to alone.
+    pub alone: VerdictKind,
+    /// Why it is taken for a follow-up.
+    pub because: String,
 }
 
 /// A verdict with everything it depends on, so that it can be shown and replayed.
@@ -328,13 +340,15 @@ impl Engine {
 
     /// A query ready to be searched: embedded, or words alone without an embedder.
     pub(crate) async fn embedded(&self, text: &str) -> Result<EmbeddedQuery, EngineError> {
-        let query = RouteQuery::parse(text).map_err(refused)?;
+        let query = RouteQuery::parse(text).map_err(EngineError::from)?;
         self.embedded_query(query).await
     }
 
     /// The same, with spelling corrected by the words of `layers`, and cut into clauses.
     async fn compared(&self, text: &str, layers: &Layers) -> Result<ComparableQuery, EngineError> {
-        let mut query = RouteQuery::parse(text).map_err(refused)?.in_clauses();
+        let mut query = RouteQuery::parse(text)
+            .map_err(EngineError::from)?
+            .in_clauses();
         let mut unknown_language = None;
         if let Some(embedder) = self.embedder() {
             query = query.corrected(layers, Allowed::Everything, embedder.as_ref());
@@ -367,7 +381,9 @@ impl Engine {
             EngineError::new(ErrorCode::Unavailable, "the request could not be embedded")
                 .caused_by(error)
         })?;
-        query.embedded(embedder.model(), &vectors).map_err(refused)
+        query
+            .embedded(embedder.model(), &vectors)
+            .map_err(EngineError::from)
     }
 }
 
@@ -481,7 +497,7 @@ fn weigh(
         Ranking::Agents => Allowed::Everything,
     };
     let layers = ranking.layers(stacked);
-    let found = find(layers, query, allowed, settings, top_k).map_err(refused)?;
+    let found = find(layers, query, allowed, settings, top_k).map_err(EngineError::from)?;
     let clauses = found.clauses.iter().map(routed_clause).collect();
     let model = query.model().map(ToString::to_string);
     let verdict = decide_found(found, &settings.thresholds, model);
@@ -530,16 +546,6 @@ fn candidate(found: &Candidate) -> Option<RoutedCandidate> {
         cosine: found.cosine,
         named: found.named,
     })
-}
-
-pub(crate) fn refused(error: QueryError) -> EngineError {
-    let code = match error {
-        QueryError::Empty | QueryError::NoCandidates => ErrorCode::InvalidRequest,
-        QueryError::TooLong { .. } => ErrorCode::TooLarge,
-        QueryError::Model { .. } | QueryError::Dims { .. } => ErrorCode::ModelMismatch,
-        QueryError::Vectors { .. } => ErrorCode::Internal,
-    };
-    EngineError::new(code, error.to_string()).caused_by(error)
 }
 
 #[cfg(test)]

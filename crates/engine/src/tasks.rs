@@ -30,9 +30,6 @@ use crate::{ArtifactView, Caller, Confirmation, Engine, EngineError};
 
 pub use list::{TaskFilter, TaskPage};
 
-/// Longest id that a client may give to a message, a context or an order, in bytes.
-pub(crate) const MAX_CLIENT_ID: usize = 256;
-
 /// Characters of a text that is no id of a task that an error repeats.
 const MAX_SHOWN_ID: usize = 80;
 

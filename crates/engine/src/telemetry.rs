@@ -2,39 +2,34 @@
 //! how it ended, by ids and codes. Never in them: texts of requests, parameters, results, messages of errors.
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{AgentId, RunId, TenantId, ToolId};
-use charter_domain::run::{ResultSource, Run, RunOutcome};
+use charter_contract::ids::{AgentId, RequestId, RunId, TenantId, ToolId};
+use charter_domain::run::{ResultSource, Run, RunOutcome, StepFailure};
 pub use charter_effects::TELEMETRY;
 use tracing::{Span, field};
 
 use crate::EngineError;
-use crate::requests::{ActiveRequest, Classification};
-use crate::runs::StepEnd;
 
 /// The answer to a request: routing, and all that is done for it.
-pub(crate) fn answer(asked: &ActiveRequest) -> Span {
+pub(crate) fn answer(request: &RequestId, tenant: &TenantId) -> Span {
     tracing::info_span!(
         target: TELEMETRY,
         "answer_request",
         otel.status_code = field::Empty,
-        charter.request.id = %asked.id(),
-        charter.tenant.id = asked.caller.tenant.as_str(),
+        charter.request.id = %request,
+        charter.tenant.id = tenant.as_str(),
         charter.verdict = field::Empty,
         charter.skills = field::Empty,
         error.type = field::Empty,
     )
 }
 
-/// Where the request went, in the span that is entered.
-pub(crate) fn routed(classified: &Classification) {
+/// Where the request went, in the span that is entered: the verdict, and the ids of the chosen skills and playbook.
+pub(crate) fn routed(verdict: &str, chosen: &[&str]) {
     let span = Span::current();
     if span.is_disabled() {
         return;
     }
-    span.record("charter.verdict", classified.verdict.kind_name());
-    let chosen = classified.skills.iter().map(AsRef::<str>::as_ref);
-    let playbook = classified.playbook.iter().map(AsRef::<str>::as_ref);
-    let chosen: Vec<&str> = chosen.chain(playbook).collect();
+    span.record("charter.verdict", verdict);
     span.record("charter.skills", chosen.join(","));
 }
 
@@ -108,9 +103,9 @@ pub(crate) fn tool(tool: &ToolId, call: &str, run: &RunId, tenant: &TenantId) ->
 }
 
 /// How a step's call ended.
-pub(crate) fn tool_ended(span: &Span, end: &StepEnd) {
+pub(crate) fn tool_ended(span: &Span, end: Result<&ResultSource, &StepFailure>) {
     match end {
-        StepEnd::Succeeded { source, .. } => {
+        Ok(source) => {
             let source = match source {
                 ResultSource::Fresh => "fresh",
                 ResultSource::Cached => "cached",
@@ -119,10 +114,7 @@ pub(crate) fn tool_ended(span: &Span, end: &StepEnd) {
             };
             span.record("charter.tool.result", source);
         }
-        StepEnd::Failed { failure, .. }
-        | StepEnd::InDoubt {
-            refusal: failure, ..
-        } => fails(span, &failure.code),
+        Err(failure) => fails(span, &failure.code),
     }
 }
 

@@ -12,7 +12,6 @@ use charter_search::{
 };
 
 use crate::resolve::InForce;
-use crate::routing::refused;
 use crate::{Caller, Engine, EngineError, ToolFilter};
 
 /// A tool that fits some words.
@@ -44,7 +43,9 @@ impl Engine {
         text: &str,
         limit: usize,
     ) -> Result<Vec<FoundTool>, EngineError> {
-        let query = RouteQuery::parse(text).map_err(refused)?.lexical_only();
+        let query = RouteQuery::parse(text)
+            .map_err(EngineError::from)?
+            .lexical_only();
         let mut tools = self.resolve_tools(caller, &ToolFilter::default());
         tools.retain(|tool| self.may_call(caller, tool.document()));
         let live = self.live();
@@ -84,7 +85,8 @@ pub(crate) fn rank_tools<'a>(
         scope: Scope::Global,
         index: Arc::new(index),
     }]);
-    let found = search(&layers, query, Allowed::Everything, settings, limit).map_err(refused)?;
+    let found =
+        search(&layers, query, Allowed::Everything, settings, limit).map_err(EngineError::from)?;
     let ranked = found
         .iter()
         .filter_map(|hit| Some((ToolId::parse(&hit.id).ok()?, hit.score)));

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use charter_domain::answer::{CitableSources, CitedSentence, SentenceOrder, SentenceStream};
 use charter_effects::ModelListener;
 
-use crate::requests::{Progress, ProgressEvent};
+use crate::runs::{Progress, ProgressEvent};
 
 /// Hears a draft and tells of its sentences, each once.
 pub(super) struct SentenceReporter<'a> {

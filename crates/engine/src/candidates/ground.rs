@@ -6,7 +6,6 @@ use charter_contract::ids::{AgentId, ToolId};
 use charter_domain::candidate::{Boundary, MAX_TOOLS};
 use charter_search::{EmbeddedQuery, RouteQuery, RouteSettings};
 
-use crate::routing::refused;
 use crate::tool_search::rank_tools;
 use crate::{Caller, Engine, EngineError};
 
@@ -34,7 +33,9 @@ impl Engine {
         agents: &[AgentId],
         text: &str,
     ) -> Result<Vec<Grounding>, EngineError> {
-        let query = RouteQuery::parse(text).map_err(refused)?.lexical_only();
+        let query = RouteQuery::parse(text)
+            .map_err(EngineError::from)?
+            .lexical_only();
         let (live, caller, agents) = (self.live(), caller.clone(), agents.to_vec());
         let grounding = tokio::task::spawn_blocking(move || {
             let view = live.view(&caller.tenant);

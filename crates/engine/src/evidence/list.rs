@@ -7,13 +7,13 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{EvidenceId, Label};
 use charter_contract::text::Text;
 use charter_contract::time::Timestamp;
+use charter_domain::redaction;
 use charter_store::evidence::{EvidenceFilter, EvidenceHead};
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Map;
 
-use crate::evidence_log::withheld;
 use crate::{Caller, Engine, EngineError};
 
 /// What to look evidence up by. Absent fields do not restrict.
@@ -157,4 +157,9 @@ fn absence(caller: &Caller, class: Option<&Label>) -> Result<Option<PayloadAbsen
         reason: AbsenceReason::Withheld,
         note,
     }))
+}
+
+/// The class for which this caller may not see a payload.
+pub(crate) fn withheld<'c>(caller: &Caller, class: Option<&'c Label>) -> Option<&'c Label> {
+    class.filter(|class| !caller.role.may_call(redaction::level(Some(class))))
 }

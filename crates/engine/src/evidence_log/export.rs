@@ -8,17 +8,16 @@ use std::collections::BTreeSet;
 use charter_contract::bounds::PAGE_BYTES;
 use charter_contract::catalogue::evidence::EvidenceRecord;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::Label;
 use charter_contract::json::decode_stored;
 use charter_domain::evidence_log::bundle::{FORMAT, SaltedPayload};
 use charter_domain::evidence_log::{Cover, Coverage, ExportedLeaf, Hash, Header, LogEntry, tree};
-use charter_domain::redaction;
 use charter_store::evidence_log::{StoredLeaf, StoredRecord};
 use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::damaged;
+use crate::evidence::withheld;
 use crate::{Caller, Engine, EngineError, EvidenceQuery};
 
 /// Leaves that are read at once, where they are small: payloads are up to 1 MiB each.
@@ -287,11 +286,6 @@ impl Engine {
         );
         Err(EngineError::new(ErrorCode::VersionConflict, message))
     }
-}
-
-/// The class for which this caller may not see a payload.
-pub(crate) fn withheld<'c>(caller: &Caller, class: Option<&'c Label>) -> Option<&'c Label> {
-    class.filter(|class| !caller.role.may_call(redaction::level(Some(class))))
 }
 
 fn json_line<T: Serialize>(value: &T) -> Result<String, EngineError> {

@@ -150,7 +150,7 @@ impl Engine {
             .compare_passages(caller, searched, query, &by_words, &fusion)
             .await?;
         let hits = words.rank(&compared, &fusion, top_k);
-        let hits = hits.map_err(|error| SearchMiss::Failed(crate::routing::refused(error)))?;
+        let hits = hits.map_err(|error| SearchMiss::Failed(error.into()))?;
         let keys: Vec<PassageKey> = hits
             .iter()
             .filter_map(|hit| key(searched, hit.place))
@@ -281,7 +281,7 @@ async fn find_here(
     let hits = finding
         .await
         .map_err(|error| EngineError::internal("searching lenses", error))?
-        .map_err(crate::routing::refused)?;
+        .map_err(EngineError::from)?;
     let with_text = |hit: PassageHit| match &searched.get(hit.place.index)?.1.passages.held {
         PassageStorage::Here(chunks) => Some((hit, chunks.get(hit.place.passage)?.clone())),
         PassageStorage::InStorage => None,

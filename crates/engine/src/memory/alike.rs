@@ -132,11 +132,11 @@ impl Engine {
             let vector = Vector::from_bytes(&vector.bytes)
                 .map_err(|error| EngineError::internal("reading a vector", error))?;
             let query = EmbeddedQuery::of_vector(embedder.model(), &vector);
-            return query.map_err(crate::routing::refused);
+            return query.map_err(EngineError::from);
         }
         let text = index::embedded_text(&written.entry);
         let text: String = text.chars().take(MAX_QUERY_CHARS).collect();
-        let query = RouteQuery::parse(&text).map_err(crate::routing::refused)?;
+        let query = RouteQuery::parse(&text).map_err(EngineError::from)?;
         Ok(query.lexical_only())
     }
 }

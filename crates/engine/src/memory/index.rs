@@ -243,7 +243,7 @@ impl MemoryIndex {
             visible: &visible,
         };
         let found = discover(&[layer], query, &RouteSettings::default(), limit);
-        let found = found.map_err(crate::routing::refused)?;
+        let found = found.map_err(EngineError::from)?;
         let hits = found
             .iter()
             .filter_map(|hit| Some(Hit::new(self.indexed.get(hit.slot)?.clone()?, hit)));

@@ -27,13 +27,13 @@ use super::execute::run_id;
 use super::explain::Explanation;
 use super::guard::AnswerSubject;
 use super::offer::{Offer, Offers};
-use super::progress::{Progress, ProgressEvent};
 use super::words::ReadAnswer;
 use super::{
     ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
 };
 use crate::candidates::CandidateProposal;
 use crate::recovery::is_repeat;
+use crate::runs::{Progress, ProgressEvent};
 use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 
 /// What one skill contributed.
@@ -320,7 +320,7 @@ impl Engine {
         asked: &ActiveRequest,
         progress: Progress,
     ) -> Result<AgentResponse, EngineError> {
-        let span = telemetry::answer(asked);
+        let span = telemetry::answer(asked.id(), &asked.caller.tenant);
         let answer = self
             .compute_answer(asked, &progress)
             .instrument(span.clone());
@@ -492,7 +492,7 @@ impl Engine {
         progress: &Progress,
     ) -> Result<(Classification, RequestOutcome), EngineError> {
         let classified = self.classified(asked).await?;
-        telemetry::routed(&classified);
+        telemetry::routed(classified.verdict.kind_name(), &classified.chosen());
         progress.send(ProgressEvent::Routed {
             verdict: classified.verdict.kind_name().to_owned(),
             skills: classified.skills.iter().map(ToString::to_string).collect(),

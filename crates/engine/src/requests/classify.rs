@@ -60,6 +60,13 @@ pub(crate) struct Classification {
 }
 
 impl Classification {
+    /// The ids of the skills that will run, and of the playbook.
+    pub(super) fn chosen(&self) -> Vec<&str> {
+        let skills = self.skills.iter().map(AsRef::<str>::as_ref);
+        let playbook = self.playbook.iter().map(AsRef::<str>::as_ref);
+        skills.chain(playbook).collect()
+    }
+
     /// A request of this flow and course, with nothing chosen.
     pub(super) fn new(flow: Flow, course: Course, verdict: RoutedVerdict) -> Self {
         Self {

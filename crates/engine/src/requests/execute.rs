@@ -16,8 +16,7 @@ use super::change::StartedChange;
 use super::classify::Classification;
 use super::exclusions::unheeded;
 use super::parameters::{EarlierValues, ParameterTarget};
-use super::progress::{Progress, ProgressEvent};
-use crate::runs::NewRun;
+use crate::runs::{NewRun, Progress, ProgressEvent};
 use crate::{Engine, EngineError, telemetry};
 
 impl Engine {

@@ -16,7 +16,6 @@ use charter_domain::graph;
 use charter_domain::intent::{Language, Remark};
 use charter_domain::parameters::ValueSource;
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -25,7 +24,7 @@ use super::classify::Classification;
 use super::course::Course;
 use super::execute::run_id_of;
 use super::parameters::EarlierValues;
-use crate::routing::{Purpose, RoutedVerdict, RoutingResult};
+use crate::routing::{FollowUpReference, Purpose, RoutedVerdict, RoutingResult};
 use crate::{Engine, EngineError};
 
 /// Turns of a session that are looked back over.
@@ -53,18 +52,6 @@ pub(crate) struct ReplyValues {
     /// Whether it has words that name a value and do not give it, which are reported.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_unclear: bool,
-}
-
-/// Which turn of the session a verdict rests on, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Follows")]
-pub struct FollowUpReference {
-    /// The request of that turn.
-    pub request_id: RequestId,
-    /// What the text came to alone.
-    pub alone: VerdictKind,
-    /// Why it is taken for a follow-up.
-    pub because: String,
 }
 
 impl Classification {

@@ -26,12 +26,12 @@ use serde_json::Map;
 pub(super) use last::LastAnswer;
 pub(super) use run::RunReply;
 
+use super::ActiveRequest;
 use super::classify::Classification;
 use super::course::Course;
 use super::follow_up::{FollowUp, ReplyValues};
 use super::offer::Offer;
-use super::{ActiveRequest, FollowUpReference};
-use crate::routing::RoutedVerdict;
+use crate::routing::{FollowUpReference, RoutedVerdict};
 use crate::{Engine, EngineError};
 
 /// The recorded reply, where it names more than a skill or playbook.

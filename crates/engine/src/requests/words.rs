@@ -20,9 +20,8 @@ use super::answer::SkillResult;
 use super::classify::Classification;
 use super::execute::run_id;
 use super::parameters::ParameterView;
-use super::progress::Progress;
 use crate::analysis::{AnalysisOrder, Drafting, route_of};
-use crate::runs::{LoadedRun, NewRun, pin};
+use crate::runs::{LoadedRun, NewRun, Progress, pin};
 use crate::{Engine, EngineError};
 
 /// What the run of an analysis over several skills is called among the runs of its request. No document has such an id.

@@ -14,7 +14,7 @@ use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, Verdi
 
 use super::gateway::GatewayReading;
 use super::named::named_other;
-use super::{ComparableQuery, Ranking, RoutedCandidate, RoutedVerdict, reached, refused, weigh};
+use super::{ComparableQuery, Ranking, RoutedCandidate, RoutedVerdict, reached, weigh};
 use crate::catalogue::{LiveCatalogue, Stacked, parse_entry_id};
 use crate::knowledge::Knowledge;
 use crate::{Caller, Engine, EngineError, LensFilter};
@@ -319,7 +319,7 @@ impl Engine {
         top_k: usize,
     ) -> Result<RoutingResult, EngineError> {
         if top_k == 0 {
-            return Err(refused(QueryError::NoCandidates));
+            return Err(QueryError::NoCandidates.into());
         }
         let identifiers = live.identifiers(&caller.tenant);
         let stacked = reached(live, caller);
@@ -397,7 +397,7 @@ impl Engine {
         stacked: &Stacked,
         text: &str,
     ) -> Result<Question, EngineError> {
-        RouteQuery::parse(text).map_err(refused)?;
+        RouteQuery::parse(text).map_err(EngineError::from)?;
         self.question_of(identifiers, stacked, text, intent::read(text))
             .await
     }
@@ -417,7 +417,7 @@ impl Engine {
             false => reading,
         };
         // The subject is without them already.
-        let whole = RouteQuery::parse(text).map_err(refused)?;
+        let whole = RouteQuery::parse(text).map_err(EngineError::from)?;
         let compared = compared.setting_aside(&whole);
         let topics = self.everyday_topics().await?;
         let query = compared.query.naming(whole.own()).against_topics(topics);

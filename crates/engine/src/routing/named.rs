@@ -10,8 +10,8 @@ use charter_domain::profile;
 use charter_domain::tier::agent_served;
 use charter_search::{NameMatch, RouteQuery, Scope};
 
+use super::RoutedCandidate;
 use super::by_intent::{Question, Ranked, WeighedVerdict};
-use super::{RoutedCandidate, refused};
 use crate::catalogue::{LiveCatalogue, Stacked, entry_id};
 use crate::{Caller, EngineError};
 
@@ -61,7 +61,7 @@ pub(super) fn named_other(
     caller: &Caller,
     text: &str,
 ) -> Result<Option<RoutedCandidate>, EngineError> {
-    let query = RouteQuery::parse(text).map_err(refused)?;
+    let query = RouteQuery::parse(text).map_err(EngineError::from)?;
     let names = live.other_names(&caller.tenant);
     let Some((kind, id, named)) = names.named_in(query.own()) else {
         return Ok(None);

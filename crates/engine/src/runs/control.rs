@@ -17,8 +17,8 @@ use tracing::Instrument;
 use super::PendingRun;
 use super::drivers::{DriverHandle, DriverMessage, has_unread_notice, held_elsewhere};
 use super::journal::{FoldedRun, PendingEvent, chain, is_of_newer};
+use super::progress::Progress;
 use crate::questions::Effort;
-use crate::requests::Progress;
 use crate::settings::ProcessRole;
 use crate::{Engine, EngineError, events, missions};
 

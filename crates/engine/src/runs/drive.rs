@@ -37,11 +37,11 @@ use super::drivers::{
 };
 use super::effect::{Prepared, StepEnd, Workspace, failure};
 use super::journal::{FoldedRun, PendingEvent};
+use super::progress::Progress;
 use super::room::{ResumableRun, RunMemory, RunMemoryShare};
 use super::{NewRun, PendingRun};
 use crate::outputs::{OutputMemory, VALUES_TIMEOUT};
 use crate::questions::Effort;
-use crate::requests::Progress;
 use crate::settings::ProcessRole;
 use crate::shares::Share;
 use crate::{Engine, EngineError};
@@ -498,7 +498,7 @@ impl RunDriver<'_> {
         let span = telemetry::tool(&effect.call().tool, &key, run, tenant);
         let performed = async move {
             let end = effect.perform(&engine, room, key, cancel).await;
-            telemetry::tool_ended(&Span::current(), &end);
+            telemetry::tool_ended(&Span::current(), end.outcome());
             end
         };
         Box::pin(performed.instrument(span))
@@ -509,7 +509,8 @@ impl RunDriver<'_> {
         if matches!(end, StepEnd::Failed { .. }) && self.engine.shutdown().is_cancelled() {
             return Err(EngineError::interrupted());
         }
-        self.progress.step_ended(&end);
+        let message = end.outcome().err().map(|why| why.message.as_str());
+        self.progress.step_ended(end.step(), message);
         let command = match self.admit_stage_output(end) {
             StepEnd::Succeeded {
                 step,

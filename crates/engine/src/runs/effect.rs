@@ -31,10 +31,10 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use self::own::InternalEffect;
+use super::progress::Progress;
 use super::room::RunMemory;
 use crate::missions::MissionContext;
 use crate::outputs::{OutputAllocation, OutputMemory};
-use crate::requests::Progress;
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
 
@@ -134,6 +134,17 @@ impl StepEnd {
             Self::Succeeded { step, .. }
             | Self::Failed { step, .. }
             | Self::InDoubt { step, .. } => step,
+        }
+    }
+
+    /// Where its result came from, or why it has none.
+    pub(crate) fn outcome(&self) -> Result<&ResultSource, &StepFailure> {
+        match self {
+            Self::Succeeded { source, .. } => Ok(source),
+            Self::Failed { failure, .. }
+            | Self::InDoubt {
+                refusal: failure, ..
+            } => Err(failure),
         }
     }
 

@@ -13,6 +13,7 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{Label, PlanId, PlaybookId, RunId, SkillId, StepId, ToolId, UserId};
+use charter_contract::json::{Profile, extent_of};
 use charter_domain::gate::{GateDecision, RuleFinding};
 use charter_domain::graph::{self, Step};
 use charter_domain::run::{Run, RunPrerequisites};
@@ -24,7 +25,6 @@ use uuid::Uuid;
 use super::gate::ExplainedDecision;
 use super::{NewRun, pin};
 use crate::documents::unseen_active;
-use crate::plans::check_depth;
 use crate::{Caller, Engine, EngineError, Role};
 
 /// The verdict on a write in a run that changes nothing, whose tool cannot say what it would do.
@@ -257,4 +257,15 @@ fn step_of<'r>(run: &'r Run, thought: &HypotheticalCall) -> Result<&'r Step, Eng
             names(several)
         ))),
     }
+}
+
+/// Refuses values that are nested deeper than any use of them expects.
+pub(crate) fn check_depth(given: &Map<String, Value>) -> Result<(), EngineError> {
+    for (name, value) in given {
+        extent_of(value, Profile::PARAMETER).map_err(|much| {
+            let message = format!("the parameter `{name}` {much}");
+            EngineError::new(ErrorCode::InvalidParameters, message)
+        })?;
+    }
+    Ok(())
 }

@@ -15,8 +15,10 @@ use std::sync::Arc;
 use uuid::{Uuid, uuid};
 
 use super::{NewRun, RunView};
-use crate::tasks::MAX_CLIENT_ID;
 use crate::{Caller, Engine, EngineError, apart};
+
+/// Longest id that a client may give to a message, a context or an order, in bytes.
+pub(crate) const MAX_CLIENT_ID: usize = 256;
 
 /// What ids that follow from clients' ids are made in.
 const NAMESPACE: Uuid = uuid!("6f2d4bb1-3c0e-5d37-9a4b-6f1f0c3a7e52");

@@ -14,9 +14,9 @@ use uuid::Uuid;
 
 use super::mission::MISSION;
 use super::thread::Origin;
-use super::{MAX_CLIENT_ID, TaskKey, TaskMessage};
+use super::{TaskKey, TaskMessage};
 use crate::requests::ActiveRequest;
-use crate::runs::derived;
+use crate::runs::{MAX_CLIENT_ID, derived};
 use crate::{Caller, Engine, EngineError, Progress};
 
 /// Refuses a message whose ids or values are out of bounds.

@@ -7,10 +7,11 @@ use charter_contract::parameter::Parameter;
 use charter_store::request::RequestRecord;
 use serde_json::{Map, Value};
 
+use super::super::ActiveRequest;
 use super::super::classify::Classification;
 use super::super::course::Course;
 use super::super::offer::{OFFERS, Offer};
-use super::super::{ActiveRequest, FollowUpReference};
+use crate::routing::FollowUpReference;
 use crate::{Engine, EngineError};
 
 /// Turns that are looked back over for an answer; those that failed are passed over.

@@ -21,7 +21,7 @@ use crate::Engine;
 use crate::analysis::AnalysisWork;
 use crate::missions::{StageExecution, StageFailure};
 use crate::outputs::admit;
-use crate::requests::Progress;
+use crate::runs::progress::Progress;
 use crate::runs::room::RunMemory;
 
 /// What this server carries out itself.

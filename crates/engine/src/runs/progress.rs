@@ -6,8 +6,6 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::runs::StepEnd;
-
 /// Progress events that wait for a slow reader; more are dropped, for the answer says everything.
 const CAPACITY: usize = 256;
 
@@ -130,19 +128,16 @@ impl Progress {
         });
     }
 
-    pub(crate) fn step_ended(&self, end: &StepEnd) {
-        let (step, outcome, message) = match end {
-            StepEnd::Succeeded { step, .. } => (step, "succeeded", None),
-            StepEnd::Failed { step, failure, .. }
-            | StepEnd::InDoubt {
-                step,
-                refusal: failure,
-            } => (step, "failed", Some(failure.message.clone())),
+    /// `failure` is the message of a step that failed.
+    pub(crate) fn step_ended(&self, step: &StepId, failure: Option<&str>) {
+        let outcome = match failure {
+            None => "succeeded",
+            Some(_) => "failed",
         };
         self.send(ProgressEvent::StepEnded {
             step: step.to_string(),
             outcome: outcome.to_owned(),
-            message,
+            message: failure.map(str::to_owned),
         });
     }
 }
