@@ -8,6 +8,7 @@ use charter_contract::identity::Rights;
 pub use charter_contract::identity::{AccessScope, AccessScopes, CatalogueRole};
 use charter_contract::ids::{KeyId, Label, TenantId, UserId};
 pub use charter_contract::link_graph::SkillGrants;
+use charter_contract::package::PackageScope;
 use charter_contract::scope::Scope;
 use charter_domain::catalogue::View;
 use charter_domain::person::CredentialUser;
@@ -145,6 +146,14 @@ impl Caller {
             agent_skills: self.agent_skills.clone(),
             scopes: self.scopes.clone(),
             profile: self.profile.clone(),
+        }
+    }
+
+    /// The scope that the caller means: its own tenant's, or the global one.
+    pub(crate) fn scope_of(&self, scope: PackageScope) -> Scope {
+        match scope {
+            PackageScope::Global => Scope::Global,
+            PackageScope::Tenant => Scope::Tenant(self.tenant.clone()),
         }
     }
 

@@ -5,9 +5,13 @@
 //! whose documents changed, and embeds nothing: vectors come from the store (B000-9).
 
 mod index;
+pub(crate) mod lens_index;
 mod load;
+mod mode;
 mod other_names;
 mod overlay;
+mod query;
+mod vectors;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -22,10 +26,11 @@ use charter_domain::tier;
 use charter_search::{Layer, Layers, RouteIndex, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
-use crate::lenses::LensIndexCache;
+use self::lens_index::LensIndexCache;
 
 pub(crate) use index::{IndexSet, actions, entry_id, offered, parse_entry_id, text_hash, texts_of};
 pub(crate) use load::parse_document;
+pub use mode::Mode;
 pub(crate) use other_names::OtherNames;
 use overlay::{Exemplified, Overlay};
 

@@ -3,10 +3,12 @@
 //! sources are stored files.
 
 mod dependencies;
+mod differences;
 mod list;
 mod show;
 
 pub use dependencies::{DependencyNode, DocumentDependencies};
+pub(crate) use differences::differing_fields;
 pub use list::{CatalogueKind, CatalogueView, DocumentFilter, DocumentSummary};
 pub(crate) use list::{unseen, unseen_active};
 pub use show::{DocumentLayer, DocumentSource, DocumentView};

@@ -3,18 +3,15 @@
 //! Below the advanced tier there is none of it, and nothing is said about that: the caller asked for an answer, not for
 //! a lens.
 
-use charter_contract::catalogue::DocumentKind;
 use charter_contract::catalogue::graph::GraphNode;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::LensId;
-use charter_contract::package::PackageScope;
 use charter_domain::catalogue::{ResolvedDocument, WinningLayer};
 use charter_domain::expert_graph::{ExpertGraph, is_named, text_of};
 use charter_domain::sentences::{SectionStart, Sentence, sentences};
-use charter_search::{EmbeddedQuery, Scope};
+use charter_search::EmbeddedQuery;
 use serde::Serialize;
 
-use crate::routing::RoutedCandidate;
 use crate::{Caller, Engine, EngineError, LensFilter, PassageView, Tier};
 
 /// Passages whose sentences are compared with the question.
@@ -86,54 +83,6 @@ impl Knowledge {
         self.passages.retain(|cited| cited.likeness >= least);
         self.nodes.retain(|met| met.likeness >= least);
         self
-    }
-
-    /// The lenses and nodes, as candidates of a verdict: lenses first, for they say what nodes only name.
-    pub(crate) fn candidates(&self) -> Vec<RoutedCandidate> {
-        let mut found: Vec<RoutedCandidate> = Vec::new();
-        let lenses = self.passages.iter().map(|cited| {
-            let scope = match cited.passage.scope {
-                PackageScope::Global => Scope::Global,
-                PackageScope::Tenant => Scope::Tenant,
-            };
-            (
-                DocumentKind::DomainLens,
-                cited.passage.lens_id.to_string(),
-                scope,
-                cited.likeness,
-            )
-        });
-        let nodes = self.nodes.iter().map(|met| {
-            let scope = match met.layer.is_tenant() {
-                true => Scope::Tenant,
-                false => Scope::Global,
-            };
-            (
-                DocumentKind::GraphNode,
-                met.node.id.to_string(),
-                scope,
-                met.likeness,
-            )
-        });
-        for (kind, id, scope, likeness) in lenses.chain(nodes) {
-            if !found
-                .iter()
-                .any(|known| known.kind == kind && known.id == id)
-            {
-                found.push(RoutedCandidate {
-                    kind,
-                    id,
-                    scope,
-                    score: likeness,
-                    fused: likeness,
-                    lexical: 0.0,
-                    coverage: None,
-                    cosine: Some(likeness),
-                    named: None,
-                });
-            }
-        }
-        found
     }
 }
 

@@ -12,7 +12,6 @@ mod index;
 mod refresh;
 mod search;
 mod sentences;
-mod shelf;
 mod work;
 
 use charter_contract::catalogue::DocumentKind;
@@ -29,15 +28,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::catalogue::lens_index::{LensKey, Position, SkippedFile};
 use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Tier};
 
-pub use cut::{PassageSection, Position};
-pub use index::{LensIndexed, LensOutcome, SkippedFile};
+pub use index::{LensIndexed, LensOutcome};
 pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;
 pub(crate) use sentences::SentenceVectors;
-pub(crate) use shelf::{LensIndexCache, LensKey};
 pub(crate) use work::LensWork;
 pub use work::{LastWork, Stage, WorkResult};
 

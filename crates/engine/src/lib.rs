@@ -76,7 +76,8 @@ pub use caller::{
     Tier,
 };
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
-pub use catalogue::LiveCatalogue;
+pub use catalogue::lens_index::{PassageSection, Position, SkippedFile};
+pub use catalogue::{LiveCatalogue, Mode};
 pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ReportedResult};
 pub use charter_domain::dependencies::{Dependency, DependencySide, DocumentName};
 pub use charter_domain::expert_graph::Depth;
@@ -109,7 +110,7 @@ pub use keys::{
 };
 pub use lenses::{
     LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensView,
-    MAX_PASSAGES, PassageSection, PassageView, Position, SkippedFile, Stage, WorkResult,
+    MAX_PASSAGES, PassageView, Stage, WorkResult,
 };
 pub use memory::{
     MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,
@@ -122,7 +123,7 @@ pub use missions::{
     check_bundle,
 };
 pub use packages::{
-    ChangedDocument, Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageView,
+    ChangedDocument, Difference, DocumentChange, PackageDiff, PackageReport, PackageView,
     RegistrationReport, RoutingTestResult, VersionRange, VersionsDiff,
 };
 pub use plans::SubmittedPlan;

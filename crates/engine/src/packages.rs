@@ -26,11 +26,11 @@ use charter_store::catalogue::{Change, PackageVersion, Registration};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::catalogue::Mode;
 use crate::checks::WaitingCaller;
 use crate::lenses::LensJob;
 use crate::{Caller, Engine, EngineError};
 
-pub(crate) use compare::differing_fields;
 pub use compare::{Difference, DocumentChange, PackageDiff};
 pub use gate::RoutingTestResult;
 pub use shown::{PackageView, RegistrationReport};
@@ -64,18 +64,6 @@ impl PackageReport {
             .iter()
             .all(|problem| problem.gravity != ProblemSeverity::Error)
     }
-}
-
-/// Whether a registration is carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Put the package in force.
-    Apply,
-    /// Say what would happen and write nothing.
-    DryRun,
-    /// Put it in force under a version that follows from its content, so that each change of somebody who is
-    /// still writing can be.
-    Draft,
 }
 
 /// What the version of a package is.
@@ -295,7 +283,7 @@ impl Engine {
         scope: PackageScope,
         package: &PackageName,
     ) -> Result<Vec<PackageView>, EngineError> {
-        let scope = scope_of(caller, scope);
+        let scope = caller.scope_of(scope);
         let history = self.store().package_history(&scope, package).await?;
         if history.is_empty() {
             return Err(self.no_package(&scope, package).await?);
@@ -366,7 +354,7 @@ impl Engine {
         cancel: &Cancellation,
     ) -> Result<RegistrationReport, EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
-        let scope = scope_of(caller, scope);
+        let scope = caller.scope_of(scope);
         may_change(caller, &scope)?;
         let files = self.store().package_files(&scope, package, version).await?;
         let Some(files) = files else {
@@ -414,7 +402,7 @@ impl Engine {
         package: &PackageName,
     ) -> Result<(), EngineError> {
         let _one_at_a_time = self.registration_turn().await?;
-        let scope = scope_of(caller, scope);
+        let scope = caller.scope_of(scope);
         may_change(caller, &scope)?;
         let live = self.live();
         let losses = compare::losses(&live, &scope, package);
@@ -480,15 +468,7 @@ fn already_registered(
     }
 }
 
-/// The scope that a caller means.
-pub(crate) fn scope_of(caller: &Caller, scope: PackageScope) -> Scope {
-    match scope {
-        PackageScope::Global => Scope::Global,
-        PackageScope::Tenant => Scope::Tenant(caller.tenant.clone()),
-    }
-}
-
-pub(crate) fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
+fn may_change(caller: &Caller, scope: &Scope) -> Result<(), EngineError> {
     caller.must_edit(scope, "packages")
 }
 

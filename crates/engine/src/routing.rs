@@ -338,13 +338,7 @@ impl Engine {
         weighed.map(|(verdict, _)| verdict)
     }
 
-    /// A query ready to be searched: embedded, or words alone without an embedder.
-    pub(crate) async fn embedded(&self, text: &str) -> Result<EmbeddedQuery, EngineError> {
-        let query = RouteQuery::parse(text).map_err(EngineError::from)?;
-        self.embedded_query(query).await
-    }
-
-    /// The same, with spelling corrected by the words of `layers`, and cut into clauses.
+    /// A query ready to be searched, with spelling corrected by the words of `layers`, and cut into clauses.
     async fn compared(&self, text: &str, layers: &Layers) -> Result<ComparableQuery, EngineError> {
         let mut query = RouteQuery::parse(text)
             .map_err(EngineError::from)?
@@ -370,20 +364,6 @@ impl Engine {
             query: self.embedded_query(query).await?,
             ..compared
         })
-    }
-
-    async fn embedded_query(&self, query: RouteQuery) -> Result<EmbeddedQuery, EngineError> {
-        let Some(embedder) = self.embedder() else {
-            return Ok(query.lexical_only());
-        };
-        let texts = query.texts().map(str::to_owned).collect();
-        let vectors = embedder.embed_queries(texts).await.map_err(|error| {
-            EngineError::new(ErrorCode::Unavailable, "the request could not be embedded")
-                .caused_by(error)
-        })?;
-        query
-            .embedded(embedder.model(), &vectors)
-            .map_err(EngineError::from)
     }
 }
 

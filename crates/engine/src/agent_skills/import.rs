@@ -20,8 +20,8 @@ use sha2::{Digest, Sha256};
 
 use super::AgentSkillFile;
 use super::write::{Act, BatchMode, Draft};
+use crate::catalogue::Mode;
 use crate::checks::WaitingCaller;
-use crate::packages::Mode;
 use crate::{Caller, Engine, EngineError};
 
 /// A file as it is sent: text where it is text, else base64.

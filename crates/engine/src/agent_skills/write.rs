@@ -23,7 +23,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::load::{BySummary, stored_form};
-use crate::packages::scope_of;
 use crate::{Caller, Engine, EngineError};
 
 pub use bulk::{BulkItem, BulkWritten, MAX_BULK_ITEMS};
@@ -142,7 +141,7 @@ impl Engine {
         caller: &Caller,
         scope: PackageScope,
     ) -> Result<Scope, EngineError> {
-        let scope = scope_of(caller, scope);
+        let scope = caller.scope_of(scope);
         caller.must_edit(&scope, "skills")?;
         match &caller.agent_skills {
             SkillGrants::All => Ok(scope),

@@ -11,7 +11,6 @@ use charter_domain::run::{Run, RunOutcome};
 use serde_json::Map;
 
 use super::keep;
-use crate::packages::may_change;
 use crate::route_examples::ConfirmedSentence;
 use crate::{Caller, Engine, EngineError, RegistrationReport};
 
@@ -28,7 +27,7 @@ impl Engine {
         id: &DocumentId,
         run: &RunId,
     ) -> Result<RegistrationReport, EngineError> {
-        may_change(caller, &Scope::Tenant(caller.tenant.clone()))?;
+        caller.must_edit(&Scope::Tenant(caller.tenant.clone()), "packages")?;
         let _one_at_a_time = self.registration_turn().await?;
         let view = self.live().view(&caller.tenant);
         let mut named = keep::all(&view).filter(|kept| kept.document.id() == id.as_ref());

@@ -14,19 +14,16 @@ use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
 use charter_domain::dependencies::Dependents;
 use charter_effects::Imports;
 use charter_search::RouteSettings;
-use charter_search::embed::{EmbeddingModel, Vector};
+use charter_search::embed::EmbeddingModel;
 use charter_store::catalogue::{CatalogueRevision, StoredDocument};
 use charter_store::vector::TextHash;
 use sha2::{Digest, Sha256};
 
 use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
+use super::lens_index::LensIndexCache;
 use super::overlay::Overlay;
 use super::{LiveCatalogue, Policies, Stacked, TierStacks};
-use crate::lenses::LensIndexCache;
 use crate::{Engine, EngineError};
-
-/// From this many texts on, all vectors of the model are read in one scan.
-const SCAN_FROM: usize = 1_000;
 
 /// A scope's documents with what they were made from.
 #[derive(Debug, Clone)]
@@ -137,55 +134,6 @@ impl Engine {
             return Err(EngineError::new(ErrorCode::ModelMismatch, message));
         }
         self.with_missing(vectors, texts).await
-    }
-
-    /// Gets the vectors of texts and embeds those that storage lacks. Empty without an embedder.
-    pub(crate) async fn vectors_of(
-        &self,
-        texts: Vec<String>,
-    ) -> Result<VectorsByText, EngineError> {
-        if self.embedder().is_none() {
-            return Ok(VectorsByText::default());
-        }
-        let wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
-        let known = self.stored_vectors(&wanted).await?;
-        if wanted.iter().all(|text| known.contains_key(text)) {
-            return Ok(known);
-        }
-        self.with_missing(known, texts).await
-    }
-
-    /// Embeds and stores the texts that storage has no vector for, and adds their vectors.
-    async fn with_missing(
-        &self,
-        mut vectors: VectorsByText,
-        texts: Vec<String>,
-    ) -> Result<VectorsByText, EngineError> {
-        let fresh = self.embed_missing(texts).await?;
-        tracing::info!(texts = fresh.len(), "embedding texts that had no vector");
-        vectors.extend(fresh.clone());
-        self.store_vectors(fresh).await?;
-        Ok(vectors)
-    }
-
-    /// Reads the stored vectors of texts; the result may contain others too.
-    pub(crate) async fn stored_vectors(
-        &self,
-        wanted: &[TextHash],
-    ) -> Result<VectorsByText, EngineError> {
-        let name = self.model_name();
-        let stored = if wanted.len() >= SCAN_FROM {
-            self.store().all_vectors(&name).await?
-        } else {
-            self.store().vectors(&name, wanted).await?
-        };
-        let mut vectors = VectorsByText::with_capacity(stored.len());
-        for vector in stored {
-            let parsed = Vector::from_bytes(&vector.bytes)
-                .map_err(|error| EngineError::internal("reading a stored vector", error))?;
-            vectors.insert(vector.text, parsed);
-        }
-        Ok(vectors)
     }
 
     /// The routing settings fitted for the model in use, or the defaults.

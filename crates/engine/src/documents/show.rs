@@ -12,9 +12,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::DocumentSummary;
+use super::differences::differing_fields;
 use super::list::unseen;
 use crate::checks::WaitingCaller;
-use crate::packages::differing_fields;
 use crate::{Caller, Engine, EngineError};
 
 /// A document as the layers have it.

@@ -1,10 +1,11 @@
 //! The sentence of a passage that is quoted, and the section that it is quoted from.
 
+use charter_contract::package::PackageScope;
 use charter_search::RouteQuery;
 use serde_json::json;
 
 use super::*;
-use crate::lenses::{PassageSection, Position};
+use crate::{PassageSection, Position};
 
 const TEXT: &str = "# Patching\n\nEvery host is patched within thirty days.\n\n# On-call\n\n\
                     The engineer on duty acknowledges a page within five minutes. After fifteen minutes the page \

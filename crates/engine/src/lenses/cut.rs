@@ -4,73 +4,13 @@ use std::ops::Range;
 
 use charter_effects::{Extracted, Mark, MarkKind};
 use charter_search::{Window, WindowSettings, windows};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use crate::catalogue::lens_index::{PassageMetadata, PassageSection, Position};
 
 /// Most headings of a position.
 const MAX_HEADINGS: usize = 6;
 /// Most sections that begin inside of one passage; later ones count as part of the last.
 const MAX_SECTIONS: usize = 64;
-
-/// Where a passage stands in the text that was taken out of the source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "PassagePosition")]
-pub struct Position {
-    /// The file, where the source is a folder of the package.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// The first byte.
-    pub start: usize,
-    /// Behind the last byte.
-    pub end: usize,
-    /// The first character.
-    pub start_char: usize,
-    /// Behind the last character.
-    pub end_char: usize,
-    /// The headings that it begins under, the highest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub headings: Vec<String>,
-    /// The page that it begins on, where the source has pages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page: Option<u32>,
-    /// The sections and pages that begin inside of it, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sections: Vec<PassageSection>,
-}
-
-/// A section or a page that begins inside of a passage.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PassageSection {
-    /// Its first byte, in the text that was taken out of the source.
-    pub start: usize,
-    /// Its headings, the highest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub headings: Vec<String>,
-    /// The page that it begins on, where the source has pages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub page: Option<u32>,
-}
-
-impl Position {
-    /// Every section of the passage: the one that it begins in, then those that begin inside of it. Each has its first
-    /// byte in the passage.
-    pub(crate) fn sections(&self) -> Vec<(usize, &[String], Option<u32>)> {
-        let first = (0, self.headings.as_slice(), self.page);
-        let inside = self.sections.iter().map(|section| {
-            let at = section.start.saturating_sub(self.start);
-            (at, section.headings.as_slice(), section.page)
-        });
-        std::iter::once(first).chain(inside).collect()
-    }
-}
-
-/// What is stored of a passage beside its text and vectors.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct PassageMetadata {
-    pub(super) position: Position,
-    /// Beginning and end of each part that has a vector, in bytes of the passage.
-    pub(super) parts: Vec<(usize, usize)>,
-}
 
 /// A passage before it is embedded.
 pub(super) struct CutPassage {

@@ -8,10 +8,9 @@ use charter_contract::scope::Scope;
 use charter_store::lens::LensChunk;
 use charter_store::vector::TextHash;
 
-use super::cut::{CutPassage, PassageMetadata};
-use super::index::IndexMetadata;
-use super::shelf::{CachedLensIndex, LensKey};
+use super::cut::CutPassage;
 use super::work::{IndexingPermit, Stage};
+use crate::catalogue::lens_index::{CachedLensIndex, IndexMetadata, LensKey, PassageMetadata};
 use crate::catalogue::text_hash;
 use crate::{Engine, EngineError};
 

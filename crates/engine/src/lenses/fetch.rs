@@ -10,7 +10,7 @@ use charter_effects::{
 };
 use sha2::{Digest, Sha256};
 
-use super::index::IndexMetadata;
+use crate::catalogue::lens_index::IndexMetadata;
 use crate::{Engine, EngineError};
 
 /// Most files of a folder.

@@ -5,19 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use charter_contract::catalogue::lens::{DomainLens, LensSource};
+use charter_contract::catalogue::lens::DomainLens;
 use charter_contract::ids::LensId;
-use charter_contract::time::Timestamp;
-use charter_effects::{SourceError, SourceFault, Validators};
+use charter_effects::{SourceError, SourceFault};
 use charter_search::{WindowSettings, token_spans};
-use charter_store::lens::{LensChunk, NewLensIndex};
+use charter_store::lens::NewLensIndex;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cut::{CutPassage, cut};
 use super::fetch::{Content, Failure, Part};
-use super::shelf::CachedLensIndex;
 use super::work::{IndexingPermit, Stage};
+use crate::catalogue::lens_index::{CachedLensIndex, IndexMetadata, SkippedFile};
 use crate::{Engine, EngineError};
 
 /// Most passages of one lens.
@@ -29,77 +28,6 @@ const CUTTING: u32 = 1;
 
 /// Most notices of one lens that are kept.
 const MAX_NOTICES: usize = 20;
-
-/// What is stored of an index beside its passages.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct IndexMetadata {
-    /// What was fetched.
-    pub(crate) source: LensSource,
-    pub(crate) content_hash: String,
-    pub(crate) bytes: usize,
-    pub(crate) chunks: usize,
-    /// What made the vectors; none where there are none.
-    pub(crate) model: Option<String>,
-    pub(super) windows: WindowSettings,
-    /// [`CUTTING`] when the index was made; indexes of older versions have none.
-    #[serde(default)]
-    pub(super) cutting: u32,
-    pub(super) etag: Option<String>,
-    pub(super) last_modified: Option<String>,
-    pub(crate) fetched_at: Timestamp,
-    pub(crate) indexed_at: Timestamp,
-    /// Doubts about the text; indexes of older versions have none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) notices: Vec<String>,
-    /// Files of a folder that it does without.
-    #[serde(default)]
-    pub(crate) left_out: Vec<SkippedFile>,
-}
-
-/// A file of a folder that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "LensFileLeftOut")]
-pub struct SkippedFile {
-    /// Its path in the package.
-    pub file: String,
-    /// Why.
-    pub reason: String,
-}
-
-impl IndexMetadata {
-    pub(super) fn validators(&self) -> Validators {
-        Validators {
-            etag: self.etag.clone(),
-            last_modified: self.last_modified.clone(),
-        }
-    }
-
-    /// The same index, whose source was looked at again.
-    fn seen(&self, lens: &DomainLens, validators: Validators, at: Timestamp) -> Self {
-        Self {
-            source: lens.source.clone(),
-            etag: validators.etag,
-            last_modified: validators.last_modified,
-            fetched_at: at,
-            ..self.clone()
-        }
-    }
-
-    /// With its passages, ready to be stored.
-    pub(super) fn stored(
-        &self,
-        lens_id: LensId,
-        chunks: Vec<LensChunk>,
-    ) -> Result<NewLensIndex, EngineError> {
-        let body = serde_json::to_string(self)
-            .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
-        Ok(NewLensIndex {
-            lens_id,
-            body,
-            chunks,
-        })
-    }
-}
 
 /// What indexing a lens came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -17,11 +17,11 @@ use charter_store::StoreError;
 use charter_store::lens::NewLensIndex;
 
 use super::fetch::Failure;
-use super::index::{IndexMetadata, LensIndexed, LensOutcome, PreparedIndex};
+use super::index::{LensIndexed, LensOutcome, PreparedIndex};
 use super::work::{IndexingPermit, WorkResult};
-use super::{LensKey, LensView, key_of, may_read};
+use super::{LensView, key_of, may_read};
+use crate::catalogue::lens_index::{IndexMetadata, LensKey};
 use crate::documents::{unseen, unseen_active};
-use crate::packages::may_change;
 use crate::{Caller, Engine, EngineError, Mode};
 
 /// Longest time between looks at what is due.
@@ -160,7 +160,7 @@ impl Engine {
         let found = view
             .lens(id.as_ref())
             .ok_or_else(|| unseen(&view, DocumentKind::DomainLens, id.as_ref()))?;
-        may_change(caller, &found.entry.origin.scope)?;
+        caller.must_edit(&found.entry.origin.scope, "packages")?;
         if found.document().status != Status::Active {
             let kind = DocumentKind::DomainLens;
             return Err(unseen_active(&view, kind, id.as_ref()));

@@ -18,8 +18,8 @@ use charter_search::{
 use charter_store::StoreError;
 use charter_store::lens::{LensGeneration, NearestPassages, PassageKey};
 
-use super::shelf::{CachedLensIndex, Chunk, PassageStorage};
 use super::{LensAnswer, LensFilter, PassageView, is_active, key_of, may_read, scope_shown};
+use crate::catalogue::lens_index::{CachedLensIndex, Chunk, PassageStorage};
 use crate::documents::unseen_active;
 use crate::{Caller, Engine, EngineError};
 

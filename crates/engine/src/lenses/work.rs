@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::LensKey;
 use super::index::LensOutcome;
+use crate::catalogue::lens_index::LensKey;
 
 /// How far indexing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

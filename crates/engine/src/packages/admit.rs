@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::gate::RoutingTestResult;
 use super::vectors::foreign_vectors;
-use super::{PackageReport, VersionNaming, scope_of};
+use super::{PackageReport, VersionNaming};
 use crate::catalogue::LiveCatalogue;
 use crate::{Caller, Engine, EngineError};
 
@@ -95,7 +95,7 @@ fn admit(
     };
     let manifest = &package.manifest.value;
     let origin = Arc::new(Origin {
-        scope: scope_of(caller, manifest.scope),
+        scope: caller.scope_of(manifest.scope),
         package: manifest.name.clone(),
         version: naming.version(&manifest.version, content_hash),
     });

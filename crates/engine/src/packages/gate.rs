@@ -1,17 +1,16 @@
 //! The last gate before registration: what must be embedded, and whether the package's own routing
 //! tests hold in the catalogue as it would be.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use charter_contract::catalogue::DocumentKind;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::package::RoutingTest;
 use charter_contract::scope::Scope;
 use charter_domain::package::{Problem, WithLocation};
 use charter_search::VerdictKind;
 use charter_search::embed::Vector;
-use charter_store::vector::{StoredVector, TextHash};
+use charter_store::vector::TextHash;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,9 +18,6 @@ use super::admit::AdmittedPackage;
 use crate::catalogue::{IndexSet, Stacked, identifiers, text_hash, texts_of};
 use crate::routing::RoutedVerdict;
 use crate::{Engine, EngineError};
-
-/// Texts embedded by one call.
-const EMBED_BATCH: usize = 256;
 
 /// Where a routing test of a package led, in the catalogue as it would be with the package in force.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -75,52 +71,6 @@ impl Engine {
         }
         gated.vectors = fresh;
         Ok(gated)
-    }
-
-    /// Vectors for those texts that the store has none for (B000-9).
-    pub(crate) async fn embed_missing(
-        &self,
-        texts: Vec<String>,
-    ) -> Result<HashMap<TextHash, Vector>, EngineError> {
-        let Some(embedder) = self.embedder() else {
-            return Ok(HashMap::new());
-        };
-        let mut wanted: BTreeMap<TextHash, String> = texts
-            .into_iter()
-            .map(|text| (text_hash(&text), text))
-            .collect();
-        let hashes: Vec<TextHash> = wanted.keys().copied().collect();
-        for known in self.store().vectors(&self.model_name(), &hashes).await? {
-            wanted.remove(&known.text);
-        }
-        let mut fresh = HashMap::with_capacity(wanted.len());
-        let missing: Vec<(TextHash, String)> = wanted.into_iter().collect();
-        for batch in missing.chunks(EMBED_BATCH) {
-            let texts = batch.iter().map(|(_, text)| text.clone()).collect();
-            let vectors = embedder.embed(texts).await.map_err(|error| {
-                EngineError::new(ErrorCode::Unavailable, "texts could not be embedded")
-                    .caused_by(error)
-            })?;
-            fresh.extend(batch.iter().map(|(hash, _)| *hash).zip(vectors));
-        }
-        Ok(fresh)
-    }
-
-    /// Keeps vectors for everybody who needs those texts later; returns how many.
-    pub(crate) async fn store_vectors(
-        &self,
-        vectors: HashMap<TextHash, Vector>,
-    ) -> Result<usize, EngineError> {
-        let stored: Vec<StoredVector> = vectors
-            .into_iter()
-            .map(|(text, vector)| StoredVector {
-                text,
-                bytes: vector.to_bytes(),
-            })
-            .collect();
-        let count = stored.len();
-        self.store().put_vectors(&self.model_name(), stored).await?;
-        Ok(count)
     }
 
     /// The indexes as they would be with the package in force. A tenant's accepted route examples are left out: a

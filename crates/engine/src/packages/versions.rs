@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::admit::stored_form;
-use super::{DocumentChange, compare, scope_of};
+use super::{DocumentChange, compare};
 use crate::checks::WaitingCaller;
 use crate::{Caller, Engine, EngineError};
 
@@ -80,7 +80,7 @@ impl Engine {
         let from = wanted.from.or_else(|| before(&versions, &to));
         let origin = |version: &str| {
             Arc::new(Origin {
-                scope: scope_of(caller, scope),
+                scope: caller.scope_of(scope),
                 package: package.clone(),
                 version: version.to_owned(),
             })

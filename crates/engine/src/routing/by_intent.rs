@@ -4,13 +4,14 @@
 use charter_contract::catalogue::DocumentKind;
 
 use charter_contract::intent::Intent;
+use charter_contract::package::PackageScope;
 use charter_domain::catalogue::View;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
     self, AnswerSource, AskedClause, ChangeTiming, Doubt, Evidence, ExampleKind, ExampleMatch, Fit,
     IntentDecision, IntentReading, Language, NeededEvidence, Remark, Settled, is_marked, settle,
 };
-use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, VerdictKind};
+use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, Scope, VerdictKind};
 
 use super::gateway::GatewayReading;
 use super::named::named_other;
@@ -193,7 +194,7 @@ impl Ranked {
             AnswerSource::Skills => (self.skills.verdict, self.skills.dropped),
             AnswerSource::Playbooks => (self.playbooks.verdict, self.playbooks.dropped),
             AnswerSource::Passages => (
-                known_by(self.skills.verdict, known.candidates(), reason),
+                known_by(self.skills.verdict, candidates_of(known), reason),
                 Vec::new(),
             ),
             AnswerSource::SkillText => {
@@ -489,6 +490,54 @@ fn an_agent_is_near(
     let Question { text, compared, .. } = question;
     let (verdict, _) = weigh(stacked, settings, Ranking::Agents, text, compared, JUDGED)?;
     Ok(verdict.kind != VerdictKind::Miss)
+}
+
+/// The lenses and nodes, as candidates of a verdict: lenses first, for they say what nodes only name.
+fn candidates_of(known: &Knowledge) -> Vec<RoutedCandidate> {
+    let mut found: Vec<RoutedCandidate> = Vec::new();
+    let lenses = known.passages.iter().map(|cited| {
+        let scope = match cited.passage.scope {
+            PackageScope::Global => Scope::Global,
+            PackageScope::Tenant => Scope::Tenant,
+        };
+        (
+            DocumentKind::DomainLens,
+            cited.passage.lens_id.to_string(),
+            scope,
+            cited.likeness,
+        )
+    });
+    let nodes = known.nodes.iter().map(|met| {
+        let scope = match met.layer.is_tenant() {
+            true => Scope::Tenant,
+            false => Scope::Global,
+        };
+        (
+            DocumentKind::GraphNode,
+            met.node.id.to_string(),
+            scope,
+            met.likeness,
+        )
+    });
+    for (kind, id, scope, likeness) in lenses.chain(nodes) {
+        if !found
+            .iter()
+            .any(|other| other.kind == kind && other.id == id)
+        {
+            found.push(RoutedCandidate {
+                kind,
+                id,
+                scope,
+                score: likeness,
+                fused: likeness,
+                lexical: 0.0,
+                coverage: None,
+                cosine: Some(likeness),
+                named: None,
+            });
+        }
+    }
+    found
 }
 
 /// The kinds of documents that a request is offered by their own words.

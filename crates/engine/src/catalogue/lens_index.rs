@@ -4,15 +4,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use charter_contract::catalogue::lens::{DomainLens, LensSource};
 use charter_contract::ids::LensId;
 use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
+use charter_contract::time::Timestamp;
+use charter_effects::Validators;
 use charter_search::embed::{EmbeddingModel, Vector};
-use charter_search::{Passage, PassageIndex};
-use charter_store::lens::{LensChunk, LensGeneration, LensText};
+use charter_search::{Passage, PassageIndex, WindowSettings};
+use charter_store::lens::{LensChunk, LensGeneration, LensText, NewLensIndex};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::cut::{PassageMetadata, Position};
-use super::index::IndexMetadata;
 use crate::{Engine, EngineError};
 
 /// Where a lens is registered, and which it is.
@@ -20,6 +23,137 @@ use crate::{Engine, EngineError};
 pub(crate) struct LensKey {
     pub(crate) scope: Scope,
     pub(crate) lens: LensId,
+}
+
+/// What is stored of an index beside its passages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct IndexMetadata {
+    /// What was fetched.
+    pub(crate) source: LensSource,
+    pub(crate) content_hash: String,
+    pub(crate) bytes: usize,
+    pub(crate) chunks: usize,
+    /// What made the vectors; none where there are none.
+    pub(crate) model: Option<String>,
+    pub(crate) windows: WindowSettings,
+    /// The way of cutting when the index was made; indexes of older versions have none.
+    #[serde(default)]
+    pub(crate) cutting: u32,
+    pub(crate) etag: Option<String>,
+    pub(crate) last_modified: Option<String>,
+    pub(crate) fetched_at: Timestamp,
+    pub(crate) indexed_at: Timestamp,
+    /// Doubts about the text; indexes of older versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notices: Vec<String>,
+    /// Files of a folder that it does without.
+    #[serde(default)]
+    pub(crate) left_out: Vec<SkippedFile>,
+}
+
+/// A file of a folder that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "LensFileLeftOut")]
+pub struct SkippedFile {
+    /// Its path in the package.
+    pub file: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl IndexMetadata {
+    pub(crate) fn validators(&self) -> Validators {
+        Validators {
+            etag: self.etag.clone(),
+            last_modified: self.last_modified.clone(),
+        }
+    }
+
+    /// The same index, whose source was looked at again.
+    pub(crate) fn seen(&self, lens: &DomainLens, validators: Validators, at: Timestamp) -> Self {
+        Self {
+            source: lens.source.clone(),
+            etag: validators.etag,
+            last_modified: validators.last_modified,
+            fetched_at: at,
+            ..self.clone()
+        }
+    }
+
+    /// With its passages, ready to be stored.
+    pub(crate) fn stored(
+        &self,
+        lens_id: LensId,
+        chunks: Vec<LensChunk>,
+    ) -> Result<NewLensIndex, EngineError> {
+        let body = serde_json::to_string(self)
+            .map_err(|error| EngineError::internal("writing the index of a lens", error))?;
+        Ok(NewLensIndex {
+            lens_id,
+            body,
+            chunks,
+        })
+    }
+}
+
+/// Where a passage stands in the text that was taken out of the source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PassagePosition")]
+pub struct Position {
+    /// The file, where the source is a folder of the package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The first byte.
+    pub start: usize,
+    /// Behind the last byte.
+    pub end: usize,
+    /// The first character.
+    pub start_char: usize,
+    /// Behind the last character.
+    pub end_char: usize,
+    /// The headings that it begins under, the highest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<String>,
+    /// The page that it begins on, where the source has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// The sections and pages that begin inside of it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<PassageSection>,
+}
+
+/// A section or a page that begins inside of a passage.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PassageSection {
+    /// Its first byte, in the text that was taken out of the source.
+    pub start: usize,
+    /// Its headings, the highest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headings: Vec<String>,
+    /// The page that it begins on, where the source has pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+}
+
+impl Position {
+    /// Every section of the passage: the one that it begins in, then those that begin inside of it. Each has its first
+    /// byte in the passage.
+    pub(crate) fn sections(&self) -> Vec<(usize, &[String], Option<u32>)> {
+        let first = (0, self.headings.as_slice(), self.page);
+        let inside = self.sections.iter().map(|section| {
+            let at = section.start.saturating_sub(self.start);
+            (at, section.headings.as_slice(), section.page)
+        });
+        std::iter::once(first).chain(inside).collect()
+    }
+}
+
+/// What is stored of a passage beside its text and vectors.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PassageMetadata {
+    pub(crate) position: Position,
+    /// Beginning and end of each part that has a vector, in bytes of the passage.
+    pub(crate) parts: Vec<(usize, usize)>,
 }
 
 /// Every index of one revision of the catalogue.
@@ -31,14 +165,14 @@ pub(crate) struct LensIndexCache(BTreeMap<LensKey, Arc<CachedLensIndex>>);
 pub(crate) struct CachedLensIndex {
     pub(crate) generation: LensGeneration,
     pub(crate) indexed: IndexMetadata,
-    pub(super) passages: Arc<Passages>,
+    pub(crate) passages: Arc<Passages>,
 }
 
 /// The passages of an index, and the way to find them.
 #[derive(Debug)]
-pub(super) struct Passages {
-    pub(super) index: Arc<PassageIndex>,
-    pub(super) held: PassageStorage,
+pub(crate) struct Passages {
+    pub(crate) index: Arc<PassageIndex>,
+    pub(crate) held: PassageStorage,
     /// The model in use when this was made.
     model: Option<EmbeddingModel>,
     /// Whether it made the vectors.
@@ -47,7 +181,7 @@ pub(super) struct Passages {
 
 /// Who has the texts and compares the vectors of passages.
 #[derive(Debug)]
-pub(super) enum PassageStorage {
+pub(crate) enum PassageStorage {
     /// This process.
     Here(Vec<Chunk>),
     /// Storage, which is asked.
@@ -56,14 +190,14 @@ pub(super) enum PassageStorage {
 
 /// The text of a passage, and where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Chunk {
-    pub(super) text: String,
-    pub(super) position: Position,
+pub(crate) struct Chunk {
+    pub(crate) text: String,
+    pub(crate) position: Position,
 }
 
 impl Chunk {
     /// From what is stored.
-    pub(super) fn from_stored(text: String, place: &str) -> Result<Self, EngineError> {
+    pub(crate) fn from_stored(text: String, place: &str) -> Result<Self, EngineError> {
         let place: PassageMetadata = decode_stored(place)
             .map_err(|error| EngineError::internal("reading a passage's place", error))?;
         Ok(Self {
@@ -75,7 +209,7 @@ impl Chunk {
 
 impl Passages {
     /// Whether their vectors can be compared with those of a model.
-    pub(super) fn is_comparable_with(&self, model: Option<&EmbeddingModel>) -> bool {
+    pub(crate) fn is_comparable_with(&self, model: Option<&EmbeddingModel>) -> bool {
         self.comparable && model.is_some() && self.model.as_ref() == model
     }
 }
