@@ -1,5 +1,7 @@
 //! What an installation offers a caller, for a card that says so to other agents.
 
+pub(crate) mod served;
+
 use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::text::Text;
@@ -7,6 +9,8 @@ use charter_domain::catalogue::{ResolvedDocument, View};
 use charter_domain::tier::{agent_served, playbook_served, skill_served};
 
 use crate::{Caller, Engine};
+
+pub(crate) use served::{can_ask, changes};
 
 /// Something that can be asked for: a skill, a playbook or a kind of missions.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 
-use crate::requests::{ActiveRequest, Classification, can_ask};
+use crate::abilities::can_ask;
 use crate::{Caller, Engine, EngineError, Tier};
 
 pub use code_agent::{CodeAgent, ROUTE as CODE_AGENT_ROUTE};
@@ -51,6 +51,16 @@ impl CandidateProposal {
     }
 }
 
+/// A request that nothing registered fits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Miss<'r> {
+    pub(crate) caller: &'r Caller,
+    pub(crate) text: &'r str,
+    pub(crate) flow: Flow,
+    /// Agents whose capabilities come near.
+    pub(crate) agents: &'r [AgentId],
+}
+
 /// Why an agent's boundary gave nothing.
 #[derive(Debug, Clone, Serialize)]
 struct Refusal {
@@ -73,32 +83,28 @@ impl Engine {
     /// # Errors
     /// `no_match` with the reasons and with what is registered near; `unavailable` when the generator
     /// failed.
-    pub(crate) async fn propose(
-        &self,
-        asked: &ActiveRequest,
-        classified: &Classification,
-    ) -> Result<CandidateProposal, EngineError> {
-        let text = asked.request.input.as_str();
-        let wanted = match classified.flow {
+    pub(crate) async fn propose(&self, miss: Miss<'_>) -> Result<CandidateProposal, EngineError> {
+        let Miss {
+            caller,
+            text,
+            flow,
+            agents,
+        } = miss;
+        let wanted = match flow {
             Flow::CodeGenWrite => CandidateKind::Change,
-            Flow::CodeGenDirect => {
-                let agents = &classified.agents;
-                self.wanted_of(&asked.caller, agents, text).await?
-            }
+            Flow::CodeGenDirect => self.wanted_of(caller, agents, text).await?,
             _ => CandidateKind::Read,
         };
-        let view = self.live().view(&asked.caller.tenant);
-        let words = Words::from_text(text).filter(|_| classified.flow != Flow::Knowledge);
+        let view = self.live().view(&caller.tenant);
+        let words = Words::from_text(text).filter(|_| flow != Flow::Knowledge);
         let Some(words) = words else {
-            return Err(no_match(&view, asked, classified, &[]));
+            return Err(no_match(&view, miss, &[]));
         };
         let key = CandidateKey::from_words(&words, wanted);
         if let Some(known) = keep::known(&view, &key)? {
             return Ok(known);
         }
-        let grounds = self
-            .grounds(&asked.caller, &classified.agents, text)
-            .await?;
+        let grounds = self.grounds(caller, agents, text).await?;
         let mut refusals = Vec::new();
         for grounds in grounds {
             let brief = Brief {
@@ -107,15 +113,15 @@ impl Engine {
                 boundary: grounds.boundary,
                 near: grounds.near,
             };
-            match self.generated(&asked.caller, &brief).await? {
-                Ok(document) => return self.keep_candidate(&asked.caller, &brief, document).await,
+            match self.generated(caller, &brief).await? {
+                Ok(document) => return self.keep_candidate(caller, &brief, document).await,
                 Err(reason) => refusals.push(Refusal {
                     agent: brief.boundary.agent().clone(),
                     reason,
                 }),
             }
         }
-        Err(no_match(&view, asked, classified, &refusals))
+        Err(no_match(&view, miss, &refusals))
     }
 
     /// What a request asks for that wants something generated: a change where the nearest tool of the nearest agent
@@ -165,17 +171,12 @@ impl Engine {
 }
 
 /// The answer to a miss without a candidate: why, and what is registered near.
-fn no_match(
-    view: &View,
-    asked: &ActiveRequest,
-    classified: &Classification,
-    refusals: &[Refusal],
-) -> EngineError {
-    let approaches = approaches(view, asked.tier(), &classified.agents);
-    let questions = can_ask(view, &asked.caller);
-    let message = if classified.flow == Flow::Knowledge {
+fn no_match(view: &View, miss: Miss<'_>, refusals: &[Refusal]) -> EngineError {
+    let approaches = approaches(view, miss.caller.tier, miss.agents);
+    let questions = can_ask(view, miss.caller);
+    let message = if miss.flow == Flow::Knowledge {
         "no passage and no document answers this question".to_owned()
-    } else if classified.agents.is_empty() {
+    } else if miss.agents.is_empty() {
         let example = questions.first().map_or(String::new(), |example| {
             format!("; you can ask, for example: {example}")
         });
@@ -198,7 +199,7 @@ fn no_match(
         )
     };
     EngineError::new(ErrorCode::NoMatch, message).with_details(json!({
-        "agents": classified.agents, "refusals": refusals, "approaches": approaches,
+        "agents": miss.agents, "refusals": refusals, "approaches": approaches,
         "can_ask": questions,
     }))
 }

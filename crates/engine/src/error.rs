@@ -9,6 +9,7 @@ use charter_domain::parameters::ParameterFault;
 use charter_effects::ModelFailure;
 use charter_search::QueryError;
 use charter_store::StoreError;
+use charter_store::page::PageRequest;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,6 +19,11 @@ const MORE: &str = "more";
 
 /// Ids that an error lists.
 pub(crate) const MOST_KNOWN: usize = 20;
+
+/// The page of the newest records that a caller sees, for an error that lists their ids.
+pub(crate) fn newest_known() -> PageRequest {
+    PageRequest::new(None, MOST_KNOWN)
+}
 
 /// The detail that has violations.
 const VIOLATIONS: &str = "violations";

@@ -26,6 +26,7 @@ pub use form::{KeyEventRef, KeyOrder, KeyPage, KeyRotation, KeyState, KeyView, N
 pub(crate) use made::KeyPresenceCache;
 pub use text::KeyText;
 
+use crate::error::newest_known;
 use crate::{Caller, CredentialId, Engine, EngineError, Role, SkillGrants};
 
 /// The longest that a key is made for, in seconds: ten years.
@@ -358,5 +359,18 @@ fn about(caller: &Caller, key: &KeyRecord, word: &str, at: Timestamp) -> NewMess
         user_id: None,
         payload: json!(said).to_string(),
         at,
+    }
+}
+
+impl Engine {
+    /// The error for a key that a tenant does not have, which lists its newest. For admins, who see all of them.
+    pub(crate) async fn no_key(
+        &self,
+        tenant: &TenantId,
+        key: &KeyId,
+    ) -> Result<EngineError, EngineError> {
+        let seen = self.store().keys(tenant, &newest_known()).await?;
+        let ids = seen.entries.iter().map(|seen| seen.key_id.as_str());
+        Ok(EngineError::not_found("key", key).knowing(ids))
     }
 }

@@ -8,13 +8,12 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod abilities;
-mod absent;
 mod agent_skills;
 mod analysis;
 mod apart;
-mod approvals;
 mod asking;
 mod caller;
+mod caller_view;
 mod candidates;
 mod catalogue;
 mod checks;
@@ -70,11 +69,10 @@ pub use agent_skills::{
     SkillWritten, SkillsImported, SkillsSent,
 };
 pub use apart::apart;
-pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
 pub use caller::{
-    AccessScope, AccessScopes, Caller, CallerView, CatalogueRole, CredentialId, Role, SkillGrants,
-    Tier,
+    AccessScope, AccessScopes, Caller, CatalogueRole, CredentialId, Role, SkillGrants, Tier,
 };
+pub use caller_view::CallerView;
 pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
 pub use catalogue::lens_index::{PassageSection, Position, SkippedFile};
 pub use catalogue::{LiveCatalogue, Mode};
@@ -128,7 +126,7 @@ pub use packages::{
 };
 pub use plans::SubmittedPlan;
 pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
-pub use quotas::{Quota, QuotaView, Quotas, RunQuotaUse};
+pub use quotas::{QuotaView, RunQuotaUse};
 pub use requests::{
     Course, ParameterView, RequestConfirmed, RequestEvent, RequestPreview, RequestView,
 };
@@ -141,14 +139,15 @@ pub use routing::{
     VerdictView,
 };
 pub use runs::{
-    AssumedFacts, CallExplanation, CallOrigin, Confirmation, HistoryEvent, HypotheticalCall,
-    IdempotencyKey, Progress, ProgressEvent, ReplayDivergence, Replayed, RunAt, RunEventPage,
-    RunEventView, RunEvidence, RunExplained, RunPage, RunQuery, RunStarted, RunState, RunSummary,
-    RunView, StepExplained, StepView,
+    ApprovalDecision, ApprovalEntry, ApprovalPage, AssumedFacts, CallExplanation, CallOrigin,
+    Confirmation, HistoryEvent, HypotheticalCall, IdempotencyKey, Progress, ProgressEvent,
+    ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence, RunExplained,
+    RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplained, StepView,
 };
 pub use sessions::{SessionTurn, SessionView};
 pub use settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Settings, SkillVectors,
+    Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Quota, Quotas, Settings,
+    SkillVectors,
 };
 pub use shares::{Share, Shares};
 pub use tasks::{Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState};

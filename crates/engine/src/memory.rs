@@ -23,6 +23,7 @@ use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::newest_known;
 use crate::{Caller, Engine, EngineError};
 
 use draft::entry;
@@ -336,6 +337,23 @@ fn standing(id: &MemoryId, error: StoreError) -> EngineError {
             EngineError::new(ErrorCode::IllegalTransition, message)
         }
         other => other.into(),
+    }
+}
+
+impl Engine {
+    /// The error for a memory that the caller does not see, which lists the newest that it sees.
+    pub(crate) async fn no_memory(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+    ) -> Result<EngineError, EngineError> {
+        let (page, now) = (newest_known(), self.now());
+        let seen = self
+            .store()
+            .memories(&caller.tenant, &caller.user, Proposals::Without, now, &page)
+            .await?;
+        let ids = seen.entries.iter().map(|seen| seen.memory_id.as_str());
+        Ok(EngineError::not_found("memory", id).knowing(ids))
     }
 }
 

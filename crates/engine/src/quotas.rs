@@ -1,7 +1,5 @@
 //! What one tenant may ask of this installation, so that others have their share.
 
-use std::collections::HashMap;
-
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TenantId;
 use charter_domain::rate_limit::Rate;
@@ -10,30 +8,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{Caller, Engine, EngineError};
-
-/// What one tenant may ask. Nothing is bounded by default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Quota {
-    /// How often it may call, over all protocols, in each process.
-    pub calls: Option<Rate>,
-    /// How many of its runs may be under way or wait, in all processes together.
-    pub runs: Option<u64>,
-}
-
-/// The quotas of all tenants.
-#[derive(Debug, Clone, Default)]
-pub struct Quotas {
-    /// Of each tenant that has none of its own.
-    pub each: Quota,
-    /// Of these.
-    pub tenants: HashMap<TenantId, Quota>,
-}
-
-impl Quotas {
-    fn for_tenant(&self, tenant: &TenantId) -> &Quota {
-        self.tenants.get(tenant).unwrap_or(&self.each)
-    }
-}
 
 /// What the caller's tenant may ask, and how much of it is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

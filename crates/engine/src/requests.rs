@@ -31,9 +31,9 @@ mod notices;
 mod offer;
 mod parameters;
 mod propose;
+mod recorded;
 mod respond;
 mod result;
-mod served;
 mod session_reply;
 mod words;
 
@@ -42,7 +42,8 @@ use charter_contract::ids::RequestId;
 use charter_contract::validate::read_typed;
 use serde_json::Value;
 
-use crate::{Caller, EngineError, LensFilter, Tier};
+use crate::error::newest_known;
+use crate::{Caller, Engine, EngineError, LensFilter, Tier};
 
 pub(crate) use analyse::{ExaminedRun, values};
 pub use answer::RequestView;
@@ -51,7 +52,6 @@ pub(crate) use cancel::runs_of;
 pub(crate) use classify::Classification;
 pub use confirm::RequestConfirmed;
 pub use course::Course;
-pub(crate) use decline::can_ask;
 pub use follow::RequestEvent;
 pub use foresee::RequestPreview;
 pub(crate) use in_hand::ActiveRequests;
@@ -128,5 +128,22 @@ impl ActiveRequest {
 
     pub(crate) fn id(&self) -> &RequestId {
         &self.request.id
+    }
+}
+
+impl Engine {
+    /// The error for a request that the caller does not see, which lists the newest that it sees.
+    pub(crate) async fn no_request(
+        &self,
+        caller: &Caller,
+        id: &RequestId,
+    ) -> Result<EngineError, EngineError> {
+        let page = newest_known();
+        let seen = self
+            .store()
+            .requests_of(&caller.tenant, caller.only_own(), &page)
+            .await?;
+        let ids = seen.entries.iter().map(|seen| seen.request_id.as_str());
+        Ok(EngineError::not_found("request", id).knowing(ids))
     }
 }

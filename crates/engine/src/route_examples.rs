@@ -23,6 +23,7 @@ use serde_json::json;
 pub use charter_domain::route_example::ExampleDecision;
 pub(crate) use suggest::ConfirmedSentence;
 
+use crate::error::newest_known;
 use crate::{Caller, Engine, EngineError};
 
 /// A route example.
@@ -222,6 +223,20 @@ fn event_of(example: &RouteExampleRecord, step: &ExampleMove) -> NewMessage {
         user_id: None,
         payload: json!(payload).to_string(),
         at: step.decided.at,
+    }
+}
+
+impl Engine {
+    /// The error for a route example that a tenant does not have, which lists its newest. For callers who may edit the tenant's catalogue and see all examples.
+    pub(crate) async fn no_route_example(
+        &self,
+        tenant: &TenantId,
+        example: &RouteExampleId,
+    ) -> Result<EngineError, EngineError> {
+        let (filter, page) = (ExampleFilter::default(), newest_known());
+        let seen = self.store().route_examples(tenant, filter, &page).await?;
+        let ids = seen.entries.iter().map(|seen| seen.example_id.as_str());
+        Ok(EngineError::not_found("route example", example).knowing(ids))
     }
 }
 

@@ -3,6 +3,7 @@
 //! A worker drives a run under a lease. Every decision is appended to the journal before it takes
 //! effect; whoever picks the run up after a crash folds the journal and goes on from there.
 
+mod approvals;
 mod call;
 mod control;
 mod decisions;
@@ -48,6 +49,7 @@ use self::journal::PendingEvent;
 use crate::documents::unseen;
 use crate::{Caller, Engine, EngineError, Role, events};
 
+pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
 pub use decisions::{RunExplained, StepExplained};
 pub(crate) use drivers::Drivers;
 pub(crate) use effect::{PinnedTool, StepEnd, Workspace, failure};

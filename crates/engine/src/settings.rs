@@ -1,16 +1,16 @@
 //! Everything about the engine that an operator may set. Plain values: where they come from is
 //! the binary's business.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use charter_contract::ids::{TenantId, UserId};
 use charter_contract::text::HttpsUrl;
+use charter_domain::rate_limit::Rate;
 use charter_effects::HostPattern;
 use charter_search::WindowSettings;
 
 use crate::grants::ToolGrants;
-use crate::quotas::Quotas;
 
 /// The engine's settings.
 #[derive(Debug, Clone)]
@@ -135,6 +135,30 @@ impl Default for MemorySettings {
             proposal_ttl: Duration::from_secs(30 * 24 * 3_600),
             most: 100_000,
         }
+    }
+}
+
+/// What one tenant may ask. Nothing is bounded by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Quota {
+    /// How often it may call, over all protocols, in each process.
+    pub calls: Option<Rate>,
+    /// How many of its runs may be under way or wait, in all processes together.
+    pub runs: Option<u64>,
+}
+
+/// The quotas of all tenants.
+#[derive(Debug, Clone, Default)]
+pub struct Quotas {
+    /// Of each tenant that has none of its own.
+    pub each: Quota,
+    /// Of these.
+    pub tenants: HashMap<TenantId, Quota>,
+}
+
+impl Quotas {
+    pub(crate) fn for_tenant(&self, tenant: &TenantId) -> &Quota {
+        self.tenants.get(tenant).unwrap_or(&self.each)
     }
 }
 

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Map;
 
+use crate::error::newest_known;
 use crate::{Caller, Engine, EngineError};
 
 /// What to look evidence up by. Absent fields do not restrict.
@@ -162,4 +163,18 @@ fn absence(caller: &Caller, class: Option<&Label>) -> Result<Option<PayloadAbsen
 /// The class for which this caller may not see a payload.
 pub(crate) fn withheld<'c>(caller: &Caller, class: Option<&'c Label>) -> Option<&'c Label> {
     class.filter(|class| !caller.role.may_call(redaction::level(Some(class))))
+}
+
+impl Engine {
+    /// The error for a record that the caller does not see, which lists the newest that it sees.
+    pub(crate) async fn no_evidence(
+        &self,
+        caller: &Caller,
+        id: &EvidenceId,
+    ) -> Result<EngineError, EngineError> {
+        let (query, page) = (EvidenceQuery::default(), newest_known());
+        let seen = self.list_evidence(caller, query, &page).await?;
+        let ids = seen.entries.iter().map(|seen| seen.id.as_str());
+        Ok(EngineError::not_found("evidence record", id).knowing(ids))
+    }
 }

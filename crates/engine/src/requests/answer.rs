@@ -27,12 +27,12 @@ use super::execute::run_id;
 use super::explain::Explanation;
 use super::guard::AnswerSubject;
 use super::offer::{Offer, Offers};
+use super::recorded::is_repeat;
 use super::words::ReadAnswer;
 use super::{
     ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
 };
 use crate::candidates::CandidateProposal;
-use crate::recovery::is_repeat;
 use crate::runs::{Progress, ProgressEvent};
 use crate::{Caller, Engine, EngineError, LensAnswer, telemetry};
 
@@ -524,7 +524,9 @@ impl Engine {
                 // Before anything is made: a candidate stays.
                 let about = subject_of_candidate(&view, classified)?;
                 self.must_answer(asked, &about).await?;
-                RequestOutcome::Propose(Box::new(self.propose(asked, classified).await?))
+                RequestOutcome::Propose(Box::new(
+                    self.propose(propose::miss(asked, classified)).await?,
+                ))
             }
             Course::Open => {
                 let playbook = classified.playbook.as_ref().ok_or_else(|| {

@@ -5,17 +5,14 @@ use std::time::Duration;
 
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::ids::ResponseId;
-use charter_domain::catalogue::View;
 use serde_json::json;
 
+use super::ActiveRequest;
 use super::classify::Classification;
 use super::respond::verdict;
-use super::{ActiveRequest, served};
+use crate::abilities::{can_ask, changes};
 use crate::routing::GatewayReading;
-use crate::{Caller, Engine, EngineError};
-
-/// Skills, and playbooks, that are named.
-const NAMED: usize = 4;
+use crate::{Engine, EngineError};
 
 /// The response that says what can be asked.
 pub(super) fn response(
@@ -73,32 +70,6 @@ fn content(because: &str, languages: &str, questions: &[String], changes: &[Stri
         }
     }
     lines.join("\n")
-}
-
-/// What skills answer, each by its first example or its name, in the order of their ids.
-pub(crate) fn can_ask(view: &View, caller: &Caller) -> Vec<String> {
-    let named = served::skills(view, caller).map(|found| {
-        let skill = found.document();
-        skill
-            .examples
-            .first()
-            .unwrap_or(&skill.display_name)
-            .to_string()
-    });
-    named.take(NAMED).collect()
-}
-
-/// What playbooks do.
-fn changes(view: &View, caller: &Caller) -> Vec<String> {
-    let named = served::playbooks(view, caller).map(|found| {
-        let playbook = found.document();
-        playbook
-            .examples
-            .first()
-            .unwrap_or(&playbook.name)
-            .to_string()
-    });
-    named.take(NAMED).collect()
 }
 
 #[cfg(test)]

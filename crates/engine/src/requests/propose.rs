@@ -14,8 +14,18 @@ use serde_json::json;
 use super::ActiveRequest;
 use super::classify::Classification;
 use super::respond::verdict;
-use crate::candidates::CandidateProposal;
+use crate::candidates::{CandidateProposal, Miss};
 use crate::{Engine, EngineError};
+
+/// What a candidate is proposed for.
+pub(super) fn miss<'r>(asked: &'r ActiveRequest, classified: &'r Classification) -> Miss<'r> {
+    Miss {
+        caller: &asked.caller,
+        text: asked.request.input.as_str(),
+        flow: classified.flow,
+        agents: &classified.agents,
+    }
+}
 
 /// A candidate as the answer shows it.
 #[derive(Debug, Serialize)]

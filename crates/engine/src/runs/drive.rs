@@ -32,6 +32,7 @@ use tracing::{Instrument, Span};
 
 use self::turns::RateLimitQueue;
 use self::writing::RunOwnership;
+use super::approvals;
 use super::drivers::{
     DriverHandle, DriverMessage, has_unread_notice, held_elsewhere, run_unless_revoked,
 };
@@ -45,7 +46,7 @@ use crate::questions::Effort;
 use crate::settings::ProcessRole;
 use crate::shares::Share;
 use crate::{Engine, EngineError};
-use crate::{approvals, missions, telemetry};
+use crate::{missions, telemetry};
 
 /// A run that this worker holds.
 struct RunDriver<'e> {

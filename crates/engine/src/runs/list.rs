@@ -9,6 +9,7 @@ use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::newest_known;
 use crate::evidence::check_range;
 use crate::{Caller, Engine, EngineError};
 
@@ -121,6 +122,24 @@ pub struct RunPage {
     pub entries: Vec<RunSummary>,
     /// Where the next page starts.
     pub next: Option<String>,
+}
+
+impl Engine {
+    /// The error for a run that the caller does not see, which lists the newest that it sees.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub(crate) async fn no_run(
+        &self,
+        caller: &Caller,
+        run: &RunId,
+    ) -> Result<EngineError, EngineError> {
+        let seen = self
+            .runs(caller, RunQuery::default(), &newest_known())
+            .await?;
+        let ids = seen.entries.iter().map(|seen| seen.run_id.as_str());
+        Ok(EngineError::not_found("run", run).knowing(ids))
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use charter_store::page::PageRequest;
 use super::mission::{is_seen, state_of};
 use super::thread::begins_task;
 use super::{Task, TaskKey, TaskState};
-use crate::error::MOST_KNOWN;
+use crate::error::{MOST_KNOWN, newest_known};
 use crate::requests::ActiveRequest;
 use crate::{Caller, Engine, EngineError};
 
@@ -87,7 +87,7 @@ impl Engine {
         caller: &Caller,
         id: &str,
     ) -> Result<EngineError, EngineError> {
-        let newest = PageRequest::new(None, MOST_KNOWN);
+        let newest = newest_known();
         let (store, own) = (self.store(), caller.only_own());
         let requests = store.requests_of(&caller.tenant, own, &newest).await?;
         let filter = MissionFilter {

@@ -9,7 +9,7 @@ use charter_domain::catalogue::View;
 use serde::Serialize;
 
 use crate::Caller;
-use crate::requests::served;
+use crate::abilities::served;
 use crate::routing::RoutedCandidate;
 
 /// Skills and playbooks that a description lists of each kind.

@@ -10,9 +10,10 @@ use charter_store::approval::ApprovalChange;
 use charter_store::journal::NextPhase;
 
 use super::RunDriver;
+use crate::EngineError;
 use crate::questions::{Effort, EvaluationSlot};
+use crate::runs::approvals;
 use crate::runs::effect::{Preparation, failure};
-use crate::{EngineError, approvals};
 
 impl RunDriver<'_> {
     /// The steps that wait for a person, and what each waits for.

@@ -22,9 +22,10 @@ use charter_store::page::PageRequest;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Workspace;
+use crate::error::newest_known;
 use crate::events::ApprovalEventRef;
 use crate::outputs::admit;
-use crate::runs::Workspace;
 use crate::{AccessScope, Caller, Engine, EngineError, Role, events};
 
 /// Approvals read at once.
@@ -365,5 +366,30 @@ fn stored(state: &ApprovalStatus) -> ApprovalState {
         ApprovalStatus::Rejected(_) => ApprovalState::Rejected,
         ApprovalStatus::Consumed(_) => ApprovalState::Consumed,
         ApprovalStatus::Lapsed => ApprovalState::Lapsed,
+    }
+}
+
+impl Engine {
+    /// The error for an approval that the caller does not see, which lists the newest that it sees.
+    pub(crate) async fn no_approval(
+        &self,
+        caller: &Caller,
+        approval: &ApprovalId,
+    ) -> Result<EngineError, EngineError> {
+        let filter = ApprovalFilter {
+            state: None,
+            run_id: None,
+            user_id: caller.only_own(),
+        };
+        let page = newest_known();
+        let seen = self
+            .store()
+            .approvals(&caller.tenant, filter, &page)
+            .await?;
+        let ids = seen
+            .entries
+            .iter()
+            .map(|seen| seen.record.approval_id.as_str());
+        Ok(EngineError::not_found("approval", approval).knowing(ids))
     }
 }

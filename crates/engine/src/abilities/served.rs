@@ -9,8 +9,11 @@ use charter_domain::tier::{playbook_served, skill_served};
 
 use crate::Caller;
 
+/// Skills, and playbooks, that are named.
+const NAMED: usize = 4;
+
 /// Active skills, in the order of their ids, without candidates.
-pub(super) fn skills<'v>(
+pub(crate) fn skills<'v>(
     view: &'v View,
     caller: &'v Caller,
 ) -> impl Iterator<Item = ResolvedDocument<Skill>> + 'v {
@@ -24,7 +27,7 @@ pub(super) fn skills<'v>(
 }
 
 /// Active playbooks, in the order of their ids, without candidates.
-pub(super) fn playbooks<'v>(
+pub(crate) fn playbooks<'v>(
     view: &'v View,
     caller: &'v Caller,
 ) -> impl Iterator<Item = ResolvedDocument<Playbook>> + 'v {
@@ -40,4 +43,30 @@ pub(super) fn playbooks<'v>(
 fn is_usable(view: &View, caller: &Caller, id: &str) -> bool {
     let profile = caller.profile.as_ref();
     profile.is_none_or(|profile| profile::serves(view, id, profile))
+}
+
+/// What skills answer, each by its first example or its name, in the order of their ids.
+pub(crate) fn can_ask(view: &View, caller: &Caller) -> Vec<String> {
+    let named = skills(view, caller).map(|found| {
+        let skill = found.document();
+        skill
+            .examples
+            .first()
+            .unwrap_or(&skill.display_name)
+            .to_string()
+    });
+    named.take(NAMED).collect()
+}
+
+/// What playbooks do, each by its first example or its name, in the order of their ids.
+pub(crate) fn changes(view: &View, caller: &Caller) -> Vec<String> {
+    let named = playbooks(view, caller).map(|found| {
+        let playbook = found.document();
+        playbook
+            .examples
+            .first()
+            .unwrap_or(&playbook.name)
+            .to_string()
+    });
+    named.take(NAMED).collect()
 }
