@@ -32,11 +32,10 @@ use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::ToolId;
-use charter_contract::mission::{Artifact, MissionState};
-use charter_domain::graph::PlanSource;
+use charter_contract::mission::Artifact;
 use charter_domain::mission::RequestedCall;
 use charter_domain::mission::admit::{Admission, AdmissionRefusal};
-use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure};
+use charter_domain::run::{DocumentPin, ErrorKind, StepFailure};
 use charter_effects::Models;
 use charter_store::mission::ArtifactRecord;
 use serde_json::Value;
@@ -46,21 +45,15 @@ use crate::{Engine, EngineError};
 
 pub use artifacts::{ArtifactView, MissionArtifactPage};
 pub use charter_store::mission::ArtifactFilter;
-pub(crate) use desk::MissionContext;
+use desk::MissionContext;
 pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
 pub use follow::{MissionEvent, MissionEventPage};
 pub use offline::Offline;
 pub use replay::MissionReplayed;
 pub use show::{MissionPage, MissionSummary, MissionTaskView, MissionView, ProposalView};
-pub(crate) use stage::{StageExecution, StageFailure};
+use stage::StageExecution;
 pub use start::{Answerer, MissionOrder, MissionStarted};
 pub(crate) use start::{FirstMessage, MissionStart};
-
-/// Where the mission of a run stands; `None` for a run that is none.
-pub(crate) fn state_of(run: &Run) -> Option<MissionState> {
-    matches!(run.graph().source(), Some(PlanSource::Mission(_)))
-        .then(|| charter_domain::mission::state(run))
-}
 
 /// What fails a call that a pass does not cover (B002-8).
 pub(crate) fn pass_refused(message: String) -> StepFailure {
@@ -73,7 +66,7 @@ pub(crate) fn pass_refused(message: String) -> StepFailure {
 
 impl MissionContext {
     /// Takes what a stage made into the mission; what is to be written with the step's end.
-    pub(crate) fn take(&self, artifacts: &[Value]) -> Result<Vec<ArtifactRecord>, StepFailure> {
+    fn take(&self, artifacts: &[Value]) -> Result<Vec<ArtifactRecord>, StepFailure> {
         let mut inventory = self.inventory_mut();
         let mut records = Vec::with_capacity(artifacts.len());
         for value in artifacts {

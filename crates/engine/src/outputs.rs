@@ -2,6 +2,8 @@
 //! evidence or of an answer, all of which put more around it; and a large one has its memory from here. Must not know
 //! how a tool is run, nor what it declares.
 
+mod room;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,9 +18,10 @@ use charter_effects::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::runs::room::{RunMemory, RunMemoryShare};
 use crate::shares::{Share, Shares};
 use crate::{Engine, EngineError};
+
+pub(crate) use room::{RunMemory, RunMemoryShare};
 
 /// How long an output, a journal or a run waits for memory.
 pub(crate) const VALUES_TIMEOUT: Duration = Duration::from_millis(VALUES_WAIT_MS as u64);

@@ -21,7 +21,7 @@ mod once;
 pub(crate) mod orders;
 mod pinned;
 mod progress;
-pub(crate) mod room;
+mod resumable;
 mod second_person;
 mod show;
 mod wait;
@@ -52,7 +52,10 @@ use crate::{Caller, Engine, EngineError, Role, events};
 pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
 pub use decisions::{RunExplained, StepExplained};
 pub(crate) use drivers::Drivers;
-pub(crate) use effect::{PinnedTool, StepEnd, Workspace, failure};
+pub(crate) use effect::{
+    AnalysisDone, AnalysisOrder, AnalysisWork, PinnedTool, StageFailure, StageResult, StageRunner,
+    StageWork, Workspace, failure,
+};
 pub use evidence::RunEvidence;
 pub(crate) use explain::check_depth;
 pub use explain::{AssumedFacts, CallExplanation, CallOrigin, HypotheticalCall};

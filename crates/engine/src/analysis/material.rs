@@ -18,11 +18,10 @@ use charter_domain::run::{Run, RunEvent};
 use charter_domain::template::{RenderError, Structure};
 use serde_json::{Map, Value, json};
 
-use super::AnalysisWork;
 use super::extract::extract;
 use crate::lenses::{LensFilter, PassageView};
 use crate::requests::{ExaminedRun, values};
-use crate::runs::{HistoryEvent, LoadedRun};
+use crate::runs::{AnalysisWork, HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError, Tier};
 
 /// Passages of lenses that a model is shown.

@@ -9,7 +9,8 @@ use charter_effects::{ModelRequest, ModelStage, NamedSchema};
 use serde_json::{Map, Value, json};
 
 use super::material::{Case, Material};
-use super::{AnalysisWork, route_of, stating};
+use super::{route_of, stating};
+use crate::runs::AnalysisWork;
 
 /// How much is sent and asked for.
 #[derive(Debug, Clone, Copy)]

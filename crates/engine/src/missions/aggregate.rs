@@ -14,9 +14,10 @@ use tokio_util::sync::CancellationToken;
 use super::ask::RoleQuestion;
 use super::draft::PacketDraft;
 use super::draft::schema::{self, Sources};
-use super::stage::{FinishedTask, StageExecution, StageFailure, StageResult, held, unfit};
+use super::stage::{FinishedTask, StageExecution, held, unfit};
 use super::work::admissible;
 use crate::Engine;
+use crate::runs::{StageFailure, StageResult};
 
 impl Engine {
     pub(super) async fn aggregate(

@@ -22,16 +22,17 @@ use charter_domain::graph::GraphError;
 use charter_domain::mission::{StageOutput, pass_step, prompt_step};
 use charter_domain::run::{Run, StepFailure};
 use charter_store::mission::ArtifactRecord;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::prompts;
-use super::stage::{lost, unfit};
+use super::stage::{StageExecution, lost, unfit};
 use super::start::MissionStart;
 use crate::Tier;
+use crate::runs::{StageRunner, StageWork};
 
 /// A mission under way in this process.
 #[derive(Debug)]
-pub(crate) struct MissionContext {
+pub(super) struct MissionContext {
     pub(super) envelope: MissionEnvelope,
     pub(super) kind: MissionType,
     /// Whether the offline provider answers and no model is asked.
@@ -45,7 +46,7 @@ pub(crate) struct MissionContext {
 
 /// A task graph that is looked into by task.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(super) struct Plan {
     pub(super) graph: MissionTaskGraph,
     places: HashMap<TaskId, usize>,
 }
@@ -113,7 +114,7 @@ impl MissionContext {
 
     /// The family of resources that a tool reads: the one that the mission's kind puts it in, else the
     /// service that it is of.
-    pub(crate) fn family(&self, tool: &Tool) -> Label {
+    pub(super) fn family(&self, tool: &Tool) -> Label {
         self.kind
             .family_of(&tool.tool_id)
             .cloned()
@@ -138,23 +139,32 @@ impl MissionContext {
         };
         task.allowed_tools.iter().filter(allowed).cloned().collect()
     }
+}
 
-    /// The id of the mission's kind.
-    pub(crate) fn kind_id(&self) -> &str {
+impl StageRunner for MissionContext {
+    fn kind_id(&self) -> &str {
         self.kind.mission_type.as_str()
     }
 
-    /// What policies may look at.
-    pub(crate) fn facts(&self) -> MissionFacts {
+    fn facts(&self) -> MissionFacts {
         MissionFacts {
             risk_level: self.envelope.risk_level,
             sensitivity_class: self.envelope.sensitivity_class.clone(),
         }
     }
 
-    /// Why a call for a task is refused, with whose word that is: its package does not name the tool
-    /// (B002-5), or its pass has expired or does not cover what the tool reads (B002-8).
-    pub(crate) fn refuses(
+    fn prepare(
+        self: Arc<Self>,
+        run: &Run,
+        stage: Stage,
+        parameters: &Map<String, Value>,
+        key: String,
+    ) -> Result<Box<dyn StageWork>, StepFailure> {
+        let work = StageExecution::new(&self, run, stage, parameters, key)?;
+        Ok(Box::new(work))
+    }
+
+    fn refusal(
         &self,
         run: &Run,
         task: &TaskId,
@@ -193,9 +203,7 @@ impl MissionContext {
         Ok(None)
     }
 
-    /// Takes what a step made into the mission: a stage's artifacts, which are written with its end, or
-    /// the call of a tool, which results may name from now on.
-    pub(crate) fn taken(
+    fn admit(
         &self,
         run: &Run,
         step: &StepId,

@@ -12,8 +12,9 @@ use charter_contract::text::Text;
 use charter_domain::mission::StageOutput;
 
 use super::prompts::{Variables, filled};
-use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
+use super::stage::{StageExecution, held, unfit};
 use crate::Engine;
+use crate::runs::{StageFailure, StageResult};
 
 /// Examples that a prompt carries.
 const EXAMPLES: usize = 3;

@@ -12,9 +12,10 @@ use charter_contract::text::{ShortText, Text};
 use charter_domain::mission::StageOutput;
 
 use super::desk::MissionContext;
-use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
+use super::stage::{StageExecution, held, unfit};
 use crate::caller::Tier;
 use crate::lenses::LensFilter;
+use crate::runs::{StageFailure, StageResult};
 use crate::{Engine, EngineError};
 
 /// Passages of lenses that a pass carries.

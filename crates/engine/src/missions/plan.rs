@@ -22,9 +22,10 @@ use super::draft::{PlanDraft, schema};
 use super::package::{nearest, shown};
 use super::prompts::{Variables, filled};
 use super::scope;
-use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
+use super::stage::{StageExecution, held, unfit};
 use crate::questions::Effort;
 use crate::routing::Purpose;
+use crate::runs::{StageFailure, StageResult};
 use crate::{Engine, EngineError};
 
 /// Skills that a planner is shown.

@@ -9,10 +9,11 @@ use charter_contract::text::{HttpUrl, Text};
 use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
 use serde_json::{Value, json};
 
-use super::stage::{StageExecution, StageFailure, StageResult, WorkerTurn, held, unfit};
+use super::stage::{StageExecution, WorkerTurn, held, unfit};
 use crate::Engine;
 use crate::caller::Tier;
 use crate::lenses::LensFilter;
+use crate::runs::{StageFailure, StageResult};
 
 /// The tool that searches the web.
 const WEB_SEARCH: &str = "charter.web.search";

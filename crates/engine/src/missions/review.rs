@@ -21,11 +21,12 @@ use super::aggregate::shown;
 use super::ask::RoleQuestion;
 use super::draft::{ProposalDraft, ReviewDraft, schema};
 use super::fill::fill;
-use super::stage::{FinishedTask, StageExecution, StageFailure, StageResult, held, unfit};
+use super::stage::{FinishedTask, StageExecution, held, unfit};
 use super::work::admissible;
 use crate::Engine;
 use crate::asking::DeclaredPart;
 use crate::questions::Effort;
+use crate::runs::{StageFailure, StageResult};
 
 /// A review with what it proposes.
 struct ReviewResult {

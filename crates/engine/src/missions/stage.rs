@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use charter_contract::catalogue::stage::Stage;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TaskId;
@@ -14,14 +15,13 @@ use charter_contract::mission::librarian_pass::LibrarianPass;
 use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
-use charter_domain::graph::Growth;
 use charter_domain::mission::{MAX_TURNS, StageOutput, ends_of, pass_step, prompt_step, turn_step};
-use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure, StepState, TokensUsed};
+use charter_domain::run::{ErrorKind, Run, StepFailure, StepState};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{MissionContext, Plan};
-use crate::runs::{PinnedTool, failure};
+use crate::runs::{StageFailure, StageResult, StageWork, failure};
 use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
 
 /// Longest time of one stage, with everything that a model is asked in it.
@@ -42,7 +42,7 @@ pub(crate) struct StageExecution {
 
 impl StageExecution {
     /// What a stage is given, at the moment at which it begins.
-    pub(crate) fn new(
+    pub(super) fn new(
         desk: &Arc<MissionContext>,
         run: &Run,
         stage: Stage,
@@ -71,6 +71,17 @@ impl StageExecution {
             timeout: STAGE_TIMEOUT,
             key,
         })
+    }
+}
+
+#[async_trait]
+impl StageWork for StageExecution {
+    async fn run(
+        self: Box<Self>,
+        engine: &Arc<Engine>,
+        cancel: &CancellationToken,
+    ) -> Result<StageResult, StageFailure> {
+        engine.run_stage(*self, cancel).await
     }
 }
 
@@ -136,44 +147,6 @@ pub(super) struct ToolCallResult {
 pub(super) struct FinishedTask {
     pub(super) task: TaskId,
     pub(super) output: StageOutput,
-}
-
-/// What a stage came to.
-#[derive(Debug, Default)]
-pub(crate) struct StageResult {
-    pub(crate) output: StageOutput,
-    pub(crate) growth: Growth,
-    /// What the new steps call, in the version that is pinned for them.
-    pub(crate) tools: Vec<(DocumentPin, PinnedTool)>,
-    pub(crate) tokens: TokensUsed,
-}
-
-/// A stage that came to nothing.
-#[derive(Debug)]
-pub(crate) struct StageFailure {
-    pub(crate) failure: StepFailure,
-    pub(crate) tokens: TokensUsed,
-}
-
-impl From<StepFailure> for StageFailure {
-    fn from(failure: StepFailure) -> Self {
-        Self {
-            failure,
-            tokens: TokensUsed::default(),
-        }
-    }
-}
-
-impl From<crate::EngineError> for StageFailure {
-    fn from(error: crate::EngineError) -> Self {
-        let retryable = error.code.retryable();
-        let kind = ErrorKind::SystemError;
-        StepFailure {
-            retryable,
-            ..failure(kind, error.code, error.to_string())
-        }
-        .into()
-    }
 }
 
 /// What should not be: the journal holds something else than the machine wrote.
@@ -397,7 +370,7 @@ fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackPropo
 
 impl Engine {
     /// Carries a stage out.
-    pub(crate) async fn run_stage(
+    async fn run_stage(
         self: &Arc<Self>,
         work: StageExecution,
         cancel: &CancellationToken,

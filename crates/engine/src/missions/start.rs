@@ -28,7 +28,7 @@ use uuid::Uuid;
 use super::desk::MissionContext;
 use super::show::MissionView;
 use crate::documents::unseen;
-use crate::runs::{NewRun, pin};
+use crate::runs::{NewRun, StageRunner, pin};
 use crate::{Caller, Engine, EngineError, Tier};
 
 /// The kind of a mission that names none.
@@ -316,7 +316,7 @@ impl Engine {
         kind: Option<MissionType>,
         prompts: Vec<PromptTemplate>,
         unstored: &[ArtifactRecord],
-    ) -> Result<Option<MissionContext>, EngineError> {
+    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
         let Some(PlanSource::Mission(mission)) = run.graph().source() else {
             return Ok(None);
         };
@@ -354,9 +354,9 @@ impl Engine {
             .into_iter()
             .map(|prompt| (prompt.role_type, prompt))
             .collect();
-        Ok(Some(MissionContext::new(
-            envelope, kind, prompts, &begun, inventory,
-        )))
+        let desk = MissionContext::new(envelope, kind, prompts, &begun, inventory);
+        let desk: Arc<dyn StageRunner> = Arc::new(desk);
+        Ok(Some(desk))
     }
 }
 

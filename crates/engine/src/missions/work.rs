@@ -22,10 +22,9 @@ use tokio_util::sync::CancellationToken;
 use super::ask::RoleQuestion;
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
-use super::stage::{
-    StageExecution, StageFailure, StageResult, ToolCallResult, WorkerTurn, held, unfit,
-};
+use super::stage::{StageExecution, ToolCallResult, WorkerTurn, held, unfit};
 use crate::asking::{DeclaredPart, ValidatedDraft};
+use crate::runs::{StageFailure, StageResult};
 use crate::{Engine, EngineError};
 
 /// Bytes of one call's output that a worker is shown.

@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::stage::{StageExecution, StageFailure, StageResult, unfit};
-use crate::runs::failure;
+use super::stage::{StageExecution, unfit};
+use crate::runs::{StageFailure, StageResult, failure};
 use crate::{Engine, EngineError};
 
 /// Time after which the playbook's run is looked at even if nobody in this process has news of it.

@@ -20,8 +20,8 @@ use super::answer::SkillResult;
 use super::classify::Classification;
 use super::execute::run_id;
 use super::parameters::ParameterView;
-use crate::analysis::{AnalysisOrder, Drafting, route_of};
-use crate::runs::{LoadedRun, NewRun, Progress, pin};
+use crate::analysis::{Drafting, route_of};
+use crate::runs::{AnalysisOrder, LoadedRun, NewRun, Progress, pin};
 use crate::{Engine, EngineError};
 
 /// What the run of an analysis over several skills is called among the runs of its request. No document has such an id.
@@ -72,7 +72,9 @@ impl Engine {
         let Some(found) = found.filter(|found| self.is_analysed(tenant, found.document())) else {
             return Ok(new);
         };
-        let arguments = AnalysisOrder::new(asked, Vec::new()).arguments()?;
+        let arguments =
+            AnalysisOrder::new(asked.request.input.to_string(), asked.tier(), Vec::new())
+                .arguments()?;
         let graph = with_analysis(new.graph, arguments).map_err(|error| {
             let message = format!("the plan of `{}`: {error}", found.document().skill_id);
             EngineError::new(ErrorCode::InvalidDocument, message)
@@ -207,7 +209,11 @@ impl Engine {
             Some(_) => None,
             None => {
                 let runs = shown.iter().map(|(result, _)| result.run_id.clone());
-                let order = AnalysisOrder::new(asked, runs.collect());
+                let order = AnalysisOrder::new(
+                    asked.request.input.to_string(),
+                    asked.tier(),
+                    runs.collect(),
+                );
                 let skills = shown.iter().map(|(_, analysed)| *analysed);
                 Some(self.new_analysis(asked, &order, skills, id.clone())?)
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
+use charter_domain::mission;
 use charter_domain::run::{Command, IllegalTransition, Next, Run, RunEvent, RunOrder};
 use charter_store::journal::{Append, ClaimedRun, NextPhase};
 use charter_store::lease::Lease;
@@ -20,7 +21,7 @@ use super::journal::{FoldedRun, PendingEvent, chain, is_of_newer};
 use super::progress::Progress;
 use crate::questions::Effort;
 use crate::settings::ProcessRole;
-use crate::{Engine, EngineError, events, missions};
+use crate::{Engine, EngineError, events};
 
 /// How long a command waits for a run that is held, and how often it tries.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -275,7 +276,7 @@ impl Engine {
             ..
         } = self.fold(tenant, run_id).await?;
         let (at, before) = (self.now(), Some(run.status()));
-        let stood = missions::state_of(&run);
+        let stood = mission::state_of(&run);
         let mut written = Vec::new();
         let mut events = run.decide(command).map_err(|error| illegal(&error))?;
         while !events.is_empty() {
@@ -307,7 +308,7 @@ impl Engine {
             messages: events::about_run(tenant, &run, before, &approvals, at),
             approvals,
             artifacts: Vec::new(),
-            mission_state: missions::state_of(&run).filter(|now| stood != Some(*now)),
+            mission_state: mission::state_of(&run).filter(|now| stood != Some(*now)),
             release: true,
         };
         self.append(append).await?;

@@ -18,6 +18,7 @@ use charter_contract::ids::{ApprovalId, RunId, StepId, TenantId};
 use charter_contract::mission::MissionState;
 use charter_contract::run_status::RunStatus;
 use charter_contract::time::Timestamp;
+use charter_domain::mission;
 use charter_domain::run::{Command, ErrorKind, IllegalTransition, Next, Run, RunEvent, TokensUsed};
 use charter_store::approval::ApprovalChange;
 use charter_store::journal::{NextPhase, RunRecord};
@@ -39,14 +40,14 @@ use super::drivers::{
 use super::effect::{Prepared, StepEnd, Workspace, failure};
 use super::journal::{FoldedRun, PendingEvent};
 use super::progress::Progress;
-use super::room::{ResumableRun, RunMemory, RunMemoryShare};
+use super::resumable::ResumableRun;
 use super::{NewRun, PendingRun};
-use crate::outputs::{OutputMemory, VALUES_TIMEOUT};
+use crate::outputs::{OutputMemory, RunMemory, RunMemoryShare, VALUES_TIMEOUT};
 use crate::questions::Effort;
 use crate::settings::ProcessRole;
 use crate::shares::Share;
+use crate::telemetry;
 use crate::{Engine, EngineError};
-use crate::{missions, telemetry};
 
 /// A run that this worker holds.
 struct RunDriver<'e> {
@@ -264,7 +265,7 @@ impl Engine {
             RunOwnership::Unstored(..) => None,
             RunOwnership::Held(_) | RunOwnership::Returned => Some(folded.run.status()),
         };
-        let mission = missions::state_of(&folded.run);
+        let mission = mission::state_of(&folded.run);
         let mut drive = RunDriver {
             engine: self,
             told,
@@ -570,7 +571,7 @@ impl RunDriver<'_> {
         let Some(desk) = self.workspace.desk.clone() else {
             return end;
         };
-        match desk.taken(&self.folded.run, step, output) {
+        match desk.admit(&self.folded.run, step, output) {
             Ok(artifacts) => {
                 self.artifacts.extend(artifacts);
                 self.engine.add_tools(&mut self.workspace, tools);

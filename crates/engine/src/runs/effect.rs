@@ -1,7 +1,9 @@
 //! One step's effect: parameters resolved and checked, the gate asked, the tool called, its result
 //! checked.
 
+mod analysis;
 mod own;
+mod stages;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,11 +34,12 @@ use tokio_util::sync::CancellationToken;
 
 use self::own::InternalEffect;
 use super::progress::Progress;
-use super::room::RunMemory;
-use crate::missions::MissionContext;
-use crate::outputs::{OutputAllocation, OutputMemory};
+use crate::outputs::{OutputAllocation, OutputMemory, RunMemory};
 use crate::tool_results::ResultKey;
 use crate::{Engine, EngineError};
+
+pub(crate) use analysis::{AnalysisDone, AnalysisOrder, AnalysisWork};
+pub(crate) use stages::{StageFailure, StageResult, StageRunner, StageWork};
 
 /// The parameter by which a tool says that it can be asked what it would do.
 const DRY_RUN: &str = "dry_run";
@@ -70,7 +73,7 @@ pub(crate) struct Workspace {
     pub(crate) policies: Arc<PolicySet>,
     pub(crate) playbook: Option<(PlaybookId, SafetyClass)>,
     /// What a mission's stages work with.
-    pub(crate) desk: Option<Arc<MissionContext>>,
+    pub(crate) desk: Option<Arc<dyn StageRunner>>,
 }
 
 /// An effect and what the gate says about it.
@@ -276,7 +279,7 @@ impl Workspace {
         let (Some(desk), Some(task)) = (&self.desk, &step.mandate) else {
             return Ok(None);
         };
-        let refused = desk.refuses(run, task, tool, now)?;
+        let refused = desk.refusal(run, task, tool, now)?;
         let rule = |(id, why): (String, String)| RuleResult::new(RuleKind::Permission, &id, why);
         Ok(refused.map(|refused| GateDecision::Deny {
             rules: vec![rule(refused)],

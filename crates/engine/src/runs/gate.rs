@@ -17,7 +17,6 @@ use charter_domain::rate_limit::{BucketLevel, RateLimitExceeded};
 use charter_domain::run::Run;
 
 use super::effect::Workspace;
-use crate::missions::MissionContext;
 use crate::questions::Effort;
 
 /// A decision with everything that was considered for it.
@@ -171,7 +170,7 @@ impl Workspace {
             safety: StepSafety {
                 playbook: playbook.map(|(id, class)| (id.as_ref(), *class)),
                 reviewed: step.reviewed,
-                mission: self.desk.as_deref().map(MissionContext::kind_id),
+                mission: self.desk.as_deref().map(|desk| desk.kind_id()),
                 unregistered: unregistered(run),
             },
             interrupted: run.is_interrupted(&step.id) && !tool.idempotent,
@@ -219,7 +218,7 @@ impl Workspace {
         RunFacts {
             kind: self.kind,
             subject: self.subject.clone(),
-            mission: self.desk.as_deref().map(MissionContext::facts),
+            mission: self.desk.as_deref().map(|desk| desk.facts()),
             approvers: run
                 .approver(call, decided, now)
                 .cloned()

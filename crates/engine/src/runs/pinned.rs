@@ -22,8 +22,7 @@ use charter_store::mission::ArtifactRecord;
 
 use super::PendingRun;
 use super::call::{self, Body};
-use super::effect::{PinnedTool, Workspace};
-use crate::missions::MissionContext;
+use super::effect::{PinnedTool, StageRunner, Workspace};
 use crate::{Engine, EngineError, Tier};
 
 /// A run ready to be driven or analysed.
@@ -108,7 +107,7 @@ impl Engine {
             }
         }
         let desk = self.desk_of(tenant, run, kind, prompts, unstored);
-        let desk = desk.await?.map(Arc::new);
+        let desk = desk.await?;
         // The skills of an analysis are not executed: their results are looked at.
         let analysed = match run.graph().source() {
             Some(PlanSource::Analysis(_)) => std::mem::take(&mut skills),
@@ -116,7 +115,7 @@ impl Engine {
         };
         let skill = skills.pop();
         let subject = match &desk {
-            Some(desk) => ExecutedDocuments::by_mission(desk),
+            Some(desk) => ExecutedDocuments::by_mission(&**desk),
             None => {
                 ExecutedDocuments::of(run.graph(), skill.as_ref(), playbook.as_ref().map(|p| &p.0))
             }
@@ -355,7 +354,7 @@ struct ExecutedDocuments {
 
 impl ExecutedDocuments {
     /// A mission is of a kind, and its steps bear what bears on each of their tools' domains.
-    fn by_mission(desk: &MissionContext) -> Self {
+    fn by_mission(desk: &dyn StageRunner) -> Self {
         Self {
             kind: RunKind::Mission,
             id: desk.kind_id().to_owned(),

@@ -22,7 +22,7 @@ use super::payloads;
 use super::rig::{Rig, asked, order, package};
 use super::scripts::{Script, approved, plan, works};
 use crate::caller::tests::{caller, person};
-use crate::missions::StageFailure;
+use crate::runs::StageFailure;
 use crate::{
     ApprovalAnswer, ApprovalDecision, Caller, EngineError, MissionView, Mode, Role as CallerRole,
 };

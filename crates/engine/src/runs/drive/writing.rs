@@ -5,6 +5,7 @@ use std::sync::Arc;
 use charter_contract::bounds::LARGE_OUTPUT;
 use charter_contract::json::memory_of_fields;
 use charter_contract::time::Timestamp;
+use charter_domain::mission;
 use charter_store::journal::{Append, NewEvent, NewLeasedRun, NextPhase, RunRecord, RunWait};
 use charter_store::lease::Lease;
 use tokio::sync::SetOnce;
@@ -12,7 +13,7 @@ use tokio::sync::SetOnce;
 use super::RunDriver;
 use crate::runs::evidence;
 use crate::runs::journal::chain;
-use crate::{EngineError, events, missions};
+use crate::{EngineError, events};
 
 /// How far a driver has its run to itself.
 pub(super) enum RunOwnership {
@@ -55,7 +56,7 @@ impl RunDriver<'_> {
         let decided = std::mem::take(&mut self.unwritten);
         let approvals = std::mem::take(&mut self.approvals);
         let artifacts = std::mem::take(&mut self.artifacts);
-        let mission = missions::state_of(&self.folded.run);
+        let mission = mission::state_of(&self.folded.run);
         let mission_state = mission.filter(|_| mission != self.mission);
         let chained = chain(self.folded.head, self.folded.version, decided);
         let head = chained.last().map_or(self.folded.head, |event| event.hash);

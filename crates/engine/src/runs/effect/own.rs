@@ -16,19 +16,18 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::analysis::AnalysisWork;
+use super::stages::{StageFailure, StageWork};
 use super::{PinnedTool, Prepared, StepEnd, Workspace, failure, refused, still_approved, timeout};
 use crate::Engine;
-use crate::analysis::AnalysisWork;
-use crate::missions::{StageExecution, StageFailure};
-use crate::outputs::admit;
+use crate::outputs::{RunMemory, admit};
 use crate::runs::progress::Progress;
-use crate::runs::room::RunMemory;
 
 /// What this server carries out itself.
 #[derive(Debug)]
 pub(super) enum InternalEffect {
     /// A stage of a mission.
-    Stage(Box<StageExecution>),
+    Stage(Box<dyn StageWork>),
     /// The analysis of results.
     Analysis(Box<AnalysisWork>),
 }
@@ -92,8 +91,8 @@ impl Workspace {
     ) -> Result<Option<InternalEffect>, StepFailure> {
         if let (Some(desk), Some(stage)) = (&self.desk, stage_of(tool)) {
             let key = run.idempotency_key(&step.id);
-            let work = StageExecution::new(desk, run, stage, &call.parameters, key)?;
-            return Ok(Some(InternalEffect::Stage(Box::new(work))));
+            let work = Arc::clone(desk).prepare(run, stage, &call.parameters, key)?;
+            return Ok(Some(InternalEffect::Stage(work)));
         }
         if self.is_analysed() && analyses(tool) {
             let work = AnalysisWork::new(self, run, call, timeout(step, tool))?;
@@ -158,7 +157,7 @@ impl InternalEffect {
     ) -> Result<InternalResult, StageFailure> {
         match self {
             Self::Stage(work) => {
-                let done = engine.run_stage(*work, cancel).await?;
+                let done = work.run(engine, cancel).await?;
                 Ok(InternalResult {
                     output: written(&done.output)?,
                     growth: done.growth,
