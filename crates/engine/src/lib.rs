@@ -28,6 +28,7 @@ mod evidence_log;
 mod executors;
 mod expert_graph;
 mod fair_slots;
+mod findings;
 mod grants;
 mod imports;
 mod keys;

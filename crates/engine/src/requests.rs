@@ -45,7 +45,6 @@ use serde_json::Value;
 use crate::error::newest_known;
 use crate::{Caller, Engine, EngineError, LensFilter, Tier};
 
-pub(crate) use analyse::{ExaminedRun, values};
 pub use answer::RequestView;
 pub(crate) use ask_back::{CLARIFICATION, Clarification};
 pub(crate) use cancel::runs_of;

@@ -19,8 +19,8 @@ use charter_domain::template::{RenderError, Structure};
 use serde_json::{Map, Value, json};
 
 use super::extract::extract;
+use crate::findings::{ExaminedRun, values};
 use crate::lenses::{LensFilter, PassageView};
-use crate::requests::{ExaminedRun, values};
 use crate::runs::{AnalysisWork, HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError, Tier};
 

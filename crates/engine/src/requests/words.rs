@@ -15,12 +15,13 @@ use charter_domain::run::{Run, RunOutcome, RunPrerequisites, TokensUsed};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::analyse::{SkillAnalysis, unproven};
+use super::analyse::SkillAnalysis;
 use super::answer::SkillResult;
 use super::classify::Classification;
 use super::execute::run_id;
 use super::parameters::ParameterView;
 use crate::analysis::{Drafting, route_of};
+use crate::findings::unproven;
 use crate::runs::{AnalysisOrder, LoadedRun, NewRun, Progress, pin};
 use crate::{Engine, EngineError};
 
