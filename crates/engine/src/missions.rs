@@ -1,7 +1,7 @@
 //! Missions (seed 002): a goal becomes a task graph, prompt packages, results, one review and proposals,
 //! each a typed artifact.
 //!
-//! A mission is a run, driven like any other ([`crate::runs`]); what is a mission's own is here: how it
+//! A mission is a run, driven like any other ([`crate::execution::runs`]); what is a mission's own is here: how it
 //! begins, what its stages do, and how it is shown. A stage makes drafts with a model and stamps them;
 //! what it made becomes durable with the end of its step.
 
@@ -40,7 +40,7 @@ use charter_effects::Models;
 use charter_store::mission::ArtifactRecord;
 use serde_json::Value;
 
-use crate::runs::{PinnedTool, failure, pin};
+use crate::execution::runs::{PinnedTool, failure, pin};
 use crate::{Engine, EngineError};
 
 pub use artifacts::{ArtifactView, MissionArtifactPage};

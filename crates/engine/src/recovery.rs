@@ -6,8 +6,8 @@ use std::time::Duration;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
 
-use crate::requests::ActiveRequest;
-use crate::settings::ProcessRole;
+use crate::conversation::requests::ActiveRequest;
+use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
 /// Open requests that are taken up at once.

@@ -17,7 +17,7 @@ use super::draft::schema::{self, Sources};
 use super::stage::{FinishedTask, StageExecution, held, unfit};
 use super::work::admissible;
 use crate::Engine;
-use crate::runs::{StageFailure, StageResult};
+use crate::execution::runs::{StageFailure, StageResult};
 
 impl Engine {
     pub(super) async fn aggregate(

@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::draft::schema::DraftSchema;
 use super::stage::{StageExecution, unfit};
 use crate::Engine;
-use crate::asking::{DeclaredPart, ValidatedDraft, drafted};
-use crate::runs::StageFailure;
+use crate::execution::asking::{DeclaredPart, ValidatedDraft, drafted};
+use crate::execution::runs::StageFailure;
 
 /// Tokens of one answer, where the mission has as many left.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;

@@ -28,7 +28,7 @@ use super::prompts;
 use super::stage::{StageExecution, lost, unfit};
 use super::start::MissionStart;
 use crate::Tier;
-use crate::runs::{StageRunner, StageWork};
+use crate::execution::runs::{StageRunner, StageWork};
 
 /// A mission under way in this process.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use charter_domain::mission::StageOutput;
 use super::prompts::{Variables, filled};
 use super::stage::{StageExecution, held, unfit};
 use crate::Engine;
-use crate::runs::{StageFailure, StageResult};
+use crate::execution::runs::{StageFailure, StageResult};
 
 /// Examples that a prompt carries.
 const EXAMPLES: usize = 3;

@@ -13,9 +13,9 @@ use charter_domain::mission::StageOutput;
 
 use super::desk::MissionContext;
 use super::stage::{StageExecution, held, unfit};
-use crate::caller::Tier;
-use crate::lenses::LensFilter;
-use crate::runs::{StageFailure, StageResult};
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::identity::caller::Tier;
+use crate::knowledge::lenses::LensFilter;
 use crate::{Engine, EngineError};
 
 /// Passages of lenses that a pass carries.

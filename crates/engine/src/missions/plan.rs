@@ -23,9 +23,9 @@ use super::package::{nearest, shown};
 use super::prompts::{Variables, filled};
 use super::scope;
 use super::stage::{StageExecution, held, unfit};
-use crate::questions::Effort;
-use crate::routing::Purpose;
-use crate::runs::{StageFailure, StageResult};
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::ground::questions::Effort;
+use crate::registry::routing::Purpose;
 use crate::{Engine, EngineError};
 
 /// Skills that a planner is shown.

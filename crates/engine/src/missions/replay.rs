@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::runs::{HistoryEvent, ReplayDivergence};
+use crate::execution::runs::{HistoryEvent, ReplayDivergence};
 use crate::{Caller, Engine, EngineError};
 
 /// What replaying a mission came to.

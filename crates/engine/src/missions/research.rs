@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::stage::{StageExecution, WorkerTurn, held, unfit};
 use crate::Engine;
-use crate::caller::Tier;
-use crate::lenses::LensFilter;
-use crate::runs::{StageFailure, StageResult};
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::identity::caller::Tier;
+use crate::knowledge::lenses::LensFilter;
 
 /// The tool that searches the web.
 const WEB_SEARCH: &str = "charter.web.search";

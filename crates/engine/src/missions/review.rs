@@ -24,9 +24,9 @@ use super::fill::fill;
 use super::stage::{FinishedTask, StageExecution, held, unfit};
 use super::work::admissible;
 use crate::Engine;
-use crate::asking::DeclaredPart;
-use crate::questions::Effort;
-use crate::runs::{StageFailure, StageResult};
+use crate::execution::asking::DeclaredPart;
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::ground::questions::Effort;
 
 /// A review with what it proposes.
 struct ReviewResult {

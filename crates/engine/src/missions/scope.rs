@@ -9,7 +9,7 @@ use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
 use serde_json::{Map, Value, json};
 
 use super::stage::StageExecution;
-use crate::runs::StageRunner;
+use crate::execution::runs::StageRunner;
 
 /// A call of the tool with what its parameters default to or show as examples.
 pub(super) fn sample(tool: &Tool) -> Map<String, Value> {

@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{MissionContext, Plan};
-use crate::runs::{StageFailure, StageResult, StageWork, failure};
+use crate::execution::runs::{StageFailure, StageResult, StageWork, failure};
 use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
 
 /// Longest time of one stage, with everything that a model is asked in it.

@@ -27,8 +27,8 @@ use uuid::Uuid;
 
 use super::desk::MissionContext;
 use super::show::MissionView;
-use crate::documents::unseen;
-use crate::runs::{NewRun, StageRunner, pin};
+use crate::catalogue::documents::unseen;
+use crate::execution::runs::{NewRun, StageRunner, pin};
 use crate::{Caller, Engine, EngineError, Tier};
 
 /// The kind of a mission that names none.

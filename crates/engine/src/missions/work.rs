@@ -23,8 +23,8 @@ use super::ask::RoleQuestion;
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
 use super::stage::{StageExecution, ToolCallResult, WorkerTurn, held, unfit};
-use crate::asking::{DeclaredPart, ValidatedDraft};
-use crate::runs::{StageFailure, StageResult};
+use crate::execution::asking::{DeclaredPart, ValidatedDraft};
+use crate::execution::runs::{StageFailure, StageResult};
 use crate::{Engine, EngineError};
 
 /// Bytes of one call's output that a worker is shown.

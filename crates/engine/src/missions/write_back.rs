@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::stage::{StageExecution, unfit};
-use crate::runs::{StageFailure, StageResult, failure};
+use crate::execution::runs::{StageFailure, StageResult, failure};
 use crate::{Engine, EngineError};
 
 /// Time after which the playbook's run is looked at even if nobody in this process has news of it.

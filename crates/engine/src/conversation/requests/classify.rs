@@ -1,0 +1,524 @@
+//! Which flow a request takes, decided and written down before anything else happens.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::skill::Skill;
+use charter_contract::catalogue::tags::{Flow, TagRecord};
+use charter_contract::catalogue::vocabulary::{ExecutionTarget, Status};
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{
+    AgentId, DomainId, Label, PlaybookId, SkillId, TagRequestId, TagSessionId, ToolId,
+};
+use charter_contract::intent::Intent;
+use charter_domain::catalogue::{ResolvedDocument, View};
+use charter_domain::intent::{self, AnswerSource, ChangeTiming};
+use charter_domain::tier::skill_served;
+use charter_search::VerdictKind;
+use serde::{Deserialize, Serialize};
+
+use super::ActiveRequest;
+use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
+use super::execute::change_text;
+use super::follow_up::FollowUp;
+use super::left_out::LeftOut;
+use super::session_reply::SessionReply;
+use crate::catalogue::documents::unseen_active;
+use crate::knowledge::look_up::as_searched;
+use crate::registry::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
+use crate::{Caller, Engine, EngineError, LensFilter};
+
+/// Where a request was sent, as it is recorded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Classification {
+    /// The flow of seed 000 §2.10.
+    pub(crate) flow: Flow,
+    /// The verdict over the skills.
+    pub(crate) verdict: RoutedVerdict,
+    /// The skills that will run.
+    pub(crate) skills: Vec<SkillId>,
+    /// The playbook, for a request to write.
+    pub(crate) playbook: Option<PlaybookId>,
+    /// What it takes over from an earlier request of its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) follow_up: Option<FollowUp>,
+    /// Active agents whose capabilities come near, on a miss only (B000-5).
+    pub(crate) agents: Vec<AgentId>,
+    /// What is done; absent in what was recorded before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    course: Option<Course>,
+    /// Why nothing is begun, for people, where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) because: Option<String>,
+    /// Whether the text asks for a trial that changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) dry_run: bool,
+    /// What is asked for and not answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) left_out: Vec<LeftOut>,
+    /// The reply to the answer before it in its session, where the reply names more than a skill or playbook.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reply: Option<SessionReply>,
+}
+
+impl Classification {
+    /// The ids of the skills that will run, and of the playbook.
+    pub(super) fn chosen(&self) -> Vec<&str> {
+        let skills = self.skills.iter().map(AsRef::<str>::as_ref);
+        let playbook = self.playbook.iter().map(AsRef::<str>::as_ref);
+        skills.chain(playbook).collect()
+    }
+
+    /// A request of this flow and course, with nothing chosen.
+    pub(super) fn new(flow: Flow, course: Course, verdict: RoutedVerdict) -> Self {
+        Self {
+            flow,
+            verdict,
+            skills: Vec::new(),
+            playbook: None,
+            follow_up: None,
+            agents: Vec::new(),
+            course: Some(course),
+            because: None,
+            dry_run: false,
+            left_out: Vec::new(),
+            reply: None,
+        }
+    }
+
+    /// Offers the change that would be opened, for a reason.
+    pub(super) fn offer_only(&mut self, because: String) {
+        self.course = Some(Course::Offer);
+        self.because = Some(because);
+    }
+
+    /// What is done.
+    pub(crate) fn course(&self) -> Course {
+        self.course.unwrap_or_else(|| Course::of_flow(self.flow))
+    }
+
+    /// The text that answers to questions are looked up by: the request's, or its translation.
+    pub(super) fn text<'a>(&'a self, asked: &'a ActiveRequest) -> &'a str {
+        let gateway = self.verdict.gateway.as_ref();
+        let translation = gateway.and_then(|gateway| gateway.translation.as_deref());
+        translation.unwrap_or(asked.request.input.as_str())
+    }
+}
+
+impl Engine {
+    /// Decides the flow of a request.
+    pub(super) async fn classify(
+        &self,
+        asked: &ActiveRequest,
+    ) -> Result<Classification, EngineError> {
+        let mut classified = self.find_course(asked).await?;
+        let text = change_text(asked, &classified);
+        let (given, at) = (&asked.wishes.parameters, asked.request.timestamp);
+        self.offer_where_left_out(&asked.caller, given, &text, at, &mut classified);
+        Ok(classified)
+    }
+
+    async fn find_course(&self, asked: &ActiveRequest) -> Result<Classification, EngineError> {
+        if let Some(named) = self.named(asked)? {
+            return Ok(named);
+        }
+        let last = self.last_answer(asked).await?;
+        if let Some(last) = &last
+            && let Some(reply) = self.reply_to_last(asked, last).await?
+        {
+            return Ok(reply);
+        }
+        let hints = Hints {
+            intent: asked.wishes.flow.and_then(intent_of),
+            lenses: asked.wishes.rag_params.clone(),
+        };
+        let text = asked.request.input.as_str();
+        let candidates = self.settings().candidates;
+        let routed = self
+            .route_by_intent(&asked.caller, text, &hints, candidates)
+            .await?;
+        if let Some(last) = &last
+            && let Some(mut reply) = self.whole_value(asked, last, &routed).await?
+        {
+            reply.verdict.gateway = routed.verdict.gateway;
+            return Ok(reply);
+        }
+        // A name leans on nothing.
+        let follow_up = match routed.source {
+            AnswerSource::Description => None,
+            AnswerSource::Skills
+            | AnswerSource::Playbooks
+            | AnswerSource::Passages
+            | AnswerSource::SkillText
+            | AnswerSource::PlaybookText
+            | AnswerSource::Agents
+            | AnswerSource::NoMatch
+            | AnswerSource::Nothing => self.follow_up(asked, &routed).await?,
+        };
+        let mut classified = match follow_up {
+            Some((verdict, follow_up)) => self.following(asked, verdict, follow_up),
+            None => self.by_itself(&asked.caller, routed),
+        };
+        if let Some(flow) = asked.wishes.flow.filter(|flow| is_generated(*flow)) {
+            classified.flow = flow;
+            classified.course = Some(Course::Generate);
+        }
+        // An agent grounds code, not knowledge.
+        let grounds = match classified.flow {
+            Flow::CodeGenDirect => true,
+            Flow::CodeGenRead | Flow::CodeGenWrite => classified.verdict.kind == VerdictKind::Miss,
+            Flow::Skill | Flow::ReadBroad | Flow::Write | Flow::RagSearch | Flow::Knowledge => {
+                false
+            }
+        };
+        if classified.course() == Course::Generate && grounds {
+            let subject = classified.verdict.subject.as_deref().unwrap_or(text);
+            classified.agents = self.nearest_agents(&asked.caller, subject).await?;
+        }
+        Ok(classified)
+    }
+
+    /// A request that stands alone.
+    pub(super) fn by_itself(&self, caller: &Caller, routed: RoutingResult) -> Classification {
+        let view = self.live().view(&caller.tenant);
+        let few = self.settings().broad_skills;
+        let (course, because) = course::decided(&view, &routed, few);
+        let dry_run = routed.start == ChangeTiming::DryRun;
+        let verdict = routed.verdict;
+        let first = verdict.candidates.first();
+        let playbook = first.filter(|first| first.kind == DocumentKind::Playbook);
+        let playbook = playbook.and_then(|first| PlaybookId::parse(&first.id).ok());
+        let mut left_out: Vec<LeftOut> = routed.left_out.iter().map(LeftOut::question).collect();
+        let skills = match course {
+            Course::Run => {
+                let (skills, conflicting) = skills_of(&view, &verdict, few);
+                let conflicting = conflicting.iter();
+                left_out.extend(conflicting.map(|one| LeftOut::conflicting(&view, one)));
+                skills
+            }
+            Course::AskBack => skills_of(&view, &verdict, few).0,
+            Course::Open
+            | Course::Resume
+            | Course::Offer
+            | Course::Quote
+            | Course::Explain
+            | Course::Decline
+            | Course::Generate => Vec::new(),
+        };
+        let flow = flow_of(course, &verdict, skills.len());
+        Classification {
+            skills,
+            playbook: playbook.filter(|_| flow == Flow::Write),
+            because,
+            dry_run,
+            left_out,
+            ..Classification::new(flow, course, verdict)
+        }
+    }
+
+    /// A request that leans on an earlier one: skills answer it.
+    fn following(
+        &self,
+        asked: &ActiveRequest,
+        verdict: RoutedVerdict,
+        follow_up: FollowUp,
+    ) -> Classification {
+        let view = self.live().view(&asked.caller.tenant);
+        let few = self.settings().broad_skills;
+        let (skills, conflicting) = skills_of(&view, &verdict, few);
+        let conflicting = conflicting.iter();
+        let left_out = conflicting.map(|one| LeftOut::conflicting(&view, one));
+        let flow = flow_of(Course::Run, &verdict, skills.len());
+        Classification {
+            skills,
+            follow_up: Some(follow_up),
+            left_out: left_out.collect(),
+            ..Classification::new(flow, Course::Run, verdict)
+        }
+    }
+
+    /// Where a request goes that says so itself: it is not routed.
+    fn named(&self, asked: &ActiveRequest) -> Result<Option<Classification>, EngineError> {
+        let text = asked.request.input.as_str();
+        if let Some(flow @ (Flow::RagSearch | Flow::Knowledge)) = asked.wishes.flow {
+            let reason = "the request asks the reference library";
+            let verdict = RoutedVerdict::unrouted(text, Intent::Knowledge, reason);
+            return Ok(Some(Classification::new(flow, Course::Quote, verdict)));
+        }
+        if let Some(skill) = &asked.wishes.skill_id {
+            return self.named_skill(asked, skill).map(Some);
+        }
+        if let Some(playbook) = &asked.wishes.playbook_id {
+            return self.named_playbook(asked, playbook).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// A request that one skill answers, which somebody has named.
+    pub(super) fn named_skill(
+        &self,
+        asked: &ActiveRequest,
+        skill: &SkillId,
+    ) -> Result<Classification, EngineError> {
+        let (caller, text) = (&asked.caller, asked.request.input.as_str());
+        let view = self.live().view(&caller.tenant);
+        let found = view
+            .skill(skill.as_ref())
+            .filter(|found| found.document().status == Status::Active)
+            .ok_or_else(|| unseen_active(&view, DocumentKind::Skill, skill.as_ref()))?;
+        let served = skill_served(&view, found.document());
+        caller.must_reach(served, "skill", skill.as_ref())?;
+        caller.must_be_usable(&view, "skill", skill.as_ref())?;
+        let verdict = RoutedVerdict::named(text, Intent::Read, skill.as_ref());
+        Ok(Classification {
+            skills: vec![skill.clone()],
+            ..Classification::new(Flow::Skill, Course::Run, verdict)
+        })
+    }
+
+    /// A request that one playbook carries out, which somebody has named.
+    pub(super) fn named_playbook(
+        &self,
+        asked: &ActiveRequest,
+        playbook: &PlaybookId,
+    ) -> Result<Classification, EngineError> {
+        let text = asked.request.input.as_str();
+        self.runnable_playbook(&asked.caller, playbook)?;
+        let verdict = RoutedVerdict::named(text, Intent::Change, playbook.as_ref());
+        Ok(Classification {
+            playbook: Some(playbook.clone()),
+            dry_run: intent::read(text).start == ChangeTiming::DryRun,
+            ..Classification::new(Flow::Write, Course::Open, verdict)
+        })
+    }
+
+    /// Active agents that come near a request which nothing answers (B000-5).
+    async fn nearest_agents(
+        &self,
+        caller: &Caller,
+        text: &str,
+    ) -> Result<Vec<AgentId>, EngineError> {
+        let verdict = self
+            .route(caller, Purpose::Agents, text, self.settings().candidates)
+            .await?;
+        let ids = verdict
+            .candidates
+            .iter()
+            .filter_map(|candidate| AgentId::parse(&candidate.id).ok());
+        Ok(ids.collect())
+    }
+
+    /// The tag record of a classified request (seed 000 §2.10, the fields of its flow).
+    pub(super) fn tags_of(
+        &self,
+        asked: &ActiveRequest,
+        classified: &Classification,
+    ) -> Result<TagRecord, EngineError> {
+        let view = self.live().view(&asked.caller.tenant);
+        let persona = self.persona(asked.wishes.persona.as_ref())?;
+        let at = self.now();
+        let tier = Some(asked.tier());
+        let mut tags = TagRecord {
+            request_id: TagRequestId::from_request_id(asked.id()),
+            tenant_id: asked.caller.tenant.clone(),
+            session_id: asked
+                .request
+                .session_id
+                .as_ref()
+                .map(TagSessionId::from_session_id),
+            user_id: Some(asked.caller.user.clone()),
+            expires_at: Some(self.after(at, self.settings().tags_ttl)),
+            flow: classified.flow,
+            domain: match &asked.wishes.rag_params.domain {
+                Some(domain) if classified.course() == Course::Quote => domain.clone(),
+                Some(_) | None => domain_of(&view, classified)?,
+            },
+            persona,
+            tier,
+            skill_id: None,
+            skill_ids: None,
+            playbook_id: None,
+            output_type: None,
+            execution_location: None,
+            owner_agent_id: None,
+            rag_params: None,
+            provider: None,
+            tool_ids: None,
+            param_set: None,
+        };
+        tag_flow(&mut tags, &view, asked, classified)?;
+        Ok(tags)
+    }
+}
+
+/// Adds the fields of a request's flow to its tags.
+fn tag_flow(
+    tags: &mut TagRecord,
+    view: &View,
+    asked: &ActiveRequest,
+    classified: &Classification,
+) -> Result<(), EngineError> {
+    match classified.flow {
+        Flow::Skill => {
+            let skill = classified
+                .skills
+                .first()
+                .and_then(|id| view.skill(id.as_ref()));
+            tags.owner_agent_id = classified
+                .skills
+                .first()
+                .and_then(|id| view.owner_of(id.as_ref()))
+                .map(|owner| owner.document().agent_id.clone());
+            tags.execution_location = Some(location_of(view, tools_of(skill.as_ref())));
+            tags.output_type = skill.map(|skill| skill.document().output_type.clone());
+            tags.skill_id = classified.skills.first().cloned();
+        }
+        Flow::ReadBroad => {
+            let skills = classified.skills.iter();
+            let skills: Vec<_> = skills.filter_map(|id| view.skill(id.as_ref())).collect();
+            let tools = skills.iter().flat_map(|skill| tools_of(Some(skill)));
+            tags.execution_location = Some(location_of(view, tools));
+            tags.skill_ids = Some(classified.skills.clone());
+        }
+        Flow::Write => {
+            let playbook = classified
+                .playbook
+                .as_ref()
+                .and_then(|id| view.playbook(id.as_ref()));
+            let steps = playbook.iter().flat_map(|found| &found.document().steps);
+            let tools: Vec<ToolId> = steps.map(|step| step.tool_id.clone()).collect();
+            tags.execution_location = Some(location_of(view, &tools));
+            tags.tool_ids = Some(tools);
+            tags.param_set = Some(match &playbook {
+                Some(found) => asked.stated(
+                    &found.document().declared_parameters(),
+                    asked.request.input.as_str(),
+                ),
+                None => asked.wishes.parameters.clone(),
+            });
+            tags.playbook_id = classified.playbook.clone();
+        }
+        Flow::RagSearch => {
+            let filter = filter_of(asked, classified.course());
+            tags.rag_params = Some(filter.recorded()?);
+            tags.provider = provider_of(DocumentKind::DomainLens);
+        }
+        Flow::Knowledge => {
+            let answers = classified.verdict.candidates.first();
+            tags.provider = answers.and_then(|first| provider_of(first.kind));
+        }
+        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect => {}
+    }
+    Ok(())
+}
+
+/// The intent of a flow that a client asks for; a flow that does more than route has none.
+fn intent_of(flow: Flow) -> Option<Intent> {
+    match flow {
+        Flow::Skill | Flow::ReadBroad | Flow::CodeGenRead => Some(Intent::Read),
+        Flow::Write | Flow::CodeGenWrite => Some(Intent::Change),
+        Flow::RagSearch | Flow::Knowledge => Some(Intent::Knowledge),
+        Flow::CodeGenDirect => None,
+    }
+}
+
+/// Whether a candidate answers in a flow that a client asks for.
+fn is_generated(flow: Flow) -> bool {
+    matches!(
+        flow,
+        Flow::CodeGenRead | Flow::CodeGenWrite | Flow::CodeGenDirect
+    )
+}
+
+/// The filter by which lenses were searched.
+fn filter_of(asked: &ActiveRequest, course: Course) -> LensFilter {
+    match course {
+        Course::Explain => as_searched(&asked.wishes.rag_params),
+        Course::Run
+        | Course::Open
+        | Course::Resume
+        | Course::Offer
+        | Course::Quote
+        | Course::AskBack
+        | Course::Decline
+        | Course::Generate => asked.wishes.rag_params.clone(),
+    }
+}
+
+/// Who gave an answer for which no tool is called.
+fn provider_of(kind: DocumentKind) -> Option<Label> {
+    let provider = if kind == DocumentKind::DomainLens {
+        "domain_lens"
+    } else if kind == DocumentKind::GraphNode {
+        "expert_graph"
+    } else {
+        "catalogue"
+    };
+    Label::parse(provider).ok()
+}
+
+/// The tools of a skill's plan.
+fn tools_of(skill: Option<&ResolvedDocument<Skill>>) -> impl Iterator<Item = &ToolId> {
+    let steps = skill
+        .into_iter()
+        .flat_map(|skill| &skill.document().execution_plan.steps);
+    steps.map(|step| &step.tool_id)
+}
+
+/// Where tools run: with the client, as soon as one of them needs it.
+fn location_of<'t>(view: &View, tools: impl IntoIterator<Item = &'t ToolId>) -> ExecutionTarget {
+    let mut targets = tools.into_iter().filter_map(|tool| {
+        let tool = view.tool(tool.as_ref())?;
+        Some(tool.document().execution_target)
+    });
+    let needs_client = targets.any(|target| target == ExecutionTarget::Client);
+    if needs_client {
+        ExecutionTarget::Client
+    } else {
+        ExecutionTarget::Server
+    }
+}
+
+/// The domain of what was chosen; of what explains a rule; of the nearest agent on a miss; the platform's without one.
+pub(super) fn domain_of(view: &View, classified: &Classification) -> Result<DomainId, EngineError> {
+    let skill = classified
+        .skills
+        .first()
+        .and_then(|id| view.skill(id.as_ref()));
+    let playbook = classified
+        .playbook
+        .as_ref()
+        .and_then(|id| view.playbook(id.as_ref()));
+    let agent = classified
+        .agents
+        .first()
+        .and_then(|id| view.agent(id.as_ref()));
+    let explains = classified.verdict.candidates.first();
+    let explains = explains.filter(|_| classified.course() == Course::Explain);
+    let domain = playbook
+        .map(|found| found.document().domain.clone())
+        .or_else(|| skill.map(|found| found.document().domain.clone()))
+        .or_else(|| domain_of_candidate(view, explains?))
+        .or_else(|| agent.map(|found| found.document().domain.clone()));
+    match domain {
+        Some(domain) => Ok(domain),
+        None => DomainId::parse("platform")
+            .map_err(|error| EngineError::internal("naming a domain", error)),
+    }
+}
+
+/// Which flows are answered now; the others say so plainly.
+pub(super) fn supported(classified: &Classification) -> Result<(), EngineError> {
+    let refusal = |what: String| Err(EngineError::new(ErrorCode::UnsupportedFlow, what));
+    match classified.flow {
+        Flow::Skill | Flow::ReadBroad | Flow::RagSearch | Flow::Knowledge | Flow::CodeGenDirect => {
+            Ok(())
+        }
+        Flow::Write if classified.playbook.is_some() => Ok(()),
+        Flow::Write => refusal("this asks for a change that no playbook describes".to_owned()),
+        Flow::CodeGenRead | Flow::CodeGenWrite if classified.verdict.kind == VerdictKind::Miss => {
+            Ok(())
+        }
+        Flow::CodeGenRead | Flow::CodeGenWrite => refusal(
+            "something registered fits this request; a candidate is made on a miss only".to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,104 @@
+//! Replies about the run that waits in a session: they give it parameters, cancel it or show it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_domain::parameters::ValueSource;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::super::ActiveRequest;
+use super::super::classify::Classification;
+use super::{LastAnswer, SessionReply};
+use crate::execution::runs::RunView;
+use crate::{Engine, EngineError};
+
+/// How long a cancellation is waited for: a driver ends the run.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The reason of a cancelled run, as its journal has it.
+const REASON: &str = "a reply in its session declined the plan";
+
+/// The order of a reply for a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in super::super) enum RunReply {
+    /// It is shown.
+    Show,
+    /// It is aborted before it changes anything more.
+    Cancel,
+    /// It gets values for parameters that it waits for.
+    Give {
+        /// The values, by parameter.
+        values: Map<String, Value>,
+        /// Where each comes from.
+        sources: BTreeMap<String, ValueSource>,
+        /// Why words of the reply give no value.
+        unclear: Vec<String>,
+    },
+}
+
+impl Engine {
+    /// The run that the last answer of a session is about, unless it has ended or is gone.
+    pub(super) async fn open_run(
+        &self,
+        asked: &ActiveRequest,
+        last: &LastAnswer,
+    ) -> Result<Option<RunView>, EngineError> {
+        let Some(run) = last.run() else {
+            return Ok(None);
+        };
+        match self.show_run(&asked.caller, run).await {
+            Ok(run) => Ok(Some(run).filter(|run| run.state.outcome.is_none())),
+            Err(error) if error.code == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Carries out what a reply does with a run. A repeat does nothing again.
+    ///
+    /// # Errors
+    /// `not_found` for a run that is no longer kept; `invalid_parameters` for values that do not fit.
+    pub(in super::super) async fn reply_to_open_run(
+        self: &Arc<Self>,
+        asked: &ActiveRequest,
+        classified: &Classification,
+    ) -> Result<RunView, EngineError> {
+        let Some(SessionReply::Run { run_id, reply }) = &classified.reply else {
+            let cause = "no run was named";
+            return Err(EngineError::internal("replying to a run", cause));
+        };
+        let caller = &asked.caller;
+        let mut notes = Vec::new();
+        let mut patience = Duration::ZERO;
+        match reply {
+            RunReply::Show => {}
+            RunReply::Cancel => {
+                patience = CANCEL_TIMEOUT;
+                let aborted = self.abort_run(caller, run_id, REASON.to_owned(), false);
+                match aborted.await {
+                    Ok(_) => {}
+                    // It has ended since the reply was read.
+                    Err(error) if error.code == ErrorCode::IllegalTransition => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            RunReply::Give {
+                values,
+                sources,
+                unclear,
+            } => {
+                notes.clone_from(unclear);
+                let waits = self.show_run(caller, run_id).await?;
+                if waits.summary.status == "awaiting_parameters" && !values.is_empty() {
+                    self.give_from(caller, run_id, values, sources).await?;
+                }
+            }
+        }
+        let mut shown = self.await_run(caller, run_id, patience).await?;
+        shown.notes.extend(notes);
+        Ok(shown)
+    }
+}

@@ -1,0 +1,358 @@
+//! Where a task stands, read from its newest request's answer and from its runs.
+
+use charter_contract::agentic::error::AgentError;
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RunId, SkillId};
+use charter_contract::json::{JsonFault, decode_stored};
+use charter_contract::parameter::Parameter;
+use charter_contract::time::Timestamp;
+use charter_store::journal::{RunPhase, RunRecord};
+use serde_json::{Map, Value};
+
+use super::TaskState;
+use super::thread::{Attempt, Thread};
+use crate::conversation::requests::{
+    CLARIFICATION, Clarification, Classification, analysis_run_id, runs_of,
+};
+use crate::{Engine, EngineError};
+
+/// A recorded answer.
+#[derive(Debug, Clone)]
+pub(super) enum RecordedAnswer {
+    Response(AgentResponse),
+    Failure(AgentError),
+}
+
+impl RecordedAnswer {
+    pub(super) fn read(text: &str) -> Result<Self, EngineError> {
+        let read = |error: JsonFault| EngineError::internal("reading a recorded answer", error);
+        let value: Value = decode_stored(text).map_err(read)?;
+        let answered = match value.get("error_id") {
+            None => serde_json::from_value(value).map(Self::Response),
+            Some(_) => serde_json::from_value(value).map(Self::Failure),
+        };
+        answered.map_err(|error| read(error.into()))
+    }
+}
+
+/// Where a task stands, without what there is to say about it.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) state: TaskState,
+    pub(super) since: Timestamp,
+    /// The runs that it led to.
+    pub(super) runs: Vec<RunId>,
+    /// The run that changes something, which goes on after the request was answered.
+    pub(super) change: Option<RunRecord>,
+    /// Whether its runs are over and its request is not answered.
+    pub(super) is_stalled: bool,
+}
+
+impl Outline {
+    fn new(state: TaskState, since: Timestamp) -> Self {
+        Self {
+            state,
+            since,
+            runs: Vec::new(),
+            change: None,
+            is_stalled: false,
+        }
+    }
+}
+
+/// Whether a request failed for want of parameters, before anything was run: a reply may give them.
+pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
+    match &attempt.answered {
+        Some(RecordedAnswer::Failure(failure)) => {
+            state_of_failure(failure) == TaskState::InputRequired && attempt.verdict.is_some()
+        }
+        Some(RecordedAnswer::Response(_)) | None => false,
+    }
+}
+
+/// The question that a request was answered with, where it was asked back: a reply may answer it.
+pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
+    match &attempt.answered {
+        Some(RecordedAnswer::Response(response)) => {
+            let asked = response.metadata.as_ref()?.extra.get(CLARIFICATION)?;
+            serde_json::from_value(asked.clone()).ok()
+        }
+        Some(RecordedAnswer::Failure(_)) | None => None,
+    }
+}
+
+/// Whether a reply gives a request what it lacks.
+pub(super) fn takes_reply(attempt: &Attempt) -> bool {
+    asks_for_parameters(attempt) || asked_back(attempt).is_some()
+}
+
+impl Engine {
+    pub(super) async fn outline(&self, thread: &Thread) -> Result<Outline, EngineError> {
+        let last = &thread.last;
+        match &last.answered {
+            None => self.unanswered(last).await,
+            Some(RecordedAnswer::Failure(failure)) => {
+                let mut outline = Outline::new(state_of_failure(failure), last.updated_at);
+                if outline.state == TaskState::InputRequired
+                    && (!asks_for_parameters(last) || thread.replies >= super::thread::MAX_REPLIES)
+                {
+                    outline.state = TaskState::Failed;
+                }
+                outline.runs = run_ids(failure.technical_details.as_ref(), "run_id");
+                Ok(outline)
+            }
+            Some(RecordedAnswer::Response(response)) => {
+                let extra = response.metadata.as_ref().map(|metadata| &metadata.extra);
+                let state = match asked_back(last) {
+                    Some(_) if thread.replies < super::thread::MAX_REPLIES => {
+                        TaskState::InputRequired
+                    }
+                    Some(_) | None => TaskState::Completed,
+                };
+                let mut outline = Outline::new(state, last.updated_at);
+                outline.runs = run_ids(extra, "run_ids");
+                let status = extra.and_then(|extra| extra.get("status")?.as_str());
+                if let (Some(status), Some(run)) = (status, outline.runs.first()) {
+                    let record = self.store().run(&last.asked.caller.tenant, run).await?;
+                    outline.state = match &record {
+                        Some(record) => state_of_run(&record.status),
+                        None => gone(state_of_run(status)),
+                    };
+                    if let Some(record) = record {
+                        // It has ended since the request was read: its result is about to be there.
+                        if last.awaits_result && record.phase == RunPhase::Finished {
+                            outline.state = TaskState::Working;
+                        }
+                        outline.since = record.updated_at;
+                        outline.change = Some(record);
+                    }
+                }
+                Ok(outline)
+            }
+        }
+    }
+
+    /// A request that is being answered, or waits for somebody to approve a call of its runs.
+    async fn unanswered(&self, attempt: &Attempt) -> Result<Outline, EngineError> {
+        let Some(verdict) = &attempt.verdict else {
+            return Ok(Outline::new(TaskState::Submitted, attempt.updated_at));
+        };
+        let classified: Classification = decode_stored(verdict)
+            .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
+        let mut outline = Outline::new(TaskState::Working, attempt.updated_at);
+        let mut found = Vec::new();
+        let mut runs = runs_of(&attempt.asked, &classified);
+        runs.push(analysis_run_id(&attempt.asked));
+        for id in runs {
+            if let Some(run) = self.store().run(&attempt.asked.caller.tenant, &id).await? {
+                outline.since = outline.since.max(run.updated_at);
+                outline.runs.push(id);
+                found.push(run);
+            }
+        }
+        let all = |is: fn(&RunRecord) -> bool| !found.is_empty() && found.iter().all(is);
+        outline.is_stalled = all(|run| run.phase == RunPhase::Finished);
+        if all(|run| state_of_run(&run.status) == TaskState::Canceled) {
+            outline.state = TaskState::Canceled;
+        } else if all(|run| state_of_run(&run.status) != TaskState::Working)
+            && let Some(waits) = found
+                .iter()
+                .map(|run| state_of_run(&run.status))
+                .find(|state| !state.is_final())
+        {
+            outline.state = waits;
+        }
+        if classified.playbook.is_some()
+            && let Some(run) = found.pop()
+        {
+            // It goes on whether or not the request has got its answer yet.
+            outline.since = run.updated_at;
+            outline.change = Some(run);
+        }
+        Ok(outline)
+    }
+
+    /// The parameters of what a request was routed to, where that is one skill or playbook.
+    pub(super) fn declared_for(&self, attempt: &Attempt) -> Result<Vec<Parameter>, EngineError> {
+        let caller = &attempt.asked.caller;
+        Ok(match routed(attempt)? {
+            Some(RoutedDocument::Playbook(playbook)) => {
+                let found = self.runnable_playbook(caller, &playbook)?;
+                found.document().declared_parameters()
+            }
+            Some(RoutedDocument::Skill(skill)) => self.skill_parameters(caller, &skill)?,
+            None => Vec::new(),
+        })
+    }
+}
+
+/// The one thing that a request was routed to.
+pub(super) enum RoutedDocument {
+    Skill(SkillId),
+    Playbook(charter_contract::ids::PlaybookId),
+}
+
+pub(super) fn routed(attempt: &Attempt) -> Result<Option<RoutedDocument>, EngineError> {
+    let Some(verdict) = &attempt.verdict else {
+        return Ok(None);
+    };
+    let classified: Classification = decode_stored(verdict)
+        .map_err(|error| EngineError::internal("reading a recorded verdict", error))?;
+    Ok(match (classified.playbook, classified.skills.as_slice()) {
+        (Some(playbook), _) => Some(RoutedDocument::Playbook(playbook)),
+        (None, [skill]) => Some(RoutedDocument::Skill(skill.clone())),
+        (None, _) => None,
+    })
+}
+
+/// Ids of runs in a field that holds one or several.
+fn run_ids(fields: Option<&Map<String, Value>>, name: &str) -> Vec<RunId> {
+    let value = fields.and_then(|fields| fields.get(name));
+    let values = match value {
+        Some(Value::Array(values)) => values.as_slice(),
+        Some(value) => std::slice::from_ref(value),
+        None => &[],
+    };
+    let ids = values.iter().filter_map(Value::as_str);
+    ids.filter_map(|id| RunId::parse(id).ok()).collect()
+}
+
+/// A run's status, as a task's.
+fn state_of_run(status: &str) -> TaskState {
+    match status {
+        "awaiting_parameters" | "awaiting_confirmation" => TaskState::InputRequired,
+        "awaiting_approval" => TaskState::ApprovalRequired,
+        // What was to be done is done; that proof of it is missing stands in the answer.
+        "completed" | "incomplete" => TaskState::Completed,
+        "aborted" => TaskState::Canceled,
+        "failed" | "rolled_back" | "rollback_failed" => TaskState::Failed,
+        _ => TaskState::Working,
+    }
+}
+
+/// Where a task stands whose run is no longer kept: it ended, or nobody can say any more.
+fn gone(last_known: TaskState) -> TaskState {
+    if last_known.is_final() {
+        last_known
+    } else {
+        TaskState::Failed
+    }
+}
+
+fn state_of_failure(failure: &AgentError) -> TaskState {
+    let code = failure.error_code.as_deref();
+    let code = code.and_then(|code| code.parse::<ErrorCode>().ok());
+    let ran = failure.technical_details.as_ref();
+    let ran = ran.is_some_and(|details| details.contains_key("run_id"));
+    match code.unwrap_or(ErrorCode::Internal) {
+        ErrorCode::MissingParameters | ErrorCode::InvalidParameters if !ran => {
+            TaskState::InputRequired
+        }
+        ErrorCode::Cancelled => TaskState::Canceled,
+        ErrorCode::InvalidRequest
+        | ErrorCode::UnsupportedFlow
+        | ErrorCode::UnknownDomain
+        | ErrorCode::NotFound
+        | ErrorCode::NoMatch
+        | ErrorCode::Unauthenticated
+        | ErrorCode::PermissionDenied
+        | ErrorCode::GuardrailBlocked
+        | ErrorCode::PolicyDenied
+        | ErrorCode::ApprovalRequired
+        | ErrorCode::ApprovalRejected
+        | ErrorCode::ApprovalExpired
+        | ErrorCode::EgressDenied => TaskState::Rejected,
+        ErrorCode::MissingParameters
+        | ErrorCode::InvalidParameters
+        | ErrorCode::InvalidDocument
+        | ErrorCode::InvalidUtf8
+        | ErrorCode::TooLarge
+        | ErrorCode::UnsupportedVersion
+        | ErrorCode::DeprecatedCollection
+        | ErrorCode::AlreadyExists
+        | ErrorCode::VersionConflict
+        | ErrorCode::IllegalTransition
+        | ErrorCode::MethodNotAllowed
+        | ErrorCode::Immutable
+        | ErrorCode::StillReferenced
+        | ErrorCode::RoutingTestFailed
+        | ErrorCode::SessionNotFound
+        | ErrorCode::ToolFailed
+        | ErrorCode::ToolResultInvalid
+        | ErrorCode::TemplateMissing
+        | ErrorCode::PlaceholderMissing
+        | ErrorCode::ExpressionFailed
+        | ErrorCode::ToolTimeout
+        | ErrorCode::RequestTimeout
+        | ErrorCode::ModelRouteUnknown
+        | ErrorCode::ModelAccessDenied
+        | ErrorCode::ModelRefused
+        | ErrorCode::ModelAnswerInvalid
+        | ErrorCode::ModelFailed
+        | ErrorCode::ModelMissing
+        | ErrorCode::ModelMismatch
+        | ErrorCode::StorageFull
+        | ErrorCode::DataDirectoryLocked
+        | ErrorCode::RateLimited
+        | ErrorCode::Overloaded
+        | ErrorCode::Unavailable
+        | ErrorCode::Internal => TaskState::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Every word that a run may stand at, and what whoever waits for its task is told.
+    #[test]
+    fn each_status_of_a_run_is_one_state_of_a_task() {
+        for (status, state) in [
+            ("working", TaskState::Working),
+            ("paused", TaskState::Working),
+            ("stopping", TaskState::Working),
+            ("rolling_back", TaskState::Working),
+            ("awaiting_parameters", TaskState::InputRequired),
+            ("awaiting_confirmation", TaskState::InputRequired),
+            ("awaiting_approval", TaskState::ApprovalRequired),
+            ("completed", TaskState::Completed),
+            ("incomplete", TaskState::Completed),
+            ("aborted", TaskState::Canceled),
+            ("failed", TaskState::Failed),
+            ("rolled_back", TaskState::Failed),
+            ("rollback_failed", TaskState::Failed),
+        ] {
+            assert_eq!(state_of_run(status), state, "{status}");
+        }
+    }
+
+    /// What is missing can be given; what a step of a run found wrong cannot.
+    #[test]
+    fn a_failure_is_asked_about_only_before_anything_ran() {
+        let failure = |code: &str, details: Value| {
+            serde_json::from_value::<AgentError>(json!({
+                "error_id": "err-01930000-0000-7000-8000-000000000001",
+                "request_id": "req-01930000-0000-7000-8000-000000000001",
+                "timestamp": "2026-04-14T12:00:00Z", "error_type": "input_error",
+                "error_code": code, "user_message": "no", "technical_details": details,
+            }))
+            .unwrap()
+        };
+        let run = json!({"run_id": "run-01930000-0000-7000-8000-000000000001"});
+        for (code, details, state) in [
+            ("missing_parameters", json!({}), TaskState::InputRequired),
+            ("invalid_parameters", json!({}), TaskState::InputRequired),
+            ("invalid_parameters", run.clone(), TaskState::Failed),
+            ("cancelled", run, TaskState::Canceled),
+            ("policy_denied", json!({}), TaskState::Rejected),
+            ("no_match", json!({}), TaskState::Rejected),
+            ("tool_failed", json!({}), TaskState::Failed),
+            ("a code of a newer version", json!({}), TaskState::Failed),
+        ] {
+            assert_eq!(state_of_failure(&failure(code, details)), state, "{code}");
+        }
+    }
+}

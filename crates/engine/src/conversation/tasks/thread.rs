@@ -1,0 +1,202 @@
+//! The requests that make up a task: the one that began it, and those that gave it what it lacked.
+
+use charter_contract::agentic::request::AgentRequest;
+use charter_contract::agentic::response::AgentResponse;
+use charter_contract::ids::{RequestId, TenantId, UserId};
+use charter_contract::time::Timestamp;
+use charter_store::request::RequestRecord;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::TaskInput;
+use super::standing::{RecordedAnswer, takes_reply};
+use crate::conversation::requests::ActiveRequest;
+use crate::{Caller, Engine, EngineError};
+
+/// The field of a request's metadata that says which message it came from.
+const FIELD: &str = "task";
+
+/// Replies that one task takes; each is read whenever the task is looked at.
+pub(super) const MAX_REPLIES: u32 = 16;
+
+/// Which message a request came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    pub(super) message_id: String,
+    pub(super) context: String,
+    /// The request that began the task, in one that came of a reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) of: Option<RequestId>,
+    /// What the reply said; the request's input has what was said before as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reply: Option<String>,
+}
+
+impl Origin {
+    pub(super) fn write(&self, metadata: &mut Map<String, Value>) -> Result<(), EngineError> {
+        let value = serde_json::to_value(self)
+            .map_err(|error| EngineError::internal("recording a message", error))?;
+        metadata.insert(FIELD.to_owned(), value);
+        Ok(())
+    }
+
+    /// The origin of a request; none for one that was no message, or that somebody wrote by hand.
+    pub(super) fn from_request(request: &AgentRequest) -> Option<Self> {
+        let value = request.metadata.as_ref()?.extra.get(FIELD)?;
+        serde_json::from_value(value.clone()).ok()
+    }
+}
+
+/// Whether a request began a task. A request that came of a reply began none.
+pub(super) fn begins_task(request: &AgentRequest) -> bool {
+    Origin::from_request(request).is_none_or(|origin| origin.of.is_none())
+}
+
+/// What a request's metadata wish for, without where it came from.
+pub(super) fn wishes(request: &AgentRequest) -> Map<String, Value> {
+    let mut wishes = request
+        .metadata
+        .as_ref()
+        .map_or_else(Map::new, |metadata| metadata.extra.clone());
+    wishes.remove(FIELD);
+    wishes
+}
+
+/// One request of a task.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) asked: ActiveRequest,
+    pub(super) verdict: Option<String>,
+    pub(super) answered: Option<RecordedAnswer>,
+    /// What the change that it asked for came to.
+    pub(super) result: Option<AgentResponse>,
+    /// Whether the end of its run is still to be its result.
+    pub(super) awaits_result: bool,
+    pub(super) updated_at: Timestamp,
+}
+
+impl Attempt {
+    pub(super) fn read(record: RequestRecord, tenant: &TenantId) -> Result<Self, EngineError> {
+        Ok(Self {
+            asked: ActiveRequest::from_json(&record.asked, tenant.clone())?,
+            verdict: record.verdict,
+            answered: record
+                .answer
+                .as_deref()
+                .map(RecordedAnswer::read)
+                .transpose()?,
+            awaits_result: record.run_id.is_some() && record.result.is_none(),
+            result: match record
+                .result
+                .as_deref()
+                .map(RecordedAnswer::read)
+                .transpose()?
+            {
+                Some(RecordedAnswer::Response(result)) => Some(result),
+                Some(RecordedAnswer::Failure(_)) | None => None,
+            },
+            updated_at: record.updated_at,
+        })
+    }
+
+    fn task_input(&self) -> TaskInput {
+        let request = &self.asked.request;
+        let origin = Origin::from_request(request);
+        let text = origin.as_ref().and_then(|origin| origin.reply.clone());
+        TaskInput {
+            message_id: origin.map_or_else(|| request.id.to_string(), |from| from.message_id),
+            text: text.unwrap_or_else(|| request.input.to_string()),
+            wishes: wishes(request),
+        }
+    }
+}
+
+/// A task's requests.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) id: RequestId,
+    /// The user who began the task.
+    pub(super) user: UserId,
+    pub(super) context: String,
+    /// What was said with each of them.
+    pub(super) said: Vec<TaskInput>,
+    /// How many replies became requests.
+    pub(super) replies: u32,
+    /// The newest.
+    pub(super) last: Attempt,
+}
+
+impl Thread {
+    /// The id of the next request, should there be one.
+    pub(super) fn next_id(&self) -> RequestId {
+        reply_id(&self.id, self.replies + 1)
+    }
+}
+
+/// The request that the `n`th reply to a task becomes.
+fn reply_id(first: &RequestId, n: u32) -> RequestId {
+    RequestId::from_uuid(Uuid::new_v5(&first.uuid(), format!("reply/{n}").as_bytes()))
+}
+
+/// The conversation of a request: the one that its message named or was given, else its session,
+/// else itself alone.
+fn context(request: &AgentRequest) -> String {
+    Origin::from_request(request).map_or_else(
+        || {
+            let session = request.session_id.as_ref();
+            session.map_or_else(|| request.id.to_string(), ToString::to_string)
+        },
+        |origin| origin.context,
+    )
+}
+
+impl Engine {
+    /// The requests of a task that the caller sees.
+    pub(super) async fn thread(
+        &self,
+        caller: &Caller,
+        id: &RequestId,
+    ) -> Result<Thread, EngineError> {
+        let found = self.store().request(&caller.tenant, id).await?;
+        let seen = found.filter(|record| caller.sees(Some(&record.user_id)));
+        let begun = match seen {
+            Some(record) => self.thread_of(&caller.tenant, record).await?,
+            None => None,
+        };
+        match begun {
+            Some(thread) => Ok(thread),
+            None => Err(self.no_task(caller, id.as_str()).await?),
+        }
+    }
+
+    /// The requests of the task that one began; none for one that came of a reply.
+    pub(super) async fn thread_of(
+        &self,
+        tenant: &TenantId,
+        record: RequestRecord,
+    ) -> Result<Option<Thread>, EngineError> {
+        let user = record.user_id.clone();
+        let first = Attempt::read(self.with_result(record).await, tenant)?;
+        let request = &first.asked.request;
+        if !begins_task(request) {
+            return Ok(None);
+        }
+        let mut thread = Thread {
+            id: request.id.clone(),
+            user,
+            context: context(request),
+            said: vec![first.task_input()],
+            replies: 0,
+            last: first,
+        };
+        while thread.replies < MAX_REPLIES && takes_reply(&thread.last) {
+            let next = self.store().request(tenant, &thread.next_id()).await?;
+            let Some(next) = next else { break };
+            thread.last = Attempt::read(self.with_result(next).await, tenant)?;
+            thread.said.push(thread.last.task_input());
+            thread.replies += 1;
+        }
+        Ok(Some(thread))
+    }
+}

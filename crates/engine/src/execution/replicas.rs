@@ -1,0 +1,469 @@
+//! Several processes over one store: following what the others do, and claiming runs.
+//!
+//! What changed is told by the outbox ([`Engine::follow_others_forever`]): a notice says that there is
+//! something to read, and without one it is looked for every [`LOOK_EVERY`]. A message says what changed,
+//! not how; this process reads that from storage. What no message told of is found by comparing revisions
+//! every [`COMPARE_EVERY`].
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RunId, TenantId, UserId};
+use charter_contract::json::decode_stored;
+use charter_domain::run::RunOrder;
+use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
+use charter_store::journal::{Claim, RunRecord};
+use charter_store::lease::Lease;
+use charter_store::outbox::{Message, NewMessage};
+use charter_store::request::RequestLease;
+use charter_store::tenant::ERASED_TOPIC as TENANT_ERASED;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::execution::runs::{is_active, orders};
+use crate::ground::settings::ProcessRole;
+use crate::{Engine, EngineError};
+
+/// Messages that are read at once.
+const BATCH: usize = 500;
+
+/// Time after which messages are looked for without a notice.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Time between comparisons of what is served with what is stored.
+const COMPARE_EVERY: Duration = Duration::from_secs(30);
+
+/// Longest time between two looks for runs that nobody drives.
+const CLAIM_EVERY: Duration = Duration::from_secs(5);
+
+/// Claimed runs that are busy at most, for each tool call that may be under way: one has a place, one waits for
+/// it.
+const ROUNDS: usize = 2;
+
+/// Runs left to a newer version that are kept in mind.
+const MOST_LEFT: usize = 1_000;
+
+/// How long a change of the catalogue waits for its turn, and how often it asks.
+const CATALOGUE_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+const CATALOGUE_LOCK_RETRY: Duration = Duration::from_millis(50);
+
+/// A package was registered or rolled back, as storage says it.
+const CATALOGUE: &str = "catalogue.changed";
+
+/// A tenant's accepted route examples changed.
+const EXAMPLE_ACCEPTED: &str = "route_example.accepted";
+const EXAMPLE_WITHDRAWN: &str = "route_example.withdrawn";
+
+/// What routing or lenses are made of changed.
+const ROUTING: &str = "replicas.routing";
+
+/// A worker left runs for others.
+const LEFT: &str = "replicas.left";
+
+/// What this process knows of the others.
+#[derive(Debug, Default)]
+pub(crate) struct PeerReplicas {
+    /// The last message that was acted on.
+    read: AtomicU64,
+    /// There may be runs to claim.
+    claims: Notify,
+    /// Runs that are left to a newer version, the newest last.
+    left: Mutex<VecDeque<RunId>>,
+}
+
+impl PeerReplicas {
+    /// Claims a run no more. Of too many the first are forgotten, and given up again.
+    pub(crate) fn leave(&self, run: RunId) {
+        let mut left = self.left();
+        if left.len() == MOST_LEFT {
+            left.pop_front();
+        }
+        left.push_back(run);
+    }
+
+    fn left(&self) -> MutexGuard<'_, VecDeque<RunId>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The turn to change the catalogue; the next one comes when it is dropped.
+pub(crate) struct CatalogueChangeGuard<'e> {
+    engine: &'e Engine,
+    lease: Option<Lease>,
+    _here: tokio::sync::MutexGuard<'e, ()>,
+}
+
+impl Drop for CatalogueChangeGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(lease) = self.lease.take() {
+            let store = Arc::clone(self.engine.store());
+            self.engine.tasks().spawn(async move {
+                // If this fails, the lease runs out.
+                drop(store.release(&lease).await);
+            });
+        }
+    }
+}
+
+/// What messages ask for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct PendingNotices {
+    catalogue: bool,
+    skills: bool,
+    runs: bool,
+    approvals: Vec<RunId>,
+    erased: Vec<TenantId>,
+}
+
+impl PendingNotices {
+    /// Takes in what a message says; what this process has is not fetched again.
+    fn take(&mut self, engine: &Engine, message: &Message) {
+        let NewMessage { topic, payload, .. } = &message.message;
+        let payload: Value = decode_stored(payload).unwrap_or_default();
+        match topic.as_str() {
+            CATALOGUE => {
+                let known = engine.live().revision.0;
+                self.catalogue |= payload["revision"].as_u64().is_none_or(|new| new > known);
+            }
+            SKILLS_CHANGED => {
+                let known = engine.skills().revision().0;
+                self.skills |= payload["revision"].as_u64().is_none_or(|new| new > known);
+            }
+            TENANT_ERASED => {
+                self.catalogue = true;
+                let tenant = payload["tenant_id"].as_str();
+                let tenant = tenant.and_then(|id| TenantId::parse(id).ok());
+                self.erased.extend(tenant);
+            }
+            EXAMPLE_ACCEPTED | EXAMPLE_WITHDRAWN => self.catalogue = true,
+            ROUTING => self.catalogue |= payload["by"].as_str() != Some(engine.holder()),
+            LEFT => self.runs = true,
+            // A run that has come to its end, or waits for a person, is nobody's to drive.
+            topic if topic.starts_with("run.") => {
+                self.runs |= payload["status"].as_str().is_none_or(is_active);
+            }
+            topic if topic.starts_with("approval.") => {
+                self.runs = true;
+                let run = payload["run_id"]
+                    .as_str()
+                    .and_then(|id| RunId::parse(id).ok());
+                self.approvals.extend(run);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Engine {
+    /// Reads from where messages are followed: before anything is loaded, so that no change falls between.
+    pub(crate) async fn begin_following(&self) -> Result<(), EngineError> {
+        if self.store().is_shared() {
+            let last = self.store().last_message().await?;
+            self.peer_replicas().read.store(last, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Keeps in step with the other processes over the same store, until the engine shuts down. Returns at
+    /// once where there are none.
+    pub(crate) async fn follow_replicas_forever(self: Arc<Self>) {
+        if !self.store().is_shared() {
+            return;
+        }
+        let mut due = PendingNotices::default();
+        let mut compare_at = Instant::now() + COMPARE_EVERY;
+        loop {
+            if let Err(error) = self.read_messages(&mut due).await {
+                tracing::warn!(error = %error, "messages of other processes could not be read; it is tried again");
+            }
+            if Instant::now() >= compare_at {
+                compare_at = Instant::now() + COMPARE_EVERY;
+                if let Err(error) = self.compare_revisions(&mut due).await {
+                    tracing::warn!(error = %error, "revisions could not be read; it is tried again");
+                }
+            }
+            self.catch_up(&mut due).await;
+            tokio::select! {
+                () = self.shutdown().cancelled() => return,
+                () = self.store().notice() => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+        }
+    }
+
+    /// Reads what was published since the last look; all of it.
+    async fn read_messages(self: &Arc<Self>, due: &mut PendingNotices) -> Result<(), EngineError> {
+        loop {
+            let after = self.peer_replicas().read.load(Ordering::Relaxed);
+            let messages = self.store().messages(after, BATCH).await?;
+            let Some(last) = messages.last() else {
+                return Ok(());
+            };
+            let last = last.id;
+            for message in &messages {
+                due.take(self, message);
+                orders::heard(self, &message.message);
+            }
+            self.peer_replicas().read.store(last, Ordering::Relaxed);
+            self.notify_watchers();
+        }
+    }
+
+    /// Looks for changes that no message told of: its writer may have died before it could.
+    async fn compare_revisions(&self, due: &mut PendingNotices) -> Result<(), EngineError> {
+        due.catalogue = true;
+        due.skills |= self.store().skills_revision().await? > self.skills().revision();
+        Ok(())
+    }
+
+    /// Does what is due. What fails stays due.
+    async fn catch_up(self: &Arc<Self>, due: &mut PendingNotices) {
+        // A registration that is under way here loads everything in the end.
+        if due.catalogue
+            && let Ok(_one_at_a_time) = self.registration().try_lock()
+        {
+            match self.reload_catalogue().await {
+                Ok(()) => due.catalogue = false,
+                Err(error) => {
+                    tracing::warn!(error = %error, "the changed catalogue could not be loaded; it is tried again");
+                }
+            }
+        }
+        if due.skills {
+            match self.follow_skills().await {
+                Ok(()) => due.skills = false,
+                Err(error) => {
+                    tracing::warn!(error = %error, "changed skills could not be loaded; it is tried again");
+                }
+            }
+        }
+        for run in std::mem::take(&mut due.approvals) {
+            self.drivers().notify(&run);
+        }
+        for tenant in std::mem::take(&mut due.erased) {
+            self.tool_results().forget(&tenant);
+            self.memory_indexes().forget(&tenant);
+        }
+        if std::mem::take(&mut due.runs) {
+            self.peer_replicas().claims.notify_one();
+        }
+    }
+
+    /// Tells the other processes what they have to read again.
+    async fn notify_replicas(&self, topic: &str, mut payload: Value) {
+        if !self.store().is_shared() {
+            return;
+        }
+        payload["by"] = self.holder().into();
+        let message = NewMessage {
+            topic: topic.to_owned(),
+            tenant: None,
+            user_id: None,
+            payload: payload.to_string(),
+            at: self.now(),
+        };
+        if let Err(error) = self.store().publish(vec![message]).await {
+            tracing::warn!(error = %error, topic, "other processes are not told of a change; they find it later");
+        }
+    }
+
+    /// Tells the other processes that lenses or the calibration changed.
+    pub(crate) async fn notify_routing_change(&self) {
+        self.notify_replicas(ROUTING, json!({})).await;
+    }
+
+    /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
+    /// or that another process left to the workers. Returns at once where this process is no worker.
+    pub(crate) async fn work_forever(self: Arc<Self>) {
+        if self.settings().duty == ProcessRole::Api {
+            return;
+        }
+        let every = (self.settings().lease / 3).min(CLAIM_EVERY);
+        loop {
+            let found = tokio::select! {
+                () = self.draining().cancelled() => return,
+                () = self.peer_replicas().claims.notified() => self.claim().await,
+                () = self.drivers().capacity_freed() => self.claim().await,
+                () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
+            };
+            if let Err(error) = found {
+                tracing::warn!(error = %error, "open work could not be taken up; it is tried again");
+            }
+        }
+    }
+
+    /// Takes up runs that have something to do and that nobody drives, no more than this process can carry
+    /// out: those that would only wait here are left to others, and where there are none, to the store. What
+    /// is claimed at once and cannot be done at once makes work of its own, until nothing else is done
+    /// (Bronson et al., "Metastable Failures in Distributed Systems", 2021).
+    pub(crate) async fn claim(self: &Arc<Self>) -> Result<(), EngineError> {
+        loop {
+            let settings = self.settings();
+            let busy = ROUNDS * settings.tool_calls;
+            let limit = self.drivers().claimable_runs(settings.driven_runs, busy);
+            if limit == 0 || settings.duty == ProcessRole::Api {
+                return Ok(());
+            }
+            let now = self.now();
+            let claim = Claim {
+                holder: self.holder().to_owned(),
+                now,
+                until: self.after(now, settings.lease),
+                limit: limit.min(BATCH),
+                except: self.peer_replicas().left().iter().cloned().collect(),
+            };
+            let claimed = self.store().claim_runs(&claim).await?;
+            let full = claimed.len() == claim.limit;
+            for claimed in claimed {
+                self.spawn_claimed_driver(claimed);
+            }
+            if !full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Pauses every run that has not ended: after a restore, what runs did since the backup is not in their
+    /// journals, and a person has to say that they may go on. Returns those that were not paused before.
+    ///
+    /// # Errors
+    /// As storage's; `overloaded` while another process drives one.
+    pub async fn pause_all_runs(self: &Arc<Self>, by: &UserId) -> Result<Vec<RunId>, EngineError> {
+        let mut paused = Vec::new();
+        let mut last: Option<RunId> = None;
+        loop {
+            let runs = self.store().unfinished_runs(last.as_ref(), BATCH).await?;
+            let Some(newest) = runs.last() else {
+                return Ok(paused);
+            };
+            last = Some(newest.run_id.clone());
+            for RunRecord {
+                tenant_id, run_id, ..
+            } in runs
+            {
+                let pause = RunOrder::Pause { by: by.clone() };
+                match self
+                    .decide_without_driver(&tenant_id, &run_id, pause.into())
+                    .await
+                {
+                    Ok(()) => paused.push(run_id),
+                    // It is paused already, or on its way to its end.
+                    Err(error) if error.code == ErrorCode::IllegalTransition => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+
+    /// How this process holds what it answers, from now on.
+    pub(crate) fn hold(&self) -> RequestLease {
+        RequestLease {
+            holder: self.holder().to_owned(),
+            until: self.after(self.now(), self.settings().lease),
+        }
+    }
+
+    /// Keeps the requests that this process answers and the runs that it drives, until the engine shuts
+    /// down. Each third of a lease, by one statement for all, and apart from the work itself: a run that
+    /// waits long for something is not taken for one whose process died.
+    pub(crate) async fn renew_leases_forever(self: Arc<Self>) {
+        let every = self.settings().lease / 3;
+        loop {
+            tokio::select! {
+                () = self.shutdown().cancelled() => return,
+                () = tokio::time::sleep(every) => {}
+            }
+            if !self.active_requests().is_empty()
+                && let Err(error) = self.store().renew_requests(&self.hold()).await
+            {
+                tracing::warn!(error = %error, "holds on requests could not be renewed; it is tried again");
+            }
+            if let Err(error) = self.renew_leases().await {
+                tracing::warn!(error = %error, "leases on runs could not be renewed; it is tried again");
+            }
+        }
+    }
+
+    /// Renews the leases of all drivers, and tells those that have lost theirs.
+    async fn renew_leases(&self) -> Result<(), EngineError> {
+        let held = self.drivers().held();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let until = self.after(self.now(), self.settings().lease);
+        let runs: Vec<String> = held.keys().map(ToString::to_string).collect();
+        let lost = self.store().renew(self.holder(), &runs, until).await?;
+        let lost: HashSet<&str> = lost.iter().map(String::as_str).collect();
+        for (run, driver) in &held {
+            if lost.contains(run.as_str()) && self.drivers().revoke(run, *driver) {
+                tracing::warn!(run.id = %run, "another process has taken the run over");
+            }
+        }
+        Ok(())
+    }
+
+    /// The turn to change the catalogue, which nobody else changes meanwhile in any process; what others
+    /// changed before is served by then. Who takes longer than a lease may find that somebody was faster:
+    /// the change is then refused, for it names the revision that it was decided on.
+    ///
+    /// # Errors
+    /// `overloaded` when others go on changing it; what storage says.
+    pub(crate) async fn registration_turn(&self) -> Result<CatalogueChangeGuard<'_>, EngineError> {
+        let here = self.registration().lock().await;
+        let mut turn = CatalogueChangeGuard {
+            engine: self,
+            lease: None,
+            _here: here,
+        };
+        if !self.store().is_shared() {
+            return Ok(turn);
+        }
+        // A name of its own: giving back the turn before must not give back this one.
+        let name = self.new_uuid().to_string();
+        let patience = Instant::now() + CATALOGUE_LOCK_TIMEOUT;
+        while turn.lease.is_none() {
+            let now = self.now();
+            let until = self.after(now, self.settings().lease);
+            turn.lease = self.store().acquire(CATALOGUE, &name, now, until).await?;
+            if turn.lease.is_none() {
+                if Instant::now() > patience {
+                    let message = "another process is changing the catalogue; try again";
+                    return Err(EngineError::new(ErrorCode::Overloaded, message));
+                }
+                tokio::time::sleep(CATALOGUE_LOCK_RETRY).await;
+            }
+        }
+        if self.store().revision().await? != self.live().revision {
+            self.reload_catalogue().await?;
+        }
+        Ok(turn)
+    }
+
+    /// Whether a chore is this process's to do: one of those over the same store does it, once in a time.
+    pub(crate) async fn does_chore(&self, chore: &str, once_in: Duration) -> bool {
+        let (now, resource) = (self.now(), format!("chore {chore}"));
+        // A name of its own for each time, so that a lease which is live is nobody's to extend.
+        let holder = self.new_uuid().to_string();
+        let until = self.after(now, once_in);
+        let taken = self.store().acquire(&resource, &holder, now, until).await;
+        taken.is_ok_and(|lease| lease.is_some())
+    }
+
+    /// Begins nothing new of runs, and lets what is under way come to its end, for at most `patience`:
+    /// each run is given back between two steps, for another process to go on with.
+    pub async fn drain(&self, patience: Duration) {
+        self.draining().cancel();
+        let until = Instant::now() + patience;
+        while self.drivers().count() > 0 || !self.active_requests().is_empty() {
+            if Instant::now() >= until {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        self.notify_replicas(LEFT, json!({})).await;
+    }
+}

@@ -1,0 +1,198 @@
+//! Questions to the domain expert graph (seed 000 §2.12, B000-17): on the advanced tier only.
+//! Served from the snapshot, no storage.
+
+use charter_contract::catalogue::DocumentKind;
+use charter_contract::catalogue::graph::{EdgeType, GraphNode, NodeType};
+use charter_contract::finding::Finding;
+use charter_contract::ids::{DomainId, GraphNodeId, TenantId};
+use charter_domain::catalogue::{Direction, WinningLayer};
+use charter_domain::expert_graph::{
+    Bounded, Coverage, Depth, ExpertGraph, Neighbour, OpenRisk, Path, PathQuery, Target,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::documents::unseen_active;
+use crate::{Caller, Engine, EngineError, Tier};
+
+/// Paths that are returned when the question names no number.
+const PATHS: usize = 100;
+
+/// Frameworks that an answer names where an unknown one was asked for.
+const NAMED_FRAMEWORKS: usize = 10;
+
+/// A question to the graph.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(tag = "query", rename_all = "snake_case", deny_unknown_fields)]
+pub enum GraphQuery {
+    /// What is near a node.
+    Neighbours {
+        /// The node.
+        node: GraphNodeId,
+        /// Which way; both when absent.
+        #[serde(default)]
+        direction: Option<Direction>,
+        /// Along which types of edges; all when empty.
+        #[serde(default)]
+        edges: Vec<EdgeType>,
+        /// How far; 1 when absent.
+        #[serde(default)]
+        depth: Option<Depth>,
+    },
+    /// How a node leads to others.
+    Paths {
+        /// The node, e.g. a control.
+        from: GraphNodeId,
+        /// Where to; any resource type when absent.
+        #[serde(default)]
+        to: Option<Target>,
+        /// Which way every edge is followed; `out` when absent.
+        #[serde(default)]
+        direction: Option<Direction>,
+        /// How long a path may be; as long as allowed when absent.
+        #[serde(default)]
+        depth: Option<Depth>,
+        /// How many.
+        #[serde(default)]
+        limit: Option<usize>,
+    },
+    /// Risks that nothing addresses.
+    Unremediated {
+        /// Of this domain; of all when absent.
+        #[serde(default)]
+        domain: Option<DomainId>,
+    },
+    /// Which controls of a framework registered skills and playbooks look after.
+    Coverage {
+        /// The framework, e.g. `SOC2`.
+        framework: String,
+    },
+}
+
+/// What the graph says.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "query", rename_all = "snake_case")]
+pub enum GraphAnswer {
+    /// What is near a node.
+    Neighbours {
+        /// The node.
+        node: Box<GraphNode>,
+        /// The layer that it comes from.
+        layer: WinningLayer,
+        /// What is near it, nearest first.
+        #[serde(flatten)]
+        neighbours: Bounded<Neighbour>,
+    },
+    /// Paths, shortest first.
+    Paths(Bounded<Path>),
+    /// Risks, most severe first.
+    Unremediated(Bounded<OpenRisk>),
+    /// The controls, by id.
+    Coverage(Coverage),
+}
+
+impl Engine {
+    /// Answers a question to the graph as the caller's tenant sees it.
+    ///
+    /// # Errors
+    /// `permission_denied` below the advanced tier; `not_found` for a node or framework that the
+    /// caller does not see.
+    pub fn query_graph(
+        &self,
+        caller: &Caller,
+        query: GraphQuery,
+    ) -> Result<GraphAnswer, EngineError> {
+        caller.must_have(Tier::Advanced, "the expert graph needs the advanced tier")?;
+        let view = self.live().view(&caller.tenant);
+        let graph = ExpertGraph::from_view(&view);
+        let node = |id: &GraphNodeId| {
+            let missing = || unseen_active(&view, DocumentKind::GraphNode, id.as_ref());
+            graph.node(id).ok_or_else(missing)
+        };
+        Ok(match query {
+            GraphQuery::Neighbours {
+                node: id,
+                direction,
+                edges,
+                depth,
+            } => {
+                let found = node(&id)?;
+                let directions = match direction {
+                    Some(direction) => vec![direction],
+                    None => vec![Direction::Out, Direction::In],
+                };
+                let depth = depth.unwrap_or(Depth::ONE);
+                GraphAnswer::Neighbours {
+                    node: Box::new(found.document().clone()),
+                    layer: found.won,
+                    neighbours: graph.neighbours(&id, &directions, &edges, depth),
+                }
+            }
+            GraphQuery::Paths {
+                from,
+                to,
+                direction,
+                depth,
+                limit,
+            } => {
+                node(&from)?;
+                if let Some(Target::Node(to)) = &to {
+                    node(to)?;
+                }
+                GraphAnswer::Paths(graph.paths(&PathQuery {
+                    from,
+                    to: to.unwrap_or(Target::Type(NodeType::ResourceType)),
+                    direction: direction.unwrap_or(Direction::Out),
+                    depth: depth.unwrap_or(Depth::MOST),
+                    limit: limit.unwrap_or(PATHS),
+                }))
+            }
+            GraphQuery::Unremediated { domain } => {
+                GraphAnswer::Unremediated(graph.unremediated(domain.as_ref()))
+            }
+            GraphQuery::Coverage { framework } => {
+                let coverage = graph.coverage(&framework);
+                if coverage.controls.is_empty() {
+                    return Err(unknown_framework(&graph, &framework));
+                }
+                GraphAnswer::Coverage(coverage)
+            }
+        })
+    }
+
+    /// Gives findings what the graph says about them, where the request is answered on the advanced
+    /// tier.
+    pub(crate) fn relate(
+        &self,
+        tenant: &TenantId,
+        tier: Tier,
+        domain: &DomainId,
+        findings: &mut [Finding],
+    ) {
+        match tier {
+            Tier::Basic => {}
+            Tier::Advanced => {
+                let view = self.live().view(tenant);
+                let graph = ExpertGraph::from_view(&view);
+                for finding in findings {
+                    finding.expert = graph.related(finding, domain);
+                }
+            }
+        }
+    }
+}
+
+/// That the caller sees no control of this framework, and which frameworks they see.
+fn unknown_framework(graph: &ExpertGraph<'_>, framework: &str) -> EngineError {
+    let mut absent = EngineError::not_found("framework", framework);
+    let known = graph.frameworks();
+    let named: Vec<&str> = known
+        .iter()
+        .take(NAMED_FRAMEWORKS)
+        .map(String::as_str)
+        .collect();
+    if !named.is_empty() {
+        absent.message = format!("{}; controls name {}", absent.message, named.join(", "));
+    }
+    absent
+}
