@@ -8,9 +8,11 @@
 mod aggregate;
 mod artifacts;
 mod ask;
+mod begun;
 mod desk;
 mod draft;
 mod exchange;
+mod failures;
 mod fill;
 mod follow;
 mod offline;
@@ -21,6 +23,7 @@ mod prompts;
 mod replay;
 mod research;
 mod review;
+mod runner;
 mod scope;
 mod show;
 mod stage;
@@ -44,6 +47,7 @@ use crate::execution::runs::{PinnedTool, failure, pin};
 use crate::{Engine, EngineError};
 
 pub use artifacts::{ArtifactView, MissionArtifactPage};
+pub(crate) use begun::{FirstMessage, MissionStart};
 pub use charter_store::mission::ArtifactFilter;
 use desk::MissionContext;
 pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
@@ -53,7 +57,6 @@ pub use replay::MissionReplayed;
 pub use show::{MissionPage, MissionSummary, MissionTaskView, MissionView, ProposalView};
 use stage::StageExecution;
 pub use start::{Answerer, MissionOrder, MissionStarted};
-pub(crate) use start::{FirstMessage, MissionStart};
 
 /// What fails a call that a pass does not cover (B002-8).
 pub(crate) fn pass_refused(message: String) -> StepFailure {
@@ -72,7 +75,7 @@ impl MissionContext {
         for value in artifacts {
             let artifact = Artifact::from_value(value).map_err(|violations| {
                 let first = violations.first().map(ToString::to_string);
-                stage::unfit(format!(
+                failures::unfit(format!(
                     "an artifact breaks its contract: {}",
                     first.unwrap_or_default()
                 ))
@@ -86,7 +89,7 @@ impl MissionContext {
                 Err(
                     refusal @ (AdmissionRefusal::Conflict { .. } | AdmissionRefusal::Violations(_)),
                 ) => {
-                    return Err(stage::unfit(refusal.to_string()));
+                    return Err(failures::unfit(refusal.to_string()));
                 }
             }
         }

@@ -10,6 +10,7 @@ mod mode;
 mod other_names;
 mod overlay;
 mod query;
+mod scope_state;
 mod vectors;
 
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use charter_domain::tier;
 use charter_search::{Layer, Layers, RouteIndex, RouteSettings, Scope};
 use charter_store::catalogue::CatalogueRevision;
 
+use self::scope_state::ScopeState;
 use super::lens_index::LensIndexCache;
 
 pub(crate) use index::{IndexSet, actions, entry_id, offered, parse_entry_id, text_hash, texts_of};
@@ -47,7 +49,7 @@ pub struct LiveCatalogue {
     global: TierStacks,
     tenants: BTreeMap<TenantId, TierStacks>,
     policies: Policies,
-    scopes: BTreeMap<Option<TenantId>, load::ScopeState>,
+    scopes: BTreeMap<Option<TenantId>, ScopeState>,
     /// Entries extended by accepted route examples, by tenant.
     overlays: BTreeMap<TenantId, Overlay>,
 }
@@ -105,7 +107,7 @@ impl LiveCatalogue {
     pub(crate) fn dependents(&self, tenant: &TenantId) -> [Arc<Dependents>; 2] {
         [Some(tenant.clone()), None].map(|scope| {
             let state = self.scopes.get(&scope);
-            state.map(load::ScopeState::dependents).unwrap_or_default()
+            state.map(ScopeState::dependents).unwrap_or_default()
         })
     }
 

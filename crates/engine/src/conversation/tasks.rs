@@ -30,6 +30,9 @@ use crate::{ArtifactView, Caller, Confirmation, Engine, EngineError};
 
 pub use list::{TaskFilter, TaskPage};
 
+/// The field of a message that orders a mission.
+const MISSION: &str = "mission";
+
 /// Characters of a text that is no id of a task that an error repeats.
 const MAX_SHOWN_ID: usize = 80;
 

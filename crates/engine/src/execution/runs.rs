@@ -7,6 +7,7 @@ mod approvals;
 mod call;
 mod control;
 mod decisions;
+mod divergence;
 mod drive;
 mod drivers;
 mod effect;
@@ -52,6 +53,7 @@ use crate::{Caller, Engine, EngineError, Role};
 
 pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
 pub use decisions::{RunExplained, StepExplained};
+pub use divergence::ReplayDivergence;
 pub(crate) use drivers::Drivers;
 pub(crate) use effect::{
     AnalysisDone, AnalysisOrder, AnalysisWork, PinnedTool, StageFailure, StageResult, StageRunner,
@@ -69,7 +71,7 @@ pub use once::{IdempotencyKey, RunStarted};
 pub(crate) use once::{MAX_CLIENT_ID, derived};
 pub(crate) use pinned::LoadedRun;
 pub use progress::{Progress, ProgressEvent};
-pub use show::{ReplayDivergence, Replayed, RunAt, RunState, RunView, StepView};
+pub use show::{Replayed, RunAt, RunState, RunView, StepView};
 pub(crate) use wait::is_active;
 pub(crate) use warnings::guardrail_warnings;
 

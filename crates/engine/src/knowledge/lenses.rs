@@ -32,12 +32,11 @@ use crate::catalogue::documents::unseen;
 use crate::catalogue::lens_index::{LensKey, Position, SkippedFile};
 use crate::{Caller, Engine, EngineError, Tier};
 
-pub use index::{LensIndexed, LensOutcome};
 pub(crate) use refresh::LensJob;
 pub use search::MAX_PASSAGES;
 pub(crate) use sentences::SentenceVectors;
 pub(crate) use work::LensWork;
-pub use work::{LastWork, Stage, WorkResult};
+pub use work::{LastWork, LensIndexed, LensOutcome, Stage, WorkResult};
 
 /// A lens as it is shown: the document, and what became of its source.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

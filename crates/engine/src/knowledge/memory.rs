@@ -9,6 +9,7 @@ mod find;
 mod index;
 mod reindex;
 mod shown;
+mod similar;
 
 use charter_contract::agentic::memory::{MemoryEntry, MemoryState};
 use charter_contract::error_code::ErrorCode;

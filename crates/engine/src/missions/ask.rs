@@ -9,7 +9,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::draft::schema::DraftSchema;
-use super::stage::{StageExecution, unfit};
+use super::failures::unfit;
+use super::stage::StageExecution;
 use crate::Engine;
 use crate::execution::asking::{DeclaredPart, ValidatedDraft, drafted};
 use crate::execution::runs::StageFailure;

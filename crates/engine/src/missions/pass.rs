@@ -12,7 +12,8 @@ use charter_contract::text::{ShortText, Text};
 use charter_domain::mission::StageOutput;
 
 use super::desk::MissionContext;
-use super::stage::{StageExecution, held, unfit};
+use super::failures::unfit;
+use super::stage::{StageExecution, held};
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::identity::caller::Tier;
 use crate::knowledge::lenses::LensFilter;

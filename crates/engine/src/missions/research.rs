@@ -9,7 +9,8 @@ use charter_contract::text::{HttpUrl, Text};
 use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
 use serde_json::{Value, json};
 
-use super::stage::{StageExecution, WorkerTurn, held, unfit};
+use super::failures::unfit;
+use super::stage::{StageExecution, WorkerTurn, held};
 use crate::Engine;
 use crate::execution::runs::{StageFailure, StageResult};
 use crate::identity::caller::Tier;

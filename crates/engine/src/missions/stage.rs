@@ -5,9 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use charter_contract::catalogue::stage::Stage;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TaskId;
 use charter_contract::mission::Artifact;
 use charter_contract::mission::aggregation_packet::AggregationPacket;
@@ -16,12 +14,13 @@ use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
 use charter_domain::mission::{MAX_TURNS, StageOutput, ends_of, pass_step, prompt_step, turn_step};
-use charter_domain::run::{ErrorKind, Run, StepFailure, StepState};
+use charter_domain::run::{Run, StepFailure, StepState};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{MissionContext, Plan};
-use crate::execution::runs::{StageFailure, StageResult, StageWork, failure};
+use super::failures::{lost, unfit};
+use crate::execution::runs::{StageFailure, StageResult};
 use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
 
 /// Longest time of one stage, with everything that a model is asked in it.
@@ -71,17 +70,6 @@ impl StageExecution {
             timeout: STAGE_TIMEOUT,
             key,
         })
-    }
-}
-
-#[async_trait]
-impl StageWork for StageExecution {
-    async fn run(
-        self: Box<Self>,
-        engine: &Arc<Engine>,
-        cancel: &CancellationToken,
-    ) -> Result<StageResult, StageFailure> {
-        engine.run_stage(*self, cancel).await
     }
 }
 
@@ -147,21 +135,6 @@ pub(super) struct ToolCallResult {
 pub(super) struct FinishedTask {
     pub(super) task: TaskId,
     pub(super) output: StageOutput,
-}
-
-/// What should not be: the journal holds something else than the machine wrote.
-pub(super) fn lost(what: &str) -> StepFailure {
-    let message = format!("the mission has no {what}");
-    failure(ErrorKind::SystemError, ErrorCode::Internal, message)
-}
-
-/// Something that does not fit, and that asking again does not mend.
-pub(super) fn unfit(message: impl Into<String>) -> StepFailure {
-    failure(
-        ErrorKind::ExecutionError,
-        ErrorCode::InvalidDocument,
-        message,
-    )
 }
 
 impl StageInput {
@@ -370,7 +343,7 @@ fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackPropo
 
 impl Engine {
     /// Carries a stage out.
-    async fn run_stage(
+    pub(super) async fn run_stage(
         self: &Arc<Self>,
         work: StageExecution,
         cancel: &CancellationToken,

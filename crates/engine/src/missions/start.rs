@@ -25,11 +25,12 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
+use super::begun::{FirstMessage, MissionStart, begun_of};
 use super::desk::MissionContext;
 use super::show::MissionView;
 use crate::catalogue::documents::unseen;
 use crate::execution::runs::{NewRun, StageRunner, pin};
-use crate::{Caller, Engine, EngineError, Tier};
+use crate::{Caller, Engine, EngineError};
 
 /// The kind of a mission that names none.
 const GENERAL: &str = "general";
@@ -94,29 +95,6 @@ impl MissionStarted {
             Self::New(mission) | Self::Repeat(mission) => *mission,
         }
     }
-}
-
-/// What a mission's run keeps besides the envelope.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct MissionStart {
-    /// Whether the offline provider answers.
-    pub(super) offline: bool,
-    /// The tier of whoever began it.
-    pub(super) tier: Tier,
-    /// The message that it was begun with, where another agent sent one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) message: Option<FirstMessage>,
-}
-
-/// The message of another agent that began a mission.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FirstMessage {
-    /// The agent's id for it.
-    pub(crate) message_id: String,
-    /// The conversation that it belongs to.
-    pub(crate) context: String,
-    /// What it gave for a program.
-    pub(crate) wishes: Map<String, Value>,
 }
 
 impl Engine {
@@ -358,13 +336,6 @@ impl Engine {
         let desk: Arc<dyn StageRunner> = Arc::new(desk);
         Ok(Some(desk))
     }
-}
-
-/// How a mission began.
-pub(super) fn begun_of(run: &Run) -> Result<MissionStart, EngineError> {
-    let begun = run.parameters().get("begun").cloned().unwrap_or_default();
-    serde_json::from_value(begun)
-        .map_err(|error| EngineError::internal("reading how a mission began", error))
 }
 
 /// The run of a mission.

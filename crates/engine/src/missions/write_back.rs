@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::stage::{StageExecution, unfit};
+use super::failures::unfit;
+use super::stage::StageExecution;
 use crate::execution::runs::{StageFailure, StageResult, failure};
 use crate::{Engine, EngineError};
 

@@ -8,6 +8,7 @@ mod admit;
 mod compare;
 mod gate;
 mod library;
+mod routing_test;
 mod shown;
 mod vectors;
 mod versions;
@@ -32,7 +33,7 @@ use crate::knowledge::lenses::LensJob;
 use crate::{Caller, Engine, EngineError};
 
 pub use compare::{Difference, DocumentChange, PackageDiff};
-pub use gate::RoutingTestResult;
+pub use routing_test::RoutingTestResult;
 pub use shown::{PackageView, RegistrationReport};
 pub use versions::{ChangedDocument, VersionRange, VersionsDiff};
 

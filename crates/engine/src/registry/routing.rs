@@ -7,6 +7,7 @@ mod by_intent;
 mod gateway;
 mod left_out;
 mod named;
+mod ranked;
 
 use std::sync::Arc;
 

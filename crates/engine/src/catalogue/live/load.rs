@@ -1,7 +1,7 @@
 //! From stored documents to a live catalogue, reusing every scope that did not change.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use charter_contract::catalogue::domain::Domain;
 use charter_contract::catalogue::{Document, DocumentKind};
@@ -11,7 +11,6 @@ use charter_contract::json::decode_stored;
 use charter_contract::scope::Scope;
 use charter_contract::violation::Violation;
 use charter_domain::catalogue::{BUILT_IN, Layer, Origin, Snapshot};
-use charter_domain::dependencies::Dependents;
 use charter_effects::Imports;
 use charter_search::RouteSettings;
 use charter_search::embed::EmbeddingModel;
@@ -21,27 +20,10 @@ use sha2::{Digest, Sha256};
 
 use super::index::{IndexSet, VectorsByText, text_hash, texts_of};
 use super::overlay::Overlay;
+use super::scope_state::ScopeState;
 use super::{LiveCatalogue, Policies, Stacked, TierStacks};
 use crate::catalogue::lens_index::LensIndexCache;
 use crate::{Engine, EngineError};
-
-/// A scope's documents with what they were made from.
-#[derive(Debug, Clone)]
-pub(crate) struct ScopeState {
-    digest: [u8; 32],
-    pub(crate) layer: Arc<Layer>,
-    pub(crate) indexes: IndexSet,
-    /// Made on the first question.
-    dependents: Arc<OnceLock<Arc<Dependents>>>,
-}
-
-impl ScopeState {
-    /// What the scope's documents refer to.
-    pub(super) fn dependents(&self) -> Arc<Dependents> {
-        let read = || Arc::new(Dependents::from_layer(&self.layer));
-        Arc::clone(self.dependents.get_or_init(read))
-    }
-}
 
 impl Engine {
     /// Serves what the store has now.

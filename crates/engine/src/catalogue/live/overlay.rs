@@ -13,7 +13,7 @@ use charter_search::{BuildError, RouteIndex, RouteText, embedding_texts};
 use charter_store::route_example::RouteExampleRecord;
 
 use super::index::{VectorsByText, action, route_index};
-use super::load::ScopeState;
+use super::scope_state::ScopeState;
 use crate::{Engine, EngineError};
 
 /// Routing entries extended by a tenant's accepted examples, by the scope of their documents.

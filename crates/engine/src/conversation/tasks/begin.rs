@@ -12,9 +12,8 @@ use charter_store::session::SessionRecord;
 use serde_json::Map;
 use uuid::Uuid;
 
-use super::mission::MISSION;
 use super::thread::Origin;
-use super::{TaskKey, TaskMessage};
+use super::{MISSION, TaskKey, TaskMessage};
 use crate::conversation::requests::ActiveRequest;
 use crate::execution::runs::{MAX_CLIENT_ID, derived};
 use crate::{Caller, Engine, EngineError, Progress};

@@ -7,8 +7,9 @@ use charter_domain::parameters::Collected;
 use charter_domain::run::StepState;
 use serde_json::{Value, json};
 
-use super::standing::{Outline, RecordedAnswer, asked_back};
+use super::standing::Outline;
 use super::thread::{Attempt, Thread};
+use super::thread::{RecordedAnswer, asked_back};
 use super::{Task, TaskKey, TaskState};
 use crate::conversation::requests::{CLARIFICATION, ParameterView};
 use crate::execution::runs::RunView;

@@ -14,12 +14,9 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::begin::used;
-use super::{Task, TaskInput, TaskKey, TaskMessage, TaskState};
+use super::{MISSION, Task, TaskInput, TaskKey, TaskMessage, TaskState};
 use crate::missions::{FirstMessage, MissionStart};
 use crate::{ArtifactView, Caller, Engine, EngineError, MissionOrder, MissionView, ProposalView};
-
-/// The field of a message that orders a mission.
-pub(super) const MISSION: &str = "mission";
 
 /// Where it is in what a message gives.
 const MISSION_PLACE: &str = "/mission";

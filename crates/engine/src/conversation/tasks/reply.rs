@@ -12,7 +12,8 @@ use charter_domain::parameters::{self, Collected, Reply};
 use serde_json::{Map, Value, json};
 
 use super::begin::checked;
-use super::standing::{RoutedDocument, asked_back, routed};
+use super::standing::{RoutedDocument, routed};
+use super::thread::asked_back;
 use super::thread::{Origin, Thread, wishes};
 use super::{TaskKey, TaskMessage, TaskState};
 use crate::conversation::requests::{ActiveRequest, Clarification};

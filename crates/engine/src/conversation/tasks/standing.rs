@@ -1,40 +1,19 @@
 //! Where a task stands, read from its newest request's answer and from its runs.
 
 use charter_contract::agentic::error::AgentError;
-use charter_contract::agentic::response::AgentResponse;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId};
-use charter_contract::json::{JsonFault, decode_stored};
+use charter_contract::json::decode_stored;
 use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
 use charter_store::journal::{RunPhase, RunRecord};
 use serde_json::{Map, Value};
 
 use super::TaskState;
-use super::thread::{Attempt, Thread};
-use crate::conversation::requests::{
-    CLARIFICATION, Clarification, Classification, analysis_run_id, runs_of,
+use super::thread::{
+    Attempt, MAX_REPLIES, RecordedAnswer, Thread, asked_back, asks_for_parameters, state_of_failure,
 };
+use crate::conversation::requests::{Classification, analysis_run_id, runs_of};
 use crate::{Engine, EngineError};
-
-/// A recorded answer.
-#[derive(Debug, Clone)]
-pub(super) enum RecordedAnswer {
-    Response(AgentResponse),
-    Failure(AgentError),
-}
-
-impl RecordedAnswer {
-    pub(super) fn read(text: &str) -> Result<Self, EngineError> {
-        let read = |error: JsonFault| EngineError::internal("reading a recorded answer", error);
-        let value: Value = decode_stored(text).map_err(read)?;
-        let answered = match value.get("error_id") {
-            None => serde_json::from_value(value).map(Self::Response),
-            Some(_) => serde_json::from_value(value).map(Self::Failure),
-        };
-        answered.map_err(|error| read(error.into()))
-    }
-}
 
 /// Where a task stands, without what there is to say about it.
 #[derive(Debug)]
@@ -61,32 +40,6 @@ impl Outline {
     }
 }
 
-/// Whether a request failed for want of parameters, before anything was run: a reply may give them.
-pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
-    match &attempt.answered {
-        Some(RecordedAnswer::Failure(failure)) => {
-            state_of_failure(failure) == TaskState::InputRequired && attempt.verdict.is_some()
-        }
-        Some(RecordedAnswer::Response(_)) | None => false,
-    }
-}
-
-/// The question that a request was answered with, where it was asked back: a reply may answer it.
-pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
-    match &attempt.answered {
-        Some(RecordedAnswer::Response(response)) => {
-            let asked = response.metadata.as_ref()?.extra.get(CLARIFICATION)?;
-            serde_json::from_value(asked.clone()).ok()
-        }
-        Some(RecordedAnswer::Failure(_)) | None => None,
-    }
-}
-
-/// Whether a reply gives a request what it lacks.
-pub(super) fn takes_reply(attempt: &Attempt) -> bool {
-    asks_for_parameters(attempt) || asked_back(attempt).is_some()
-}
-
 impl Engine {
     pub(super) async fn outline(&self, thread: &Thread) -> Result<Outline, EngineError> {
         let last = &thread.last;
@@ -95,7 +48,7 @@ impl Engine {
             Some(RecordedAnswer::Failure(failure)) => {
                 let mut outline = Outline::new(state_of_failure(failure), last.updated_at);
                 if outline.state == TaskState::InputRequired
-                    && (!asks_for_parameters(last) || thread.replies >= super::thread::MAX_REPLIES)
+                    && (!asks_for_parameters(last) || thread.replies >= MAX_REPLIES)
                 {
                     outline.state = TaskState::Failed;
                 }
@@ -105,9 +58,7 @@ impl Engine {
             Some(RecordedAnswer::Response(response)) => {
                 let extra = response.metadata.as_ref().map(|metadata| &metadata.extra);
                 let state = match asked_back(last) {
-                    Some(_) if thread.replies < super::thread::MAX_REPLIES => {
-                        TaskState::InputRequired
-                    }
+                    Some(_) if thread.replies < MAX_REPLIES => TaskState::InputRequired,
                     Some(_) | None => TaskState::Completed,
                 };
                 let mut outline = Outline::new(state, last.updated_at);
@@ -237,67 +188,6 @@ fn gone(last_known: TaskState) -> TaskState {
         last_known
     } else {
         TaskState::Failed
-    }
-}
-
-fn state_of_failure(failure: &AgentError) -> TaskState {
-    let code = failure.error_code.as_deref();
-    let code = code.and_then(|code| code.parse::<ErrorCode>().ok());
-    let ran = failure.technical_details.as_ref();
-    let ran = ran.is_some_and(|details| details.contains_key("run_id"));
-    match code.unwrap_or(ErrorCode::Internal) {
-        ErrorCode::MissingParameters | ErrorCode::InvalidParameters if !ran => {
-            TaskState::InputRequired
-        }
-        ErrorCode::Cancelled => TaskState::Canceled,
-        ErrorCode::InvalidRequest
-        | ErrorCode::UnsupportedFlow
-        | ErrorCode::UnknownDomain
-        | ErrorCode::NotFound
-        | ErrorCode::NoMatch
-        | ErrorCode::Unauthenticated
-        | ErrorCode::PermissionDenied
-        | ErrorCode::GuardrailBlocked
-        | ErrorCode::PolicyDenied
-        | ErrorCode::ApprovalRequired
-        | ErrorCode::ApprovalRejected
-        | ErrorCode::ApprovalExpired
-        | ErrorCode::EgressDenied => TaskState::Rejected,
-        ErrorCode::MissingParameters
-        | ErrorCode::InvalidParameters
-        | ErrorCode::InvalidDocument
-        | ErrorCode::InvalidUtf8
-        | ErrorCode::TooLarge
-        | ErrorCode::UnsupportedVersion
-        | ErrorCode::DeprecatedCollection
-        | ErrorCode::AlreadyExists
-        | ErrorCode::VersionConflict
-        | ErrorCode::IllegalTransition
-        | ErrorCode::MethodNotAllowed
-        | ErrorCode::Immutable
-        | ErrorCode::StillReferenced
-        | ErrorCode::RoutingTestFailed
-        | ErrorCode::SessionNotFound
-        | ErrorCode::ToolFailed
-        | ErrorCode::ToolResultInvalid
-        | ErrorCode::TemplateMissing
-        | ErrorCode::PlaceholderMissing
-        | ErrorCode::ExpressionFailed
-        | ErrorCode::ToolTimeout
-        | ErrorCode::RequestTimeout
-        | ErrorCode::ModelRouteUnknown
-        | ErrorCode::ModelAccessDenied
-        | ErrorCode::ModelRefused
-        | ErrorCode::ModelAnswerInvalid
-        | ErrorCode::ModelFailed
-        | ErrorCode::ModelMissing
-        | ErrorCode::ModelMismatch
-        | ErrorCode::StorageFull
-        | ErrorCode::DataDirectoryLocked
-        | ErrorCode::RateLimited
-        | ErrorCode::Overloaded
-        | ErrorCode::Unavailable
-        | ErrorCode::Internal => TaskState::Failed,
     }
 }
 

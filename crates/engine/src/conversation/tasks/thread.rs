@@ -1,17 +1,19 @@
 //! The requests that make up a task: the one that began it, and those that gave it what it lacked.
 
+use charter_contract::agentic::error::AgentError;
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
+use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RequestId, TenantId, UserId};
+use charter_contract::json::{JsonFault, decode_stored};
 use charter_contract::time::Timestamp;
 use charter_store::request::RequestRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::TaskInput;
-use super::standing::{RecordedAnswer, takes_reply};
-use crate::conversation::requests::ActiveRequest;
+use super::{TaskInput, TaskState};
+use crate::conversation::requests::{ActiveRequest, CLARIFICATION, Clarification};
 use crate::{Caller, Engine, EngineError};
 
 /// The field of a request's metadata that says which message it came from.
@@ -63,6 +65,25 @@ pub(super) fn wishes(request: &AgentRequest) -> Map<String, Value> {
     wishes
 }
 
+/// A recorded answer.
+#[derive(Debug, Clone)]
+pub(super) enum RecordedAnswer {
+    Response(AgentResponse),
+    Failure(AgentError),
+}
+
+impl RecordedAnswer {
+    pub(super) fn read(text: &str) -> Result<Self, EngineError> {
+        let read = |error: JsonFault| EngineError::internal("reading a recorded answer", error);
+        let value: Value = decode_stored(text).map_err(read)?;
+        let answered = match value.get("error_id") {
+            None => serde_json::from_value(value).map(Self::Response),
+            Some(_) => serde_json::from_value(value).map(Self::Failure),
+        };
+        answered.map_err(|error| read(error.into()))
+    }
+}
+
 /// One request of a task.
 #[derive(Debug)]
 pub(super) struct Attempt {
@@ -109,6 +130,94 @@ impl Attempt {
             text: text.unwrap_or_else(|| request.input.to_string()),
             wishes: wishes(request),
         }
+    }
+}
+
+/// Whether a request failed for want of parameters, before anything was run: a reply may give them.
+pub(super) fn asks_for_parameters(attempt: &Attempt) -> bool {
+    match &attempt.answered {
+        Some(RecordedAnswer::Failure(failure)) => {
+            state_of_failure(failure) == TaskState::InputRequired && attempt.verdict.is_some()
+        }
+        Some(RecordedAnswer::Response(_)) | None => false,
+    }
+}
+
+/// The question that a request was answered with, where it was asked back: a reply may answer it.
+pub(super) fn asked_back(attempt: &Attempt) -> Option<Clarification> {
+    match &attempt.answered {
+        Some(RecordedAnswer::Response(response)) => {
+            let asked = response.metadata.as_ref()?.extra.get(CLARIFICATION)?;
+            serde_json::from_value(asked.clone()).ok()
+        }
+        Some(RecordedAnswer::Failure(_)) | None => None,
+    }
+}
+
+/// Whether a reply gives a request what it lacks.
+fn takes_reply(attempt: &Attempt) -> bool {
+    asks_for_parameters(attempt) || asked_back(attempt).is_some()
+}
+
+/// The state of a task whose newest request failed.
+pub(super) fn state_of_failure(failure: &AgentError) -> TaskState {
+    let code = failure.error_code.as_deref();
+    let code = code.and_then(|code| code.parse::<ErrorCode>().ok());
+    let ran = failure.technical_details.as_ref();
+    let ran = ran.is_some_and(|details| details.contains_key("run_id"));
+    match code.unwrap_or(ErrorCode::Internal) {
+        ErrorCode::MissingParameters | ErrorCode::InvalidParameters if !ran => {
+            TaskState::InputRequired
+        }
+        ErrorCode::Cancelled => TaskState::Canceled,
+        ErrorCode::InvalidRequest
+        | ErrorCode::UnsupportedFlow
+        | ErrorCode::UnknownDomain
+        | ErrorCode::NotFound
+        | ErrorCode::NoMatch
+        | ErrorCode::Unauthenticated
+        | ErrorCode::PermissionDenied
+        | ErrorCode::GuardrailBlocked
+        | ErrorCode::PolicyDenied
+        | ErrorCode::ApprovalRequired
+        | ErrorCode::ApprovalRejected
+        | ErrorCode::ApprovalExpired
+        | ErrorCode::EgressDenied => TaskState::Rejected,
+        ErrorCode::MissingParameters
+        | ErrorCode::InvalidParameters
+        | ErrorCode::InvalidDocument
+        | ErrorCode::InvalidUtf8
+        | ErrorCode::TooLarge
+        | ErrorCode::UnsupportedVersion
+        | ErrorCode::DeprecatedCollection
+        | ErrorCode::AlreadyExists
+        | ErrorCode::VersionConflict
+        | ErrorCode::IllegalTransition
+        | ErrorCode::MethodNotAllowed
+        | ErrorCode::Immutable
+        | ErrorCode::StillReferenced
+        | ErrorCode::RoutingTestFailed
+        | ErrorCode::SessionNotFound
+        | ErrorCode::ToolFailed
+        | ErrorCode::ToolResultInvalid
+        | ErrorCode::TemplateMissing
+        | ErrorCode::PlaceholderMissing
+        | ErrorCode::ExpressionFailed
+        | ErrorCode::ToolTimeout
+        | ErrorCode::RequestTimeout
+        | ErrorCode::ModelRouteUnknown
+        | ErrorCode::ModelAccessDenied
+        | ErrorCode::ModelRefused
+        | ErrorCode::ModelAnswerInvalid
+        | ErrorCode::ModelFailed
+        | ErrorCode::ModelMissing
+        | ErrorCode::ModelMismatch
+        | ErrorCode::StorageFull
+        | ErrorCode::DataDirectoryLocked
+        | ErrorCode::RateLimited
+        | ErrorCode::Overloaded
+        | ErrorCode::Unavailable
+        | ErrorCode::Internal => TaskState::Failed,
     }
 }
 

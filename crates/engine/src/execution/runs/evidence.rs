@@ -29,9 +29,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::HistoryEvent;
+use super::divergence::ReplayDivergence;
 use super::effect::Workspace;
 use super::journal::FoldedRun;
-use super::show::ReplayDivergence;
 use crate::execution::evidence::{CapturedResult, EvidenceOutcome, FAULT, id_of};
 use crate::{Engine, EngineError};
 

@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::divergence::ReplayDivergence;
 use super::{HistoryEvent, RunEvidence, RunSummary};
 use crate::ground::questions::Effort;
 use crate::identity::shares::Share;
@@ -170,22 +171,6 @@ pub struct Replayed {
     pub state_digest: Option<Digest>,
     /// The first event that does not follow from those before it; absent when all do.
     pub diverges: Option<ReplayDivergence>,
-}
-
-/// Where a journal is not what the run machine wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "Diverges")]
-pub struct ReplayDivergence {
-    /// The event's position, from 1.
-    pub at: u64,
-    /// What is wrong with it.
-    pub detail: String,
-}
-
-impl ReplayDivergence {
-    fn new(at: u64, detail: String) -> Self {
-        Self { at, detail }
-    }
 }
 
 impl Engine {

@@ -6,16 +6,13 @@
 use std::collections::BTreeMap;
 
 use charter_contract::catalogue::lens::DomainLens;
-use charter_contract::ids::LensId;
 use charter_effects::{SourceError, SourceFault};
 use charter_search::{WindowSettings, token_spans};
 use charter_store::lens::NewLensIndex;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::cut::{CutPassage, cut};
 use super::fetch::{Content, Failure, Part};
-use super::work::{IndexingPermit, Stage};
+use super::work::{IndexingPermit, LensOutcome, Stage};
 use crate::catalogue::lens_index::{CachedLensIndex, IndexMetadata, SkippedFile};
 use crate::{Engine, EngineError};
 
@@ -28,42 +25,6 @@ const CUTTING: u32 = 1;
 
 /// Most notices of one lens that are kept.
 const MAX_NOTICES: usize = 20;
-
-/// What indexing a lens came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct LensIndexed {
-    /// Which lens.
-    pub lens_id: LensId,
-    /// What came of it.
-    #[serde(flatten)]
-    pub outcome: LensOutcome,
-}
-
-/// What indexing came to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum LensOutcome {
-    /// The source is what the index was made of.
-    Unchanged {
-        /// Passages of the index.
-        chunks: usize,
-    },
-    /// There is a new index.
-    Indexed {
-        /// Its passages.
-        chunks: usize,
-        /// Parts of passages that had to be embedded; the others' vectors were taken over.
-        embedded: usize,
-        /// Why parts of the text may not be what its author wrote.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        notices: Vec<String>,
-        /// Files of the folder that are left out, because they cannot be read.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        left_out: Vec<SkippedFile>,
-    },
-    /// A dry run fetches nothing.
-    NotFetched,
-}
 
 /// An index that is ready to be stored.
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use charter_store::StoreError;
 use charter_store::lens::NewLensIndex;
 
 use super::fetch::Failure;
-use super::index::{LensIndexed, LensOutcome, PreparedIndex};
-use super::work::{IndexingPermit, WorkResult};
+use super::index::PreparedIndex;
+use super::work::{IndexingPermit, LensIndexed, LensOutcome, WorkResult};
 use super::{LensView, key_of, may_read};
 use crate::catalogue::documents::{unseen, unseen_active};
 use crate::catalogue::lens_index::{IndexMetadata, LensKey};

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use charter_contract::ids::LensId;
 use charter_contract::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::index::LensOutcome;
-use crate::catalogue::lens_index::LensKey;
+use crate::catalogue::lens_index::{LensKey, SkippedFile};
 
 /// How far indexing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -64,6 +64,42 @@ pub enum WorkResult {
         /// Why.
         failed: String,
     },
+}
+
+/// What indexing a lens came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LensIndexed {
+    /// Which lens.
+    pub lens_id: LensId,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: LensOutcome,
+}
+
+/// What indexing came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum LensOutcome {
+    /// The source is what the index was made of.
+    Unchanged {
+        /// Passages of the index.
+        chunks: usize,
+    },
+    /// There is a new index.
+    Indexed {
+        /// Its passages.
+        chunks: usize,
+        /// Parts of passages that had to be embedded; the others' vectors were taken over.
+        embedded: usize,
+        /// Why parts of the text may not be what its author wrote.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        notices: Vec<String>,
+        /// Files of the folder that are left out, because they cannot be read.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        left_out: Vec<SkippedFile>,
+    },
+    /// A dry run fetches nothing.
+    NotFetched,
 }
 
 /// Lenses that are indexed at once; a source and its text are in memory meanwhile.

@@ -6,7 +6,8 @@ use charter_search::embed::Vector;
 use charter_search::{EmbeddedQuery, Likeness, RouteQuery, Statement, likeness};
 use charter_store::memory::NewVersion;
 
-use super::index::{self, COMPARED, Hit, Indexed, rank};
+use super::index::{self, COMPARED, Indexed, rank};
+use super::similar::SimilarMemories;
 use super::{MemoryQuery, MemoryView, find};
 use crate::{Caller, Engine, EngineError};
 
@@ -14,54 +15,6 @@ use crate::{Caller, Engine, EngineError};
 const MAX_QUERY_CHARS: usize = 2_000;
 /// Memories that a notice names.
 const NAMED: usize = 3;
-
-/// Memories that are like one.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct SimilarMemories {
-    pub(super) similar_to: Vec<MemoryId>,
-    pub(super) conflicts_with: Vec<MemoryId>,
-}
-
-impl SimilarMemories {
-    fn add(&mut self, like: Likeness, other: &MemoryId) {
-        let ids = match like {
-            Likeness::Same | Likeness::Similar => &mut self.similar_to,
-            Likeness::Conflicting => &mut self.conflicts_with,
-        };
-        // A version in force and a proposed one are one memory.
-        if !ids.contains(other) {
-            ids.push(other.clone());
-        }
-    }
-}
-
-/// The first `limit` hits, each with those of all that are like it. `cosine` compares two, where it can.
-pub(super) fn mark(
-    mut hits: Vec<Hit>,
-    limit: usize,
-    cosine: impl Fn(&Hit, &Hit) -> Option<f32>,
-) -> Vec<Hit> {
-    let statements: Vec<Statement> = hits.iter().map(|hit| hit.indexed.statement()).collect();
-    let like = |hit: &Hit, said: &Statement| {
-        let mut alike = SimilarMemories::default();
-        for (other, of_other) in hits.iter().zip(&statements) {
-            if other.indexed.memory == hit.indexed.memory {
-                continue;
-            }
-            if let Some(like) = likeness(said, of_other, cosine(hit, other)) {
-                alike.add(like, &other.indexed.memory);
-            }
-        }
-        alike
-    };
-    let shown = hits.iter().zip(&statements).take(limit);
-    let marks: Vec<SimilarMemories> = shown.map(|(hit, said)| like(hit, said)).collect();
-    hits.truncate(limit);
-    for (hit, alike) in hits.iter_mut().zip(marks) {
-        hit.alike = alike;
-    }
-    hits
-}
 
 impl Engine {
     /// Marks what a write answers with the memories that the caller sees and that are like what was written. It was

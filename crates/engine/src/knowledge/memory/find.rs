@@ -9,8 +9,7 @@ use charter_store::memory::{NearMemory, NearestMemories};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::alike::mark;
-use super::index::{COMPARED, Hit, Indexed, rank};
+use super::index::{COMPARED, Hit, Indexed, mark, rank};
 use super::{MemoryView, person};
 use crate::{Caller, Engine, EngineError};
 

@@ -16,14 +16,15 @@ use charter_contract::ids::{MemoryId, TenantId, UserId};
 use charter_contract::time::Timestamp;
 use charter_search::embed::{EmbeddingModel, Vector};
 use charter_search::{
-    EmbeddedQuery, RouteSettings, SlotHit, SlotIndex, SlotLayer, Statement, discover, rank_nearest,
+    EmbeddedQuery, RouteSettings, SlotHit, SlotIndex, SlotLayer, Statement, discover, likeness,
+    rank_nearest,
 };
 use charter_store::memory::{MemoryChange, MemoryVector, MemoryVersion, NearMemory};
 use fixedbitset::FixedBitSet;
 use quick_cache::sync::Cache;
 use tokio::sync::RwLock;
 
-use super::alike::{SimilarMemories, mark};
+use super::similar::SimilarMemories;
 use crate::{Engine, EngineError};
 
 /// Tenants whose indexes are kept; the one that was not asked about for longest goes first.
@@ -277,6 +278,34 @@ impl MemoryIndex {
         });
         hits.collect()
     }
+}
+
+/// The first `limit` hits, each with those of all that are like it. `cosine` compares two, where it can.
+pub(super) fn mark(
+    mut hits: Vec<Hit>,
+    limit: usize,
+    cosine: impl Fn(&Hit, &Hit) -> Option<f32>,
+) -> Vec<Hit> {
+    let statements: Vec<Statement> = hits.iter().map(|hit| hit.indexed.statement()).collect();
+    let like = |hit: &Hit, said: &Statement| {
+        let mut alike = SimilarMemories::default();
+        for (other, of_other) in hits.iter().zip(&statements) {
+            if other.indexed.memory == hit.indexed.memory {
+                continue;
+            }
+            if let Some(like) = likeness(said, of_other, cosine(hit, other)) {
+                alike.add(like, &other.indexed.memory);
+            }
+        }
+        alike
+    };
+    let shown = hits.iter().zip(&statements).take(limit);
+    let marks: Vec<SimilarMemories> = shown.map(|(hit, said)| like(hit, said)).collect();
+    hits.truncate(limit);
+    for (hit, alike) in hits.iter_mut().zip(marks) {
+        hit.alike = alike;
+    }
+    hits
 }
 
 /// Ranks memories that storage found by their vectors: by words as well, as a search here does.

@@ -17,7 +17,7 @@ use charter_effects::HostPattern;
 use charter_store::catalogue::{CatalogueRevision, ContentHash, NewDocument};
 use sha2::{Digest, Sha256};
 
-use super::gate::RoutingTestResult;
+use super::routing_test::RoutingTestResult;
 use super::vectors::foreign_vectors;
 use super::{PackageReport, VersionNaming};
 use crate::catalogue::live::LiveCatalogue;

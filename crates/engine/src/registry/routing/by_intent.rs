@@ -8,13 +8,14 @@ use charter_contract::package::PackageScope;
 use charter_domain::catalogue::View;
 use charter_domain::identifiers::Identifiers;
 use charter_domain::intent::{
-    self, AnswerSource, AskedClause, ChangeTiming, Doubt, Evidence, ExampleKind, ExampleMatch, Fit,
+    self, AnswerSource, AskedClause, ChangeTiming, Doubt, Evidence, ExampleKind, ExampleMatch,
     IntentDecision, IntentReading, Language, NeededEvidence, Remark, Settled, is_marked, settle,
 };
-use charter_search::{EmbeddedQuery, QueryError, RouteQuery, RouteSettings, Scope, VerdictKind};
+use charter_search::{QueryError, RouteQuery, RouteSettings, Scope, VerdictKind};
 
 use super::gateway::GatewayReading;
 use super::named::named_other;
+use super::ranked::{Question, Ranked, WeighedVerdict};
 use super::{ComparableQuery, Ranking, RoutedCandidate, RoutedVerdict, reached, weigh};
 use crate::catalogue::live::{LiveCatalogue, Stacked, parse_entry_id};
 use crate::knowledge::look_up::Knowledge;
@@ -30,27 +31,6 @@ pub(crate) struct Hints {
     pub(crate) intent: Option<Intent>,
     /// The lenses that may answer.
     pub(crate) lenses: LensFilter,
-}
-
-/// A request as routing looks at it.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    pub(super) text: String,
-    pub(super) reading: IntentReading,
-    /// What is compared.
-    pub(super) subject: String,
-    pub(super) compared: ComparableQuery,
-}
-
-impl Question {
-    /// The likeness from which something is worth citing in an answer to it.
-    pub(crate) fn cited_from(&self) -> f32 {
-        intent::cited_from(self.query().everyday())
-    }
-
-    fn query(&self) -> &EmbeddedQuery {
-        &self.compared.query
-    }
 }
 
 /// Where a request goes, and what that rests on.
@@ -70,34 +50,6 @@ pub(crate) struct RoutingResult {
     pub(crate) left_out: Vec<AskedClause>,
     /// The language that it was read in.
     pub(crate) language: Language,
-}
-
-/// What each kind comes to by itself.
-pub(super) struct Ranked {
-    pub(super) skills: WeighedVerdict,
-    pub(super) playbooks: WeighedVerdict,
-    /// A document of another kind that is named.
-    pub(super) other: Option<RoutedCandidate>,
-}
-
-/// A verdict, and what is below the floor.
-pub(super) struct WeighedVerdict {
-    pub(super) verdict: RoutedVerdict,
-    pub(super) dropped: Vec<RoutedCandidate>,
-}
-
-impl WeighedVerdict {
-    pub(super) fn best(&self) -> Option<&RoutedCandidate> {
-        let found = self.verdict.candidates.iter().chain(&self.dropped);
-        found.max_by(|a, b| a.score.total_cmp(&b.score))
-    }
-
-    fn fit(&self) -> Fit {
-        self.best().map_or_else(Fit::default, |best| Fit {
-            score: best.score,
-            likeness: best.cosine.unwrap_or(best.score),
-        })
-    }
 }
 
 /// Playbooks whose texts are compared with an order of several things.

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::RoutedCandidate;
-use super::by_intent::{Question, Ranked, WeighedVerdict};
+use super::ranked::{Question, Ranked, WeighedVerdict};
 use crate::catalogue::live::Stacked;
 use crate::{Engine, EngineError};
 

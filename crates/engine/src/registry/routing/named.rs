@@ -11,7 +11,7 @@ use charter_domain::tier::agent_served;
 use charter_search::{NameMatch, RouteQuery, Scope};
 
 use super::RoutedCandidate;
-use super::by_intent::{Question, Ranked, WeighedVerdict};
+use super::ranked::{Question, Ranked, WeighedVerdict};
 use crate::catalogue::live::{LiveCatalogue, Stacked, entry_id};
 use crate::{Caller, EngineError};
 
