@@ -6,7 +6,8 @@ use charter_contract::catalogue::builtin::Builtin;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::ANALYSIS_TOOL;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{EvidenceId, StepId, ToolId};
+use charter_contract::ids::{EvidenceId, RunId, SkillId, StepId, ToolId};
+use charter_domain::answer::outline;
 use charter_domain::guardrail::RequestTags;
 use charter_domain::run::{DocumentPin, ResultSource, Run, RunEvent, TokensUsed};
 use serde::Deserialize;
@@ -14,7 +15,6 @@ use serde_json::{Map, Value};
 
 use super::ActiveRequest;
 use super::parameters::ParameterView;
-use super::words::outlines;
 use crate::conversation::analysis::Drafting;
 use crate::execution::runs::{HistoryEvent, LoadedRun};
 use crate::{Engine, EngineError};
@@ -40,6 +40,14 @@ pub(crate) struct SkillAnalysis {
     pub(crate) drafted: Option<Drafting>,
     /// Tokens that models used for the run.
     pub(crate) tokens: TokensUsed,
+}
+
+/// What one skill contributed.
+#[derive(Debug)]
+pub(super) struct SkillResult {
+    pub(super) skill: SkillId,
+    pub(super) run_id: RunId,
+    pub(super) outcome: Result<SkillAnalysis, EngineError>,
 }
 
 /// One tool call of the run, as the response shows it.
@@ -129,4 +137,20 @@ fn tool_actions(tool: &ToolId, output: Option<&Value>) -> Vec<ToolAction> {
         .and_then(|output| output.get("actions"));
     let told = told.map(Vec::deserialize);
     told.and_then(Result::ok).unwrap_or_default()
+}
+
+/// The results of a skill without rules, each under what its step is for.
+fn outlines(skill: &Skill, pinned: &LoadedRun, run: &Run) -> Vec<String> {
+    let steps = skill.execution_plan.steps.iter();
+    let outlines = steps.filter_map(|step| {
+        let output: &Value = run.outputs().get(&step.step_id)?;
+        let tool = pinned.workspace.tools.get(&step.tool_id)?;
+        let tool = &tool.entry.document;
+        let name = match step.description.trim() {
+            "" => tool.description.as_str(),
+            description => description,
+        };
+        Some(outline(name, output, tool.output_schema.as_ref()))
+    });
+    outlines.collect()
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::agentic::response::AgentResponse;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{RequestId, RunId, SkillId};
+use charter_contract::ids::{RequestId, RunId};
 use charter_contract::json::{decode_stored, to_stored};
 use charter_contract::time::Timestamp;
 use charter_domain::catalogue::View;
@@ -19,15 +19,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tracing::Instrument;
 
-use super::analyse::SkillAnalysis;
+use super::analyse::SkillResult;
 use super::change::StartedChange;
-use super::classify::{Classification, domain_of, supported};
+use super::classification::Classification;
+use super::classify::{domain_of, supported};
 use super::course::Course;
-use super::execute::run_id;
 use super::explain::Explanation;
 use super::guard::AnswerSubject;
-use super::offer::{Offer, Offers};
+use super::offer::Offers;
+use super::offered::Offer;
 use super::recorded::is_repeat;
+use super::run_ids::run_id;
 use super::words::ReadAnswer;
 use super::{
     ActiveRequest, ask_back, change, consult, decline, explain, left_out, offer, propose, respond,
@@ -36,14 +38,6 @@ use crate::conversation::candidates::CandidateProposal;
 use crate::execution::runs::{Progress, ProgressEvent};
 use crate::ground::telemetry;
 use crate::{Caller, Engine, EngineError, LensAnswer};
-
-/// What one skill contributed.
-#[derive(Debug)]
-pub(super) struct SkillResult {
-    pub(super) skill: SkillId,
-    pub(super) run_id: RunId,
-    pub(super) outcome: Result<SkillAnalysis, EngineError>,
-}
 
 /// What a request led to.
 enum RequestOutcome {

@@ -17,11 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::{Classification, FollowUp, SessionReply};
 use super::course::Course;
-use super::follow_up::FollowUp;
 use super::respond::verdict;
-use super::session_reply::{LastAnswer, SessionReply, follows};
+use super::session_reply::{LastAnswer, follows};
 use crate::{Engine, EngineError};
 
 /// The field of an answer's metadata that holds a question.

@@ -8,7 +8,7 @@ use charter_contract::ids::{RequestId, RunId};
 use charter_contract::json::decode_stored;
 
 use super::course::Course;
-use super::execute::run_id;
+use super::run_ids::run_id;
 use super::words::analysis_run_id;
 use super::{ActiveRequest, Classification};
 use crate::{Caller, Engine, EngineError};

@@ -8,7 +8,7 @@ use charter_domain::run::{RunEvent, StepState};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::Classification;
 use super::guard::warn;
 use super::offer::Offers;
 use super::parameters::ParameterView;

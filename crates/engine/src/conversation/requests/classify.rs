@@ -13,95 +13,15 @@ use charter_domain::catalogue::{ResolvedDocument, View};
 use charter_domain::intent::{self, AnswerSource, ChangeTiming};
 use charter_domain::tier::skill_served;
 use charter_search::VerdictKind;
-use serde::{Deserialize, Serialize};
 
 use super::ActiveRequest;
+use super::classification::{Classification, FollowUp, change_text};
 use super::course::{self, Course, domain_of_candidate, flow_of, skills_of};
-use super::execute::change_text;
-use super::follow_up::FollowUp;
 use super::left_out::LeftOut;
-use super::session_reply::SessionReply;
 use crate::catalogue::documents::unseen_active;
 use crate::knowledge::look_up::as_searched;
 use crate::registry::routing::{Hints, Purpose, RoutedVerdict, RoutingResult};
 use crate::{Caller, Engine, EngineError, LensFilter};
-
-/// Where a request was sent, as it is recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Classification {
-    /// The flow of seed 000 §2.10.
-    pub(crate) flow: Flow,
-    /// The verdict over the skills.
-    pub(crate) verdict: RoutedVerdict,
-    /// The skills that will run.
-    pub(crate) skills: Vec<SkillId>,
-    /// The playbook, for a request to write.
-    pub(crate) playbook: Option<PlaybookId>,
-    /// What it takes over from an earlier request of its session.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) follow_up: Option<FollowUp>,
-    /// Active agents whose capabilities come near, on a miss only (B000-5).
-    pub(crate) agents: Vec<AgentId>,
-    /// What is done; absent in what was recorded before it was noted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    course: Option<Course>,
-    /// Why nothing is begun, for people, where nothing is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) because: Option<String>,
-    /// Whether the text asks for a trial that changes nothing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) dry_run: bool,
-    /// What is asked for and not answered.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) left_out: Vec<LeftOut>,
-    /// The reply to the answer before it in its session, where the reply names more than a skill or playbook.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) reply: Option<SessionReply>,
-}
-
-impl Classification {
-    /// The ids of the skills that will run, and of the playbook.
-    pub(super) fn chosen(&self) -> Vec<&str> {
-        let skills = self.skills.iter().map(AsRef::<str>::as_ref);
-        let playbook = self.playbook.iter().map(AsRef::<str>::as_ref);
-        skills.chain(playbook).collect()
-    }
-
-    /// A request of this flow and course, with nothing chosen.
-    pub(super) fn new(flow: Flow, course: Course, verdict: RoutedVerdict) -> Self {
-        Self {
-            flow,
-            verdict,
-            skills: Vec::new(),
-            playbook: None,
-            follow_up: None,
-            agents: Vec::new(),
-            course: Some(course),
-            because: None,
-            dry_run: false,
-            left_out: Vec::new(),
-            reply: None,
-        }
-    }
-
-    /// Offers the change that would be opened, for a reason.
-    pub(super) fn offer_only(&mut self, because: String) {
-        self.course = Some(Course::Offer);
-        self.because = Some(because);
-    }
-
-    /// What is done.
-    pub(crate) fn course(&self) -> Course {
-        self.course.unwrap_or_else(|| Course::of_flow(self.flow))
-    }
-
-    /// The text that answers to questions are looked up by: the request's, or its translation.
-    pub(super) fn text<'a>(&'a self, asked: &'a ActiveRequest) -> &'a str {
-        let gateway = self.verdict.gateway.as_ref();
-        let translation = gateway.and_then(|gateway| gateway.translation.as_deref());
-        translation.unwrap_or(asked.request.input.as_str())
-    }
-}
 
 impl Engine {
     /// Decides the flow of a request.

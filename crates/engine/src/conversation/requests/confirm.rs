@@ -11,7 +11,7 @@ use charter_store::request::RequestRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::classify::Classification;
+use super::classification::Classification;
 use super::course::Course;
 use super::{ActiveRequest, respond};
 use crate::registry::route_examples::ConfirmedSentence;

@@ -11,7 +11,7 @@ use charter_contract::json::{decode_stored, to_stored};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::Classification;
 use super::respond::verdict;
 use crate::{Engine, EngineError, LensAnswer, PassageView};
 

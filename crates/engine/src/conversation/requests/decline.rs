@@ -8,7 +8,7 @@ use charter_contract::ids::ResponseId;
 use serde_json::json;
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::Classification;
 use super::respond::verdict;
 use crate::catalogue::abilities::{can_ask, changes};
 use crate::registry::routing::GatewayReading;

@@ -6,7 +6,7 @@ use charter_contract::time::Timestamp;
 use charter_domain::parameters::Collected;
 use serde_json::{Map, Value};
 
-use super::classify::Classification;
+use super::classification::Classification;
 use super::course::Course;
 use crate::{Caller, Engine};
 

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use charter_contract::catalogue::tags::Flow;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::ids::{PlaybookId, RequestId, RunId, SkillId, TenantId};
+use charter_contract::ids::{PlaybookId, RunId, SkillId, TenantId};
 use charter_domain::run::{Run, RunOutcome, RunPrerequisites, StopCause};
 use serde_json::json;
 use tracing::{Instrument, Span};
-use uuid::Uuid;
 
 use super::ActiveRequest;
 use super::analyse::SkillAnalysis;
 use super::change::StartedChange;
-use super::classify::Classification;
+use super::classification::{Classification, change_text};
 use super::exclusions::unheeded;
 use super::parameters::{EarlierValues, ParameterTarget};
+use super::run_ids::run_id;
 use crate::execution::runs::{NewRun, Progress, ProgressEvent};
 use crate::ground::telemetry;
 use crate::{Engine, EngineError};
@@ -218,34 +218,12 @@ impl Engine {
     }
 }
 
-/// The text that gives a change its parameters: where it was chosen in answer to a question that was asked back, what was
-/// asked for before belongs to it.
-pub(super) fn change_text(asked: &ActiveRequest, classified: &Classification) -> String {
-    let text = asked.request.input.as_str();
-    match &classified.follow_up {
-        Some(before) => format!("{}\n{text}", before.question),
-        None => text.to_owned(),
-    }
-}
-
 /// The same, said in a span.
 fn record_failure<T>(span: &Span, result: Result<T, EngineError>) -> Result<T, EngineError> {
     if let Err(error) = &result {
         telemetry::failed(span, error);
     }
     result
-}
-
-/// The run of a skill or playbook for a request. Another tenant may use the same request id, so the tenant is
-/// part of it.
-pub(crate) fn run_id(asked: &ActiveRequest, document: &str) -> RunId {
-    run_id_of(&asked.caller.tenant, asked.id(), document)
-}
-
-/// The same of a request that is known by its id.
-pub(super) fn run_id_of(tenant: &TenantId, request: &RequestId, document: &str) -> RunId {
-    let name = format!("{tenant}/{document}");
-    RunId::from_uuid(Uuid::new_v5(&request.uuid(), name.as_bytes()))
 }
 
 fn succeeded(run: &Run) -> Result<(), EngineError> {

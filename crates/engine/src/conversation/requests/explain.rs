@@ -18,10 +18,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::Classification;
 use super::consult::cited_under;
 use super::course::domain_of_candidate;
-use super::offer::{Offer, Offers};
+use super::offer::Offers;
+use super::offered::Offer;
 use super::respond::verdict;
 use crate::knowledge::look_up::{CitedPassage, CitedSection, Knowledge, MatchedNode};
 use crate::{Engine, EngineError};

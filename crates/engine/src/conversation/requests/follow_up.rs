@@ -14,45 +14,19 @@ use charter_domain::assent::assent;
 use charter_domain::follow_up::{self, StandaloneMeaning};
 use charter_domain::graph;
 use charter_domain::intent::{Language, Remark};
-use charter_domain::parameters::ValueSource;
 use charter_search::{MAX_QUERY_BYTES, VerdictKind};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::{Classification, FollowUp};
 use super::course::Course;
-use super::execute::run_id_of;
 use super::parameters::EarlierValues;
+use super::run_ids::run_id_of;
 use crate::registry::routing::{FollowUpReference, Purpose, RoutedVerdict, RoutingResult};
 use crate::{Engine, EngineError};
 
 /// Turns of a session that are looked back over.
 const LOOK_BACK: usize = 10;
-
-/// What a request takes over from an earlier one, as it is recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FollowUp {
-    /// The first question of the row, which stands alone.
-    pub(super) question: String,
-    /// Values of the parameters that the text does not state, by the id of each skill or playbook that will run.
-    pub(super) parameters: BTreeMap<String, Map<String, Value>>,
-    /// The values of a reply; absent where the text is read when parameters are collected.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) reply: Option<ReplyValues>,
-}
-
-/// The values of a reply, which was read when it was taken for one.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ReplyValues {
-    /// The values, by parameter.
-    pub(super) values: Map<String, Value>,
-    /// Where each comes from.
-    pub(super) sources: BTreeMap<String, ValueSource>,
-    /// Whether it has words that name a value and do not give it, which are reported.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_unclear: bool,
-}
 
 impl Classification {
     /// The values of a skill or playbook from the request that this one follows.

@@ -3,7 +3,7 @@
 use charter_contract::agentic::response::AgentResponse;
 use serde_json::{Map, Value, json};
 
-use super::classify::Classification;
+use super::classification::Classification;
 use crate::EngineError;
 
 /// The field of an answer's metadata that lists warnings.

@@ -12,19 +12,17 @@ use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::finding::Finding;
-use charter_contract::ids::{Label, PlaybookId, ResponseId, SkillId};
-use charter_contract::json::{Profile, decode_text};
+use charter_contract::ids::{PlaybookId, ResponseId, SkillId};
 use charter_contract::text::Text;
 use charter_domain::intent::offered_from;
-use charter_domain::parameters::{self, Collected, LeftOut};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use charter_domain::parameters::{self, Collected};
+use serde_json::{Value, json};
 
 use super::ActiveRequest;
-use super::answer::SkillResult;
-use super::classify::Classification;
-use super::execute::change_text;
+use super::analyse::SkillResult;
+use super::classification::{Classification, change_text};
 use super::notices::WARNINGS;
+use super::offered::Offer;
 use super::respond::verdict;
 use crate::registry::routing::{RoutedCandidate, RoutedVerdict};
 use crate::{Engine, EngineError};
@@ -35,121 +33,11 @@ const OFFERED: usize = 3;
 /// The field of an answer's metadata that lists them.
 pub(super) const OFFERS: &str = "offers";
 
-/// A playbook that is offered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Offer {
-    playbook_id: PlaybookId,
-    title: String,
-    /// Values for its parameters.
-    parameters: Map<String, Value>,
-    /// Parameters that have to be given.
-    missing: Vec<Label>,
-    /// The skills whose findings it is offered for; none where the sentence spoke of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    for_findings_of: Vec<SkillId>,
-}
-
 /// What findings lead to, with what kept a playbook from being offered.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     offers: Vec<Offer>,
     warnings: Vec<String>,
-}
-
-impl Offer {
-    /// An offer with those of the values that fit.
-    pub(super) fn with_fitting(playbook: &Playbook, values: Map<String, Value>) -> Self {
-        let declared = playbook.declared_parameters();
-        let fits = |name: &String, value: &Value| {
-            let one = Map::from_iter([(name.clone(), value.clone())]);
-            parameters::bind_so_far(&declared, &one).is_ok()
-        };
-        let parameters: Map<String, Value> = values
-            .into_iter()
-            .filter(|(name, value)| fits(name, value))
-            .collect();
-        let missing = parameters::bind_so_far(&declared, &parameters);
-        Self {
-            playbook_id: playbook.playbook_id.clone(),
-            title: playbook.name.to_string(),
-            parameters,
-            missing: missing.map(|so_far| so_far.missing).unwrap_or_default(),
-            for_findings_of: Vec::new(),
-        }
-    }
-
-    /// Asks for the parameters that words leave a value out of.
-    fn ask_for(&mut self, left_out: Vec<LeftOut>) {
-        for name in left_out.into_iter().flat_map(|left| left.parameters) {
-            let known = self.parameters.contains_key(name.as_str());
-            if !known && !self.missing.contains(&name) {
-                self.missing.push(name);
-            }
-        }
-    }
-
-    pub(super) fn playbook(&self) -> &PlaybookId {
-        &self.playbook_id
-    }
-
-    pub(super) fn title(&self) -> &str {
-        &self.title
-    }
-
-    pub(super) fn parameters(&self) -> &Map<String, Value> {
-        &self.parameters
-    }
-
-    pub(super) fn into_parameters(self) -> Map<String, Value> {
-        self.parameters
-    }
-
-    pub(super) fn missing(&self) -> &[Label] {
-        &self.missing
-    }
-
-    /// The parameters that have to be given, for people.
-    pub(super) fn missing_names(&self) -> String {
-        let names: Vec<&str> = self.missing.iter().map(AsRef::as_ref).collect();
-        names.join(", ")
-    }
-
-    /// How it is begun, for people.
-    fn line(&self) -> String {
-        let given = self.parameters.iter().map(|(name, value)| {
-            let pair = format!("{name}={}", plain(value));
-            format!(" -p {}", quoted(&pair))
-        });
-        let given: String = given.collect();
-        let missing: String = self
-            .missing
-            .iter()
-            .map(|name| format!(" -p {name}=…"))
-            .collect();
-        let Self {
-            title, playbook_id, ..
-        } = self;
-        format!("To do this: {title}. charter playbook run {playbook_id}{given}{missing}")
-    }
-}
-
-/// A value as `-p` takes it: a text as it is, unless it reads as JSON.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) if decode_text::<Value>(text, Profile::MESSAGE).is_err() => {
-            text.clone()
-        }
-        other => other.to_string(),
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || "=._:/@%+-".contains(c);
-    match word.chars().all(is_safe) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 impl Engine {
@@ -501,7 +389,5 @@ mod tests {
             offer.line(),
             r#"To do this: Drain tanks. charter playbook run ops.drain -p 'tanks=["t-1","it'\''s"]' -p site=…"#
         );
-        assert_eq!(plain(&json!("12")), "\"12\"");
-        assert_eq!(quoted("site=north-1"), "site=north-1");
     }
 }

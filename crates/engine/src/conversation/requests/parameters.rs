@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::follow_up::ReplyValues;
+use super::classification::ReplyValues;
 use crate::{Caller, Engine, EngineError, MemoryQuery};
 
 /// Memories that are looked at for missing parameters.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::Classification;
 use super::respond::verdict;
 use crate::conversation::candidates::{CandidateProposal, Miss};
 use crate::{Engine, EngineError};

@@ -15,9 +15,8 @@ use charter_domain::run::{ResultSource, TokensUsed};
 use serde_json::{Map, Value, json};
 
 use super::ActiveRequest;
-use super::analyse::{Call, SkillAnalysis};
-use super::answer::SkillResult;
-use super::classify::Classification;
+use super::analyse::{Call, SkillAnalysis, SkillResult};
+use super::classification::Classification;
 use super::parameters::ParameterView;
 use super::words::{ModelAnalysis, ReadAnswer};
 use crate::registry::routing::RoutedVerdict;

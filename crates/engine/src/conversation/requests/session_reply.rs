@@ -20,38 +20,16 @@ use charter_domain::assent::{Assent, assent};
 use charter_domain::clarification::{OptionNamed, chosen_alone};
 use charter_domain::parameters::Collected;
 use charter_search::VerdictKind;
-use serde::{Deserialize, Serialize};
 use serde_json::Map;
 
 pub(super) use last::LastAnswer;
-pub(super) use run::RunReply;
 
 use super::ActiveRequest;
-use super::classify::Classification;
+use super::classification::{Classification, FollowUp, ReplyValues, RunReply, SessionReply};
 use super::course::Course;
-use super::follow_up::{FollowUp, ReplyValues};
-use super::offer::Offer;
+use super::offered::Offer;
 use crate::registry::routing::{FollowUpReference, RoutedVerdict};
 use crate::{Engine, EngineError};
-
-/// The recorded reply, where it names more than a skill or playbook.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum SessionReply {
-    /// These changes are offered again.
-    Offers(Vec<Offer>),
-    /// The question asked for these changes beside the one that was chosen.
-    Beside(Vec<Offer>),
-    /// A run that an earlier request of the session opened.
-    Run {
-        /// The run.
-        run_id: RunId,
-        /// The order for it.
-        reply: RunReply,
-    },
-    /// The question or offer is declined, or not answered.
-    Closed,
-}
 
 impl Classification {
     /// The changes that are offered again.

@@ -9,20 +9,19 @@ use charter_contract::catalogue::tags::Flow;
 use charter_contract::catalogue::tool::analysis_tool_id;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, SkillId, TenantId};
-use charter_domain::answer::{AnalysisResult, outline};
+use charter_domain::answer::AnalysisResult;
 use charter_domain::graph::{from_analysis, with_analysis};
 use charter_domain::run::{Run, RunOutcome, RunPrerequisites, TokensUsed};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::ActiveRequest;
-use super::analyse::SkillAnalysis;
-use super::answer::SkillResult;
-use super::classify::Classification;
-use super::execute::run_id;
+use super::analyse::{SkillAnalysis, SkillResult};
+use super::classification::Classification;
 use super::parameters::ParameterView;
+use super::run_ids::run_id;
 use crate::conversation::analysis::{Drafting, route_of};
 use crate::execution::findings::unproven;
-use crate::execution::runs::{AnalysisOrder, LoadedRun, NewRun, Progress, pin};
+use crate::execution::runs::{AnalysisOrder, NewRun, Progress, pin};
 use crate::{Engine, EngineError};
 
 /// What the run of an analysis over several skills is called among the runs of its request. No document has such an id.
@@ -303,20 +302,4 @@ fn notice_of(result: &AnalysisResult) -> Option<String> {
             "nothing that the model wrote rests on what it cites ({dropped} parts were dropped)"
         ))
     })
-}
-
-/// The results of a skill without rules, each under what its step is for.
-pub(super) fn outlines(skill: &Skill, pinned: &LoadedRun, run: &Run) -> Vec<String> {
-    let steps = skill.execution_plan.steps.iter();
-    let outlines = steps.filter_map(|step| {
-        let output: &Value = run.outputs().get(&step.step_id)?;
-        let tool = pinned.workspace.tools.get(&step.tool_id)?;
-        let tool = &tool.entry.document;
-        let name = match step.description.trim() {
-            "" => tool.description.as_str(),
-            description => description,
-        };
-        Some(outline(name, output, tool.output_schema.as_ref()))
-    });
-    outlines.collect()
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::super::ActiveRequest;
-use super::super::execute::run_id;
+use super::super::run_ids::run_id;
 use super::ParameterTarget;
 use crate::Engine;
 use crate::execution::asking::{MAX_REPAIRS, ValidatedDraft, drafted};

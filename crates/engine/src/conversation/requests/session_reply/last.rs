@@ -8,9 +8,10 @@ use charter_store::request::RequestRecord;
 use serde_json::{Map, Value};
 
 use super::super::ActiveRequest;
-use super::super::classify::Classification;
+use super::super::classification::Classification;
 use super::super::course::Course;
-use super::super::offer::{OFFERS, Offer};
+use super::super::offer::OFFERS;
+use super::super::offered::Offer;
 use crate::registry::routing::FollowUpReference;
 use crate::{Engine, EngineError};
 

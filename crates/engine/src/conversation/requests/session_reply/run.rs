@@ -1,16 +1,12 @@
 //! Replies about the run that waits in a session: they give it parameters, cancel it or show it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::error_code::ErrorCode;
-use charter_domain::parameters::ValueSource;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::super::ActiveRequest;
-use super::super::classify::Classification;
+use super::super::classification::{Classification, RunReply, SessionReply};
 use super::{LastAnswer, SessionReply};
 use crate::execution::runs::RunView;
 use crate::{Engine, EngineError};
@@ -20,25 +16,6 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reason of a cancelled run, as its journal has it.
 const REASON: &str = "a reply in its session declined the plan";
-
-/// The order of a reply for a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(in super::super) enum RunReply {
-    /// It is shown.
-    Show,
-    /// It is aborted before it changes anything more.
-    Cancel,
-    /// It gets values for parameters that it waits for.
-    Give {
-        /// The values, by parameter.
-        values: Map<String, Value>,
-        /// Where each comes from.
-        sources: BTreeMap<String, ValueSource>,
-        /// Why words of the reply give no value.
-        unclear: Vec<String>,
-    },
-}
 
 impl Engine {
     /// The run that the last answer of a session is about, unless it has ended or is gone.

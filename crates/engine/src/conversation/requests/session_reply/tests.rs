@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::{Meaning, meaning_of};
 use crate::identity::caller::tests::person;
 use crate::engine::tests::{engine, open};
-use crate::conversation::requests::offer::Offer;
+use crate::conversation::requests::offered::Offer;
 use crate::{AccessScope, AccessScopes, Caller, Engine, EngineError, Mode, Progress, Settings};
 
 const USAGE: &str = "reliability.usage";

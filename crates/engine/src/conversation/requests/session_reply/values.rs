@@ -14,9 +14,9 @@ use charter_domain::parameters::{Reply, value_as_a_whole, values_alone};
 use serde_json::{Map, Value};
 
 use super::super::ActiveRequest;
-use super::super::classify::Classification;
-use super::super::follow_up::{FollowUp, ReplyValues, alone};
-use super::super::offer::Offer;
+use super::super::classification::{Classification, FollowUp, ReplyValues};
+use super::super::follow_up::alone;
+use super::super::offered::Offer;
 use super::{LastAnswer, RunReply, about_run, follows, offered};
 use crate::registry::routing::RoutingResult;
 use crate::{Engine, EngineError};
