@@ -2,6 +2,7 @@
 //! the tools of MCP servers.
 
 pub(crate) mod abilities;
+pub(crate) mod change_turn;
 pub(crate) mod documents;
 pub(crate) mod imports;
 pub(crate) mod lens_index;

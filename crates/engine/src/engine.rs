@@ -378,9 +378,14 @@ impl Engine {
         self.ports.ids.uuid()
     }
 
-    /// Wakes whoever watches events.
+    /// Notified when there may be new events.
     pub(crate) fn change_notify(&self) -> &Notify {
         &self.news
+    }
+
+    /// Wakes the readers of events.
+    pub(crate) fn notify_watchers(&self) {
+        self.news.notify_waiters();
     }
 
     /// What this process knows of the others over the same store.

@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod fair_slots;
 pub(crate) mod grants;
 pub(crate) mod moments;
+pub(crate) mod peers;
 pub(crate) mod questions;
 pub(crate) mod settings;
 pub(crate) mod telemetry;

@@ -248,10 +248,6 @@ impl Engine {
         }
         Ok(version)
     }
-
-    pub(crate) fn notify_watchers(&self) {
-        self.change_notify().notify_waiters();
-    }
 }
 
 /// What is announced when an approval takes a step: ids only, for a call's arguments are not for every

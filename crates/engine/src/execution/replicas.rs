@@ -16,7 +16,6 @@ use charter_contract::json::decode_stored;
 use charter_domain::run::RunOrder;
 use charter_store::agent_skills::CHANGED_TOPIC as SKILLS_CHANGED;
 use charter_store::journal::{Claim, RunRecord};
-use charter_store::lease::Lease;
 use charter_store::outbox::{Message, NewMessage};
 use charter_store::request::RequestLease;
 use charter_store::tenant::ERASED_TOPIC as TENANT_ERASED;
@@ -24,7 +23,9 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::catalogue::change_turn::CATALOGUE;
 use crate::execution::runs::{is_active, orders};
+use crate::ground::peers::{LEFT, ROUTING};
 use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
@@ -47,22 +48,9 @@ const ROUNDS: usize = 2;
 /// Runs left to a newer version that are kept in mind.
 const MOST_LEFT: usize = 1_000;
 
-/// How long a change of the catalogue waits for its turn, and how often it asks.
-const CATALOGUE_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
-const CATALOGUE_LOCK_RETRY: Duration = Duration::from_millis(50);
-
-/// A package was registered or rolled back, as storage says it.
-const CATALOGUE: &str = "catalogue.changed";
-
 /// A tenant's accepted route examples changed.
 const EXAMPLE_ACCEPTED: &str = "route_example.accepted";
 const EXAMPLE_WITHDRAWN: &str = "route_example.withdrawn";
-
-/// What routing or lenses are made of changed.
-const ROUTING: &str = "replicas.routing";
-
-/// A worker left runs for others.
-const LEFT: &str = "replicas.left";
 
 /// What this process knows of the others.
 #[derive(Debug, Default)]
@@ -87,25 +75,6 @@ impl PeerReplicas {
 
     fn left(&self) -> MutexGuard<'_, VecDeque<RunId>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The turn to change the catalogue; the next one comes when it is dropped.
-pub(crate) struct CatalogueChangeGuard<'e> {
-    engine: &'e Engine,
-    lease: Option<Lease>,
-    _here: tokio::sync::MutexGuard<'e, ()>,
-}
-
-impl Drop for CatalogueChangeGuard<'_> {
-    fn drop(&mut self) {
-        if let Some(lease) = self.lease.take() {
-            let store = Arc::clone(self.engine.store());
-            self.engine.tasks().spawn(async move {
-                // If this fails, the lease runs out.
-                drop(store.release(&lease).await);
-            });
-        }
     }
 }
 
@@ -253,29 +222,6 @@ impl Engine {
         }
     }
 
-    /// Tells the other processes what they have to read again.
-    async fn notify_replicas(&self, topic: &str, mut payload: Value) {
-        if !self.store().is_shared() {
-            return;
-        }
-        payload["by"] = self.holder().into();
-        let message = NewMessage {
-            topic: topic.to_owned(),
-            tenant: None,
-            user_id: None,
-            payload: payload.to_string(),
-            at: self.now(),
-        };
-        if let Err(error) = self.store().publish(vec![message]).await {
-            tracing::warn!(error = %error, topic, "other processes are not told of a change; they find it later");
-        }
-    }
-
-    /// Tells the other processes that lenses or the calibration changed.
-    pub(crate) async fn notify_routing_change(&self) {
-        self.notify_replicas(ROUTING, json!({})).await;
-    }
-
     /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
     /// or that another process left to the workers. Returns at once where this process is no worker.
     pub(crate) async fn work_forever(self: Arc<Self>) {
@@ -404,53 +350,6 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    /// The turn to change the catalogue, which nobody else changes meanwhile in any process; what others
-    /// changed before is served by then. Who takes longer than a lease may find that somebody was faster:
-    /// the change is then refused, for it names the revision that it was decided on.
-    ///
-    /// # Errors
-    /// `overloaded` when others go on changing it; what storage says.
-    pub(crate) async fn registration_turn(&self) -> Result<CatalogueChangeGuard<'_>, EngineError> {
-        let here = self.registration().lock().await;
-        let mut turn = CatalogueChangeGuard {
-            engine: self,
-            lease: None,
-            _here: here,
-        };
-        if !self.store().is_shared() {
-            return Ok(turn);
-        }
-        // A name of its own: giving back the turn before must not give back this one.
-        let name = self.new_uuid().to_string();
-        let patience = Instant::now() + CATALOGUE_LOCK_TIMEOUT;
-        while turn.lease.is_none() {
-            let now = self.now();
-            let until = self.after(now, self.settings().lease);
-            turn.lease = self.store().acquire(CATALOGUE, &name, now, until).await?;
-            if turn.lease.is_none() {
-                if Instant::now() > patience {
-                    let message = "another process is changing the catalogue; try again";
-                    return Err(EngineError::new(ErrorCode::Overloaded, message));
-                }
-                tokio::time::sleep(CATALOGUE_LOCK_RETRY).await;
-            }
-        }
-        if self.store().revision().await? != self.live().revision {
-            self.reload_catalogue().await?;
-        }
-        Ok(turn)
-    }
-
-    /// Whether a chore is this process's to do: one of those over the same store does it, once in a time.
-    pub(crate) async fn does_chore(&self, chore: &str, once_in: Duration) -> bool {
-        let (now, resource) = (self.now(), format!("chore {chore}"));
-        // A name of its own for each time, so that a lease which is live is nobody's to extend.
-        let holder = self.new_uuid().to_string();
-        let until = self.after(now, once_in);
-        let taken = self.store().acquire(&resource, &holder, now, until).await;
-        taken.is_ok_and(|lease| lease.is_some())
     }
 
     /// Begins nothing new of runs, and lets what is under way come to its end, for at most `patience`:
