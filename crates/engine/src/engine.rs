@@ -40,6 +40,7 @@ use crate::ground::questions;
 use crate::ground::settings::Settings;
 use crate::identity::keys::KeyPresenceCache;
 use crate::identity::providers::Providers;
+use crate::identity::quotas::TenantQuotas;
 use crate::identity::rate_limits::RateLimits;
 use crate::identity::shares::Shares;
 use crate::knowledge::agent_skills::{Mirror, SkillIndexes};
@@ -130,7 +131,7 @@ pub struct Engine {
     in_hand: ActiveRequests,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
-    calls: RateLimits<TenantId>,
+    quotas: TenantQuotas,
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
     keys_made: KeyPresenceCache,
@@ -193,7 +194,11 @@ impl Engine {
             in_hand: ActiveRequests::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
-            calls: RateLimits::default(),
+            quotas: TenantQuotas::new(
+                settings.quotas.clone(),
+                Arc::clone(&ports.store),
+                Arc::clone(&ports.clock),
+            ),
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
             keys_made: KeyPresenceCache::default(),
@@ -491,9 +496,10 @@ impl Engine {
         &self.rate_limits
     }
 
-    /// How often tenants call.
-    pub(crate) fn calls(&self) -> &RateLimits<TenantId> {
-        &self.calls
+    /// What tenants may ask of this installation, and what they have asked.
+    #[must_use]
+    pub fn quotas(&self) -> &TenantQuotas {
+        &self.quotas
     }
 
     pub(crate) fn memory_indexes(&self) -> &MemoryIndexes {

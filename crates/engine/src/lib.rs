@@ -85,7 +85,7 @@ pub use identity::keys::{
     KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyState, KeyText, KeyView, NewKey,
 };
 pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
-pub use identity::quotas::{QuotaView, RunQuotaUse};
+pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
 pub use identity::shares::{Share, Shares};
 pub use knowledge::agent_skills::{
     AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillSummary, Artifact, BulkItem,

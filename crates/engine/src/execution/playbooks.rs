@@ -63,7 +63,7 @@ impl Engine {
         playbook: &PlaybookId,
         given: &Map<String, Value>,
     ) -> Result<(RunId, Option<RunOutcome>), EngineError> {
-        self.must_have_room_for_a_run(&caller.tenant).await?;
+        self.quotas().check_room_for_run(&caller.tenant).await?;
         let run_id = RunId::from_uuid(self.new_uuid());
         self.check_definitions(caller, playbook).await?;
         let new = self.playbook_run(caller, playbook, given, false, run_id.clone())?;

@@ -59,7 +59,7 @@ impl Engine {
             agent_skills,
             scopes,
             profile,
-            quota: self.quota_of(&caller.tenant).await?,
+            quota: self.quotas().usage(&caller.tenant).await?,
         })
     }
 }

@@ -130,7 +130,7 @@ impl Engine {
             let mission = self.repeated(known, &envelope, &begun).await?;
             return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
-        self.must_have_room_for_a_run(&caller.tenant).await?;
+        self.quotas().check_room_for_run(&caller.tenant).await?;
         let view = self.live().view(&caller.tenant);
         for stage in Stage::ALL {
             let id = stage.tool_id();

@@ -282,7 +282,7 @@ impl Engine {
     /// Refuses a new request of a tenant that has as many runs as it may; what is recorded is gone on with.
     async fn check_run_quota(&self, asked: &ActiveRequest) -> Result<(), EngineError> {
         let tenant = &asked.caller.tenant;
-        match self.must_have_room_for_a_run(tenant).await {
+        match self.quotas().check_room_for_run(tenant).await {
             Err(full) if full.code == ErrorCode::RateLimited => {
                 match self.store().request(tenant, asked.id()).await? {
                     Some(_) => Ok(()),

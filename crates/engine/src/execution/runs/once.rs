@@ -145,7 +145,7 @@ impl Engine {
         let may_repeat = named.is_some();
         let is_known = may_repeat && self.store().run(&caller.tenant, &run_id).await?.is_some();
         if !is_known {
-            self.must_have_room_for_a_run(&caller.tenant).await?;
+            self.quotas().check_room_for_run(&caller.tenant).await?;
         }
         Ok(IdempotentRun {
             run_id,
