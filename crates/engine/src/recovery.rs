@@ -13,6 +13,9 @@ use crate::{Engine, EngineError};
 /// Open requests that are taken up at once.
 const BATCH: usize = 100;
 
+/// Longest time between two looks for runs that nobody drives.
+const CLAIM_EVERY: Duration = Duration::from_secs(5);
+
 /// Time between sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
@@ -78,6 +81,26 @@ impl Engine {
             tasks.spawn(Arc::clone(self).sweep_forever());
             tasks.spawn(Arc::clone(self).retain_evidence_forever());
             tasks.spawn(Arc::clone(self).refresh_lenses_forever());
+        }
+    }
+
+    /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
+    /// or that another process left to the workers. Returns at once where this process is no worker.
+    pub(crate) async fn work_forever(self: Arc<Self>) {
+        if self.settings().duty == ProcessRole::Api {
+            return;
+        }
+        let every = (self.settings().lease / 3).min(CLAIM_EVERY);
+        loop {
+            let found = tokio::select! {
+                () = self.draining().cancelled() => return,
+                () = self.peer_replicas().claims().notified() => self.claim().await,
+                () = self.drivers().capacity_freed() => self.claim().await,
+                () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
+            };
+            if let Err(error) = found {
+                tracing::warn!(error = %error, "open work could not be taken up; it is tried again");
+            }
         }
     }
 

@@ -38,9 +38,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time between comparisons of what is served with what is stored.
 const COMPARE_EVERY: Duration = Duration::from_secs(30);
 
-/// Longest time between two looks for runs that nobody drives.
-const CLAIM_EVERY: Duration = Duration::from_secs(5);
-
 /// Claimed runs that are busy at most, for each tool call that may be under way: one has a place, one waits for
 /// it.
 const ROUNDS: usize = 2;
@@ -64,6 +61,11 @@ pub(crate) struct PeerReplicas {
 }
 
 impl PeerReplicas {
+    /// Notified when there may be runs to claim.
+    pub(crate) fn claims(&self) -> &Notify {
+        &self.claims
+    }
+
     /// Claims a run no more. Of too many the first are forgotten, and given up again.
     pub(crate) fn leave(&self, run: RunId) {
         let mut left = self.left();
@@ -219,26 +221,6 @@ impl Engine {
         }
         if std::mem::take(&mut due.runs) {
             self.peer_replicas().claims.notify_one();
-        }
-    }
-
-    /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
-    /// or that another process left to the workers. Returns at once where this process is no worker.
-    pub(crate) async fn work_forever(self: Arc<Self>) {
-        if self.settings().duty == ProcessRole::Api {
-            return;
-        }
-        let every = (self.settings().lease / 3).min(CLAIM_EVERY);
-        loop {
-            let found = tokio::select! {
-                () = self.draining().cancelled() => return,
-                () = self.peer_replicas().claims.notified() => self.claim().await,
-                () = self.drivers().capacity_freed() => self.claim().await,
-                () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
-            };
-            if let Err(error) = found {
-                tracing::warn!(error = %error, "open work could not be taken up; it is tried again");
-            }
         }
     }
 
