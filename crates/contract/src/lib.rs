@@ -14,7 +14,7 @@
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
-//! - [`canonical`]: the one text of a JSON value.
+//! - [`canonical`]: the one text of a JSON value; [`hex`]: bytes as hexadecimal digits.
 //! - [`charset`]: the one decoder from bytes to text; [`lines`] and [`frontmatter`]: what every text has;
 //!   [`foreign_text`]: the parts of a request that are quoted or pasted.
 //! - [`bounds`]: limits of what comes in and goes out, by name; [`json`]: the one reader of JSON, within them;
@@ -46,6 +46,7 @@ pub mod finding;
 pub mod foreign_schema;
 pub mod foreign_text;
 pub mod frontmatter;
+pub mod hex;
 pub mod http_header;
 pub mod identity;
 pub mod ids;

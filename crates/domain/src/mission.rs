@@ -18,5 +18,5 @@ pub use layout::{
     ends_of, opening, own_steps, pass_step, prompt_step, turn_step,
 };
 pub use output::{RequestedCall, StageOutput};
-pub use standing::{ProposalState, TARGET_CHANGED, may_follow, state};
+pub use standing::{ProposalState, TARGET_CHANGED, may_follow, state, state_of};
 pub use tools::stage_tools;

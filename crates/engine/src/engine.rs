@@ -22,29 +22,30 @@ use uuid::Uuid;
 
 use crate::EngineError;
 use crate::EvidenceKey;
-use crate::agent_skills::{Mirror, SkillIndexes};
-use crate::candidates::Generator;
-use crate::catalogue::LiveCatalogue;
-use crate::checks;
-use crate::confined;
-use crate::executors::{self, ClientCalls, TargetRouter};
-use crate::fair_slots::{FairSlots, Slot};
-use crate::imports::PastImports;
-use crate::keys::KeyPresenceCache;
-use crate::lenses::{LensWork, SentenceVectors};
-use crate::memory::MemoryIndexes;
-use crate::moments::MonotonicDeadlines;
-use crate::outputs::{self, OutputBudgetRunner};
-use crate::providers::Providers;
-use crate::questions;
-use crate::rate_limits::RateLimits;
-use crate::replicas::PeerReplicas;
-use crate::requests::ActiveRequests;
-use crate::runs::Drivers;
-use crate::runs::orders::Orders;
-use crate::settings::Settings;
-use crate::shares::Shares;
-use crate::tool_results::ToolResults;
+use crate::catalogue::imports::PastImports;
+use crate::catalogue::live::LiveCatalogue;
+use crate::conversation::candidates::Generator;
+use crate::conversation::requests::ActiveRequests;
+use crate::execution::executors::{self, ClientCalls, TargetRouter};
+use crate::execution::outputs::{self, OutputBudgetRunner};
+use crate::execution::replicas::PeerReplicas;
+use crate::execution::runs::Drivers;
+use crate::execution::runs::orders::Orders;
+use crate::execution::tool_results::ToolResults;
+use crate::ground::checks;
+use crate::ground::confined;
+use crate::ground::fair_slots::{FairSlots, Slot};
+use crate::ground::moments::MonotonicDeadlines;
+use crate::ground::questions;
+use crate::ground::settings::Settings;
+use crate::identity::keys::KeyPresenceCache;
+use crate::identity::providers::Providers;
+use crate::identity::quotas::TenantQuotas;
+use crate::identity::rate_limits::RateLimits;
+use crate::identity::shares::Shares;
+use crate::knowledge::agent_skills::{Mirror, SkillIndexes};
+use crate::knowledge::lenses::{LensWork, SentenceVectors};
+use crate::knowledge::memory::MemoryIndexes;
 
 /// Maximum package versions whose files are cached in memory.
 const KEPT_PACKAGES: usize = 64;
@@ -130,7 +131,7 @@ pub struct Engine {
     in_hand: ActiveRequests,
     drivers: Drivers,
     rate_limits: RateLimits<(TenantId, ToolId)>,
-    calls: RateLimits<TenantId>,
+    quotas: TenantQuotas,
     lens_work: Arc<LensWork>,
     memories: MemoryIndexes,
     keys_made: KeyPresenceCache,
@@ -193,7 +194,11 @@ impl Engine {
             in_hand: ActiveRequests::default(),
             drivers: Drivers::default(),
             rate_limits: RateLimits::default(),
-            calls: RateLimits::default(),
+            quotas: TenantQuotas::new(
+                settings.quotas.clone(),
+                Arc::clone(&ports.store),
+                Arc::clone(&ports.clock),
+            ),
             lens_work: Arc::default(),
             memories: MemoryIndexes::default(),
             keys_made: KeyPresenceCache::default(),
@@ -378,9 +383,14 @@ impl Engine {
         self.ports.ids.uuid()
     }
 
-    /// Returns the notification that wakes the watchers of events.
+    /// Notified when there may be new events.
     pub(crate) fn change_notify(&self) -> &Notify {
         &self.news
+    }
+
+    /// Wakes the readers of events.
+    pub(crate) fn notify_watchers(&self) {
+        self.news.notify_waiters();
     }
 
     /// Returns this process's view of the other replicas of the store.
@@ -486,9 +496,10 @@ impl Engine {
         &self.rate_limits
     }
 
-    /// Returns the rate limits of tenants.
-    pub(crate) fn calls(&self) -> &RateLimits<TenantId> {
-        &self.calls
+    /// What tenants may ask of this installation, and what they have asked.
+    #[must_use]
+    pub fn quotas(&self) -> &TenantQuotas {
+        &self.quotas
     }
 
     pub(crate) fn memory_indexes(&self) -> &MemoryIndexes {

@@ -1,82 +1,37 @@
 //! Use cases, one noun per file.
 //!
-//! The engine combines the caller, the catalogue in force and the request. It decides with `charter-domain`, persists
-//! through the storage traits, and acts through the ports of `charter-effects` and `charter-search`. It knows no HTTP,
-//! no SQL, no command line and no environment.
+//! Modules are in folders, each of which may name those before it: `ground`, `identity`, `catalogue`, `knowledge`,
+//! `registry`, `execution`, `missions`, `conversation`. Use cases are methods of [`Engine`], which names all of them.
+//!
+//! The engine knows who asks, what is in force and what to do; it decides with `charter-domain`,
+//! remembers through the storage traits, and acts through the ports of `charter-effects` and
+//! `charter-search`. It knows no HTTP, no SQL, no command line and no environment.
 
 // Only the command line writes to the terminal, by writers that end quietly when a reader has gone.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod abilities;
-mod absent;
-mod agent_skills;
-mod analysis;
-mod apart;
-mod approvals;
-mod asking;
-mod caller;
-mod candidates;
 mod catalogue;
-mod checks;
-mod confined;
-mod documents;
+mod conversation;
 mod engine;
-mod error;
-mod events;
-mod everyday;
-mod evidence;
-mod evidence_log;
-mod executors;
-mod expert_graph;
-mod fair_slots;
-mod grants;
-mod imports;
-mod keys;
+mod execution;
+mod ground;
+mod identity;
 mod knowledge;
-mod lenses;
-mod memory;
 mod missions;
-mod moments;
-mod outputs;
-mod packages;
-mod plans;
-mod playbooks;
-mod providers;
-mod questions;
-mod quotas;
-mod rate_limits;
 mod recovery;
+mod registry;
 mod reindex;
-mod replicas;
-mod requests;
-mod resolve;
-mod route_examples;
-mod routing;
-mod runs;
-mod sessions;
-mod settings;
-mod shares;
-mod tags;
-mod tasks;
-mod telemetry;
-mod tool_results;
-mod tool_search;
 
-pub use abilities::Ability;
-pub use agent_skills::{
-    AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillSummary, Artifact, BulkItem,
-    BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill, SentFile, SkillInScope,
-    SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests, SkillSearch,
-    SkillWritten, SkillsImported, SkillsSent,
+pub use catalogue::abilities::Ability;
+pub use catalogue::documents::{
+    CatalogueKind, CatalogueView, DependencyNode, DocumentDependencies, DocumentFilter,
+    DocumentLayer, DocumentSource, DocumentSummary, DocumentView,
 };
-pub use apart::apart;
-pub use approvals::{ApprovalDecision, ApprovalEntry, ApprovalPage};
-pub use caller::{
-    AccessScope, AccessScopes, Caller, CallerView, CatalogueRole, CredentialId, Role, SkillGrants,
-    Tier,
+pub use catalogue::lens_index::{PassageSection, Position, SkippedFile};
+pub use catalogue::live::{LiveCatalogue, Mode};
+pub use catalogue::resolve::{
+    InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter,
 };
-pub use candidates::{CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError};
-pub use catalogue::LiveCatalogue;
 pub use charter_domain::approval::{Approval, ApprovalAnswer, Digest, ReportedResult};
 pub use charter_domain::dependencies::{Dependency, DependencySide, DocumentName};
 pub use charter_domain::expert_graph::Depth;
@@ -87,31 +42,63 @@ pub use charter_domain::package::{Problem, ProblemSeverity};
 pub use charter_domain::rate_limit::Rate;
 pub use charter_domain::run::{RunEvent, RunOutcome, StopCause};
 pub use charter_domain::skill_folder::SkillFile;
-pub use documents::{
-    CatalogueKind, CatalogueView, DependencyNode, DocumentDependencies, DocumentFilter,
-    DocumentLayer, DocumentSource, DocumentSummary, DocumentView,
+pub use conversation::candidates::{
+    CODE_AGENT_ROUTE, CodeAgent, Composer, Generator, GeneratorError,
+};
+pub use conversation::requests::{
+    Course, ParameterView, RequestConfirmed, RequestEvent, RequestPreview, RequestView,
+};
+pub use conversation::sessions::{SessionTurn, SessionView};
+pub use conversation::tasks::{
+    Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState,
 };
 pub use engine::{Engine, IdSource, Ports, RandomIds};
-pub use error::EngineError;
-pub use events::{
+pub use execution::events::{
     AnnouncedEvent, ApprovalEventRef, CatalogueEventRef, Event, EventPage, RequestEventRef,
     RunEventRef,
 };
-pub use evidence::{EvidenceEntry, EvidencePage, EvidenceQuery, MAX_PAYLOAD};
-pub use evidence_log::{
+pub use execution::evidence::{EvidenceEntry, EvidencePage, EvidenceQuery, MAX_PAYLOAD};
+pub use execution::evidence_log::{
     EvidenceExport, EvidenceKey, EvidenceProof, LogCheckpoint, LogConsistency, LogHead, LogKey,
 };
-pub use executors::{LeaseRenewal, LeaseRequest};
-pub use expert_graph::{GraphAnswer, GraphQuery};
-pub use grants::{HostFault, ToolGrants};
-pub use keys::{
+pub use execution::executors::{LeaseRenewal, LeaseRequest};
+pub use execution::plans::SubmittedPlan;
+pub use execution::runs::{
+    ApprovalDecision, ApprovalEntry, ApprovalPage, AssumedFacts, CallExplanation, CallOrigin,
+    Confirmation, HistoryEvent, HypotheticalCall, IdempotencyKey, Progress, ProgressEvent,
+    ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence, RunExplained,
+    RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplained, StepView,
+};
+pub use ground::apart::apart;
+pub use ground::error::EngineError;
+pub use ground::grants::{HostFault, ToolGrants};
+pub use ground::settings::{
+    Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Quota, Quotas, Settings,
+    SkillVectors,
+};
+pub use ground::telemetry::TELEMETRY;
+pub use identity::caller::{
+    AccessScope, AccessScopes, Caller, CatalogueRole, CredentialId, Role, SkillGrants, Tier,
+};
+pub use identity::caller_view::CallerView;
+pub use identity::keys::{
     KeyEventRef, KeyOrder, KeyPage, KeyPresence, KeyRotation, KeyState, KeyText, KeyView, NewKey,
 };
-pub use lenses::{
-    LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensView,
-    MAX_PASSAGES, PassageSection, PassageView, Position, SkippedFile, Stage, WorkResult,
+pub use identity::providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
+pub use identity::quotas::{QuotaView, RunQuotaUse, TenantQuotas};
+pub use identity::shares::{Share, Shares};
+pub use knowledge::agent_skills::{
+    AgentSkillFile, AgentSkillHit, AgentSkillPage, AgentSkillSummary, Artifact, BulkItem,
+    BulkWritten, Force, MAX_BULK_ITEMS, PublishedIndex, PublishedSkill, SentFile, SkillInScope,
+    SkillIndexState, SkillInstruction, SkillKind, SkillManifest, SkillManifests, SkillSearch,
+    SkillWritten, SkillsImported, SkillsSent,
 };
-pub use memory::{
+pub use knowledge::expert_graph::{GraphAnswer, GraphQuery};
+pub use knowledge::lenses::{
+    LastWork, LensAnswer, LensFilter, LensIndexView, LensIndexed, LensOutcome, LensView,
+    MAX_PASSAGES, PassageView, Stage, WorkResult,
+};
+pub use knowledge::memory::{
     MemoryDraft, MemoryHit, MemoryPage, MemoryQuery, MemoryView, ProposalAnswer, RelatedMemory,
     Remember, Supersede,
 };
@@ -121,35 +108,15 @@ pub use missions::{
     MissionStarted, MissionSummary, MissionTaskView, MissionView, Offline, ProposalView,
     check_bundle,
 };
-pub use packages::{
-    ChangedDocument, Difference, DocumentChange, Mode, PackageDiff, PackageReport, PackageView,
+pub use registry::packages::{
+    ChangedDocument, Difference, DocumentChange, PackageDiff, PackageReport, PackageView,
     RegistrationReport, RoutingTestResult, VersionRange, VersionsDiff,
 };
-pub use plans::SubmittedPlan;
-pub use providers::{Claim, ClaimGrant, Provider, Providers, Tenancy};
-pub use quotas::{Quota, QuotaView, Quotas, RunQuotaUse};
-pub use requests::{
-    Course, FollowUpReference, ParameterView, Progress, ProgressEvent, RequestConfirmed,
-    RequestEvent, RequestPreview, RequestView,
-};
-pub use resolve::{InForce, ResolvedGuardrail, ResolvedPolicy, ResolvedTemplate, ToolFilter};
-pub use route_examples::{
+pub use registry::route_examples::{
     ExampleDecision, RouteExampleEventRef, RouteExampleListing, RouteExampleShown,
 };
-pub use routing::{
-    GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides, VerdictView,
+pub use registry::routing::{
+    FollowUpReference, GatewayReading, Purpose, RoutedCandidate, RoutedVerdict, ThresholdOverrides,
+    VerdictView,
 };
-pub use runs::{
-    AssumedFacts, CallExplanation, CallOrigin, Confirmation, HistoryEvent, HypotheticalCall,
-    IdempotencyKey, ReplayDivergence, Replayed, RunAt, RunEventPage, RunEventView, RunEvidence,
-    RunExplained, RunPage, RunQuery, RunStarted, RunState, RunSummary, RunView, StepExplained,
-    StepView,
-};
-pub use sessions::{SessionTurn, SessionView};
-pub use settings::{
-    Approvers, ClientTools, LensSettings, MemorySettings, ProcessRole, Settings, SkillVectors,
-};
-pub use shares::{Share, Shares};
-pub use tasks::{Task, TaskFilter, TaskInput, TaskKey, TaskMessage, TaskPage, TaskState};
-pub use telemetry::TELEMETRY;
-pub use tool_search::FoundTool;
+pub use registry::tool_search::FoundTool;

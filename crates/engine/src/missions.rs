@@ -1,16 +1,18 @@
 //! Missions (seed 002): a goal becomes a task graph, prompt packages, results, one review and proposals, each a typed
 //! artifact.
 //!
-//! A mission is a run, driven like any other ([`crate::runs`]). This module has the mission's own parts: its start, its
-//! stages, and its views. A stage makes drafts with a model and stamps them; its artifacts become durable with the end
-//! of its step.
+//! A mission is a run, driven like any other ([`crate::execution::runs`]); what is a mission's own is here: how it
+//! begins, what its stages do, and how it is shown. A stage makes drafts with a model and stamps them;
+//! what it made becomes durable with the end of its step.
 
 mod aggregate;
 mod artifacts;
 mod ask;
+mod begun;
 mod desk;
 mod draft;
 mod exchange;
+mod failures;
 mod fill;
 mod follow;
 mod offline;
@@ -21,6 +23,7 @@ mod prompts;
 mod replay;
 mod research;
 mod review;
+mod runner;
 mod scope;
 mod show;
 mod stage;
@@ -32,35 +35,28 @@ use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::ToolId;
-use charter_contract::mission::{Artifact, MissionState};
-use charter_domain::graph::PlanSource;
+use charter_contract::mission::Artifact;
 use charter_domain::mission::RequestedCall;
 use charter_domain::mission::admit::{Admission, AdmissionRefusal};
-use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure};
+use charter_domain::run::{DocumentPin, ErrorKind, StepFailure};
 use charter_effects::Models;
 use charter_store::mission::ArtifactRecord;
 use serde_json::Value;
 
-use crate::runs::{PinnedTool, failure, pin};
+use crate::execution::runs::{PinnedTool, failure, pin};
 use crate::{Engine, EngineError};
 
 pub use artifacts::{ArtifactView, MissionArtifactPage};
+pub(crate) use begun::{FirstMessage, MissionStart};
 pub use charter_store::mission::ArtifactFilter;
-pub(crate) use desk::MissionContext;
+use desk::MissionContext;
 pub use exchange::{BundleChecked, BundleFault, MissionImported, check_bundle};
 pub use follow::{MissionEvent, MissionEventPage};
 pub use offline::Offline;
 pub use replay::MissionReplayed;
 pub use show::{MissionPage, MissionSummary, MissionTaskView, MissionView, ProposalView};
-pub(crate) use stage::{StageExecution, StageFailure};
+use stage::StageExecution;
 pub use start::{Answerer, MissionOrder, MissionStarted};
-pub(crate) use start::{FirstMessage, MissionStart};
-
-/// Returns the state of a run's mission; `None` for a run that is not a mission.
-pub(crate) fn state_of(run: &Run) -> Option<MissionState> {
-    matches!(run.graph().source(), Some(PlanSource::Mission(_)))
-        .then(|| charter_domain::mission::state(run))
-}
 
 /// The failure of a call that a pass does not cover (B002-8).
 pub(crate) fn pass_refused(message: String) -> StepFailure {
@@ -73,13 +69,13 @@ pub(crate) fn pass_refused(message: String) -> StepFailure {
 
 impl MissionContext {
     /// Adds a stage's artifacts to the mission. Returns the records to write with the step's end.
-    pub(crate) fn take(&self, artifacts: &[Value]) -> Result<Vec<ArtifactRecord>, StepFailure> {
+    fn take(&self, artifacts: &[Value]) -> Result<Vec<ArtifactRecord>, StepFailure> {
         let mut inventory = self.inventory_mut();
         let mut records = Vec::with_capacity(artifacts.len());
         for value in artifacts {
             let artifact = Artifact::from_value(value).map_err(|violations| {
                 let first = violations.first().map(ToString::to_string);
-                stage::unfit(format!(
+                failures::unfit(format!(
                     "an artifact breaks its contract: {}",
                     first.unwrap_or_default()
                 ))
@@ -93,7 +89,7 @@ impl MissionContext {
                 Err(
                     refusal @ (AdmissionRefusal::Conflict { .. } | AdmissionRefusal::Violations(_)),
                 ) => {
-                    return Err(stage::unfit(refusal.to_string()));
+                    return Err(failures::unfit(refusal.to_string()));
                 }
             }
         }

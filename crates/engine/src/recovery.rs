@@ -1,20 +1,20 @@
 //! Background tasks: resuming work that a crash left open, and sweeping expired data.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use charter_contract::agentic::request::AgentRequest;
 use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::RequestId;
-use charter_contract::json::{decode_stored, to_stored};
 
-use crate::requests::ActiveRequest;
-use crate::settings::ProcessRole;
+use crate::conversation::requests::ActiveRequest;
+use crate::ground::settings::ProcessRole;
 use crate::{Engine, EngineError};
 
 /// Open requests that are resumed at once.
 const BATCH: usize = 100;
+
+/// Longest time between two looks for runs that nobody drives.
+const CLAIM_EVERY: Duration = Duration::from_secs(5);
 
 /// Interval between sweeps.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -83,6 +83,26 @@ impl Engine {
         }
     }
 
+    /// Drives what nobody drives, until the engine drains: runs whose worker died, whose moment has come,
+    /// or that another process left to the workers. Returns at once where this process is no worker.
+    pub(crate) async fn work_forever(self: Arc<Self>) {
+        if self.settings().duty == ProcessRole::Api {
+            return;
+        }
+        let every = (self.settings().lease / 3).min(CLAIM_EVERY);
+        loop {
+            let found = tokio::select! {
+                () = self.draining().cancelled() => return,
+                () = self.peer_replicas().claims().notified() => self.claim().await,
+                () = self.drivers().capacity_freed() => self.claim().await,
+                () = tokio::time::sleep(every) => self.recover().await.map(|_| ()),
+            };
+            if let Err(error) = found {
+                tracing::warn!(error = %error, "open work could not be taken up; it is tried again");
+            }
+        }
+    }
+
     /// Sweeps, and resumes open work, until the engine shuts down.
     pub(crate) async fn sweep_forever(self: Arc<Self>) {
         let first = tokio::time::Instant::now() + SWEEP_EVERY;
@@ -125,97 +145,4 @@ fn log_failure(id: &RequestId, error: &EngineError) {
         return;
     }
     tracing::warn!(request.id = %id, error = %error, "an interrupted request failed");
-}
-
-impl ActiveRequest {
-    /// Returns the recorded form: the request and its user, without the tenant, which the record has.
-    pub(crate) fn to_json(&self) -> Result<String, EngineError> {
-        let recorded = RecordedRequest {
-            user: self.caller.user.clone(),
-            role: self.caller.role,
-            tier: self.caller.tier,
-            profile: self.caller.profile.clone(),
-            request: self.request.clone(),
-            makers: self.caller.makers.clone(),
-        };
-        recorded.to_json()
-    }
-
-    pub(crate) fn from_json(
-        text: &str,
-        tenant: charter_contract::ids::TenantId,
-    ) -> Result<Self, EngineError> {
-        let recorded: RecordedRequest = decode_stored(text)
-            .map_err(|error| EngineError::internal("reading a recorded request", error))?;
-        let caller = crate::Caller {
-            tenant,
-            user: recorded.user,
-            role: recorded.role,
-            tier: recorded.tier,
-            // Answering a request reads no skill of the link graph.
-            agent_skills: crate::SkillGrants::default(),
-            catalogue: crate::CatalogueRole::default_for(recorded.role),
-            scopes: crate::AccessScopes::All,
-            profile: recorded.profile,
-            credential: crate::CredentialId::Local,
-            makers: recorded.makers,
-        };
-        Self::new(&caller, recorded.request)
-    }
-}
-
-#[derive(serde::Serialize, serde::Deserialize)]
-struct RecordedRequest {
-    user: charter_contract::ids::UserId,
-    role: crate::Role,
-    #[serde(default)]
-    tier: crate::Tier,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    profile: Option<charter_contract::ids::Label>,
-    request: AgentRequest,
-    /// The makers of the key that was used.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    makers: BTreeSet<charter_contract::ids::UserId>,
-}
-
-impl RecordedRequest {
-    fn to_json(&self) -> Result<String, EngineError> {
-        to_stored(self).map_err(|error| EngineError::internal("recording a request", error))
-    }
-}
-
-/// Returns whether two recorded forms are of one request. The key of the user does not matter.
-pub(crate) fn is_repeat(earlier: &str, again: &str) -> bool {
-    let without_makers = |text: &str| {
-        let recorded: RecordedRequest = decode_stored(text).ok()?;
-        let makers = BTreeSet::new();
-        RecordedRequest { makers, ..recorded }.to_json().ok()
-    };
-    earlier == again
-        || without_makers(earlier).is_some_and(|earlier| Some(earlier) == without_makers(again))
-}
-
-#[cfg(test)]
-mod tests {
-    use charter_contract::ids::UserId;
-    use serde_json::json;
-
-    use super::*;
-    use crate::caller::tests::person;
-
-    /// Ruling 33: the makers of the key count as requesters of every run that the request starts.
-    #[test]
-    fn a_request_resumed_after_a_crash_keeps_the_makers_of_its_key() {
-        let makers = ["ann", "root"].map(|maker| UserId::parse(maker).unwrap());
-        let zoe = person("zoe").with_makers(BTreeSet::from(makers));
-        let request = json!({
-            "id": "req-01930000-0000-7000-8000-000000000031", "timestamp": "2026-04-14T12:00:00Z",
-            "input": "move the items",
-        });
-        let asked = ActiveRequest::new(&zoe, serde_json::from_value(request).unwrap()).unwrap();
-        let recorded = asked.to_json().unwrap();
-        let resumed = ActiveRequest::from_json(&recorded, zoe.tenant.clone()).unwrap();
-        assert_eq!(resumed.caller.person(), zoe.person());
-        assert_eq!(resumed.request, asked.request);
-    }
 }

@@ -5,7 +5,7 @@ use charter_search::Calibration;
 use charter_search::eval::EvalEntry;
 use charter_store::calibration::CalibrationRecord;
 
-use crate::catalogue::{actions, parse_entry_id, texts_of};
+use crate::catalogue::live::{actions, parse_entry_id, texts_of};
 use crate::{Caller, Engine, EngineError};
 
 impl Engine {
@@ -19,7 +19,7 @@ impl Engine {
         let texts = self.stored_texts().await?;
         let mut keep: Vec<_> = texts
             .iter()
-            .map(|text| crate::catalogue::text_hash(text))
+            .map(|text| crate::catalogue::live::text_hash(text))
             .collect();
         keep.sort_unstable();
         keep.dedup();

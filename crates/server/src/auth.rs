@@ -176,7 +176,7 @@ impl Identity {
         let found = extensions.get().map(Self::found);
         let caller = found.unwrap_or_else(|| Err(unknown()))?;
         telemetry::asked_by(&caller.tenant);
-        engine.count_call(&caller)?;
+        engine.quotas().count_call(&caller.tenant)?;
         Ok(caller)
     }
 

@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 
+use charter_contract::hex;
 use charter_contract::ids::TenantId;
 use charter_contract::json::decode_stored;
 use charter_contract::time::Timestamp;
@@ -269,7 +270,7 @@ impl Writing {
         Ok(BackupFile {
             name: self.name,
             bytes: self.bytes,
-            sha256: hex(&self.digest.finalize()),
+            sha256: hex::encode(&self.digest.finalize()),
             rows: Some(rows),
         })
     }
@@ -299,15 +300,11 @@ fn measure(file: File) -> io::Result<(u64, String)> {
     loop {
         let read = file.read(&mut buffer)?;
         if read == 0 {
-            return Ok((bytes, hex(&digest.finalize())));
+            return Ok((bytes, hex::encode(&digest.finalize())));
         }
         bytes += read as u64;
         digest.update(&buffer[..read]);
     }
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn during(doing: &'static str) -> impl Fn(io::Error) -> StoreError {

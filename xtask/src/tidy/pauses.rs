@@ -18,10 +18,10 @@ const PAUSES: [(&str, usize); 12] = [
     ("crates/effects/src/mcp/tests.rs", 2),
     ("crates/effects/tests/it/processes.rs", 1),
     ("crates/effects/tests/stampede.rs", 1),
+    ("crates/engine/src/execution/runs/tests/confined.rs", 1),
+    ("crates/engine/src/execution/runs/tests/crash/play.rs", 1),
     ("crates/engine/src/missions/tests/proposals.rs", 1),
     ("crates/engine/src/missions/tests/rig.rs", 1),
-    ("crates/engine/src/runs/tests/confined.rs", 1),
-    ("crates/engine/src/runs/tests/crash/play.rs", 1),
     ("crates/store-sql/tests/it/postgres/several.rs", 1),
     ("crates/store-sql/tests/it/postgres/standby.rs", 6),
 ];

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::{Once, WRITE_BACK, change_step, once};
 use super::output::StageOutput;
+use crate::graph::PlanSource;
 use crate::run::{ErrorKind, Run, RunOutcome, StepState, StopCause};
 
 /// The code of a change whose target is not what the proposal was made for.
@@ -17,6 +18,12 @@ pub const TARGET_CHANGED: &str = "target_changed";
 const REJECTED: &str = "approval_rejected";
 /// The code of a change that nobody decided on in time.
 const EXPIRED: &str = "approval_expired";
+
+/// Where the mission of a run stands; `None` for a run that is none.
+#[must_use]
+pub fn state_of(run: &Run) -> Option<MissionState> {
+    matches!(run.graph().source(), Some(PlanSource::Mission(_))).then(|| state(run))
+}
 
 /// Where the mission of a run stands.
 #[must_use]

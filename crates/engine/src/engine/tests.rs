@@ -14,7 +14,7 @@ use charter_effects::{
 use charter_store::SharedStore;
 use charter_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
-use crate::questions::MAX_CONCURRENT;
+use crate::ground::questions::MAX_CONCURRENT;
 use crate::{Composer, Engine, EvidenceKey, Ports, RandomIds, Settings};
 
 /// The store in a directory.

@@ -14,9 +14,11 @@ use tokio_util::sync::CancellationToken;
 use super::ask::RoleQuestion;
 use super::draft::PacketDraft;
 use super::draft::schema::{self, Sources};
-use super::stage::{FinishedTask, StageExecution, StageFailure, StageResult, held, unfit};
+use super::failures::unfit;
+use super::stage::{FinishedTask, StageExecution, held};
 use super::work::admissible;
 use crate::Engine;
+use crate::execution::runs::{StageFailure, StageResult};
 
 impl Engine {
     pub(super) async fn aggregate(

@@ -9,9 +9,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::draft::schema::DraftSchema;
-use super::stage::{StageExecution, StageFailure, unfit};
+use super::failures::unfit;
+use super::stage::StageExecution;
 use crate::Engine;
-use crate::asking::{DeclaredPart, ValidatedDraft, drafted};
+use crate::execution::asking::{DeclaredPart, ValidatedDraft, drafted};
+use crate::execution::runs::StageFailure;
 
 /// Tokens of one answer, if the mission has that many left.
 const MAX_OUTPUT_TOKENS: u64 = 8_192;

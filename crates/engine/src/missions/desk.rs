@@ -5,33 +5,21 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use charter_contract::catalogue::mission_type::MissionType;
-use charter_contract::catalogue::policy::MissionFacts;
 use charter_contract::catalogue::prompt::PromptTemplate;
-use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::ids::{Label, StepId, TaskId, ToolId};
+use charter_contract::ids::{Label, TaskId, ToolId};
 use charter_contract::mission::envelope::MissionEnvelope;
-use charter_contract::mission::librarian_pass::LibrarianPass;
 use charter_contract::mission::policy_decision::Decision;
-use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::{MissionTaskGraph, Role, Task};
 use charter_domain::mission::admit::{Inventory, TOOL_SCOPE};
 
-use charter_contract::time::Timestamp;
-use charter_domain::graph::GraphError;
-use charter_domain::mission::{StageOutput, pass_step, prompt_step};
-use charter_domain::run::{Run, StepFailure};
-use charter_store::mission::ArtifactRecord;
-use serde_json::Value;
-
+use super::begun::MissionStart;
 use super::prompts;
-use super::stage::{lost, unfit};
-use super::start::MissionStart;
 use crate::Tier;
 
 /// A running mission in this process.
 #[derive(Debug)]
-pub(crate) struct MissionContext {
+pub(super) struct MissionContext {
     pub(super) envelope: MissionEnvelope,
     pub(super) kind: MissionType,
     /// Whether the offline provider answers, without a model.
@@ -45,7 +33,7 @@ pub(crate) struct MissionContext {
 
 /// A task graph with lookup by task.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(super) struct Plan {
     pub(super) graph: MissionTaskGraph,
     places: HashMap<TaskId, usize>,
 }
@@ -113,7 +101,7 @@ impl MissionContext {
 
     /// Returns the family of resources that a tool reads: the one declared by the mission's type, else the tool's
     /// service.
-    pub(crate) fn family(&self, tool: &Tool) -> Label {
+    pub(super) fn family(&self, tool: &Tool) -> Label {
         self.kind
             .family_of(&tool.tool_id)
             .cloned()
@@ -137,84 +125,6 @@ impl MissionContext {
             inventory.latest_decision(TOOL_SCOPE, tool.as_str()) == Some(Decision::Allow)
         };
         task.allowed_tools.iter().filter(allowed).cloned().collect()
-    }
-
-    /// Returns the id of the mission's type.
-    pub(crate) fn kind_id(&self) -> &str {
-        self.kind.mission_type.as_str()
-    }
-
-    /// Returns the facts for policies.
-    pub(crate) fn facts(&self) -> MissionFacts {
-        MissionFacts {
-            risk_level: self.envelope.risk_level,
-            sensitivity_class: self.envelope.sensitivity_class.clone(),
-        }
-    }
-
-    /// Returns the id of the refusing artifact and the reason, if a call for a task is refused. Its package does not
-    /// name the tool (B002-5), or its pass has expired or does not cover the tool's data (B002-8).
-    pub(crate) fn refuses(
-        &self,
-        run: &Run,
-        task: &TaskId,
-        tool: &Tool,
-        now: Timestamp,
-    ) -> Result<Option<(String, String)>, StepFailure> {
-        let output = |step: Result<StepId, GraphError>| {
-            let step = step.map_err(|error| unfit(error.to_string()))?;
-            Ok::<_, StepFailure>(run.outputs().get(&step).and_then(StageOutput::read))
-        };
-        let package: Option<PromptPackage> =
-            output(prompt_step(task))?.and_then(|output| output.first());
-        let package = package.ok_or_else(|| lost("prompt package for the task"))?;
-        if !package.tool_scope.contains(&tool.tool_id) {
-            let why = format!("the package does not name the tool `{}`", tool.tool_id);
-            return Ok(Some((package.package_id.to_string(), why)));
-        }
-        let pass: Option<LibrarianPass> =
-            output(pass_step(task))?.and_then(|output| output.first());
-        // A researcher looks outside, where no pass applies.
-        let Some(pass) = pass else {
-            return Ok(None);
-        };
-        let id = pass.pass_id.to_string();
-        if now >= pass.expires_at {
-            return Ok(Some((
-                id,
-                format!("the pass expired at {}", pass.expires_at),
-            )));
-        }
-        let family = self.family(tool);
-        if !pass.allowed_resource_families.contains(&family) {
-            let why = format!("the pass does not open `{family}`, which the tool reads");
-            return Ok(Some((id, why)));
-        }
-        Ok(None)
-    }
-
-    /// Adds a step's output to the mission: a stage's artifacts, which are written with its end, or a tool call, which
-    /// later results may cite.
-    pub(crate) fn taken(
-        &self,
-        run: &Run,
-        step: &StepId,
-        output: &Value,
-    ) -> Result<Vec<ArtifactRecord>, StepFailure> {
-        let Some(of) = run.graph().step(step) else {
-            return Ok(Vec::new());
-        };
-        if of.mandate.is_some() {
-            self.inventory_mut().know_call(step.as_str());
-            return Ok(Vec::new());
-        }
-        let is_stage = of
-            .tool()
-            .is_some_and(|tool| Stage::from_tool_id(tool).is_some());
-        match StageOutput::read(output).filter(|_| is_stage) {
-            Some(output) => self.take(&output.artifacts),
-            None => Ok(Vec::new()),
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::replay::RecomputedArtifacts;
 use super::show::MissionView;
-use crate::runs::HistoryEvent;
+use crate::execution::runs::HistoryEvent;
 use crate::{Caller, Engine, EngineError, Role};
 
 /// Maximum faults of a bundle that a failure lists.

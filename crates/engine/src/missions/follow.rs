@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::MissionView;
-use crate::runs::{FollowedEvent, HistoryEvent};
+use crate::execution::runs::{FollowedEvent, HistoryEvent};
 use crate::{Caller, Engine, EngineError};
 
 /// An event of a mission's journal.

@@ -11,9 +11,11 @@ use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::text::Text;
 use charter_domain::mission::StageOutput;
 
+use super::failures::unfit;
 use super::prompts::{Variables, filled};
-use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
+use super::stage::{StageExecution, held};
 use crate::Engine;
+use crate::execution::runs::{StageFailure, StageResult};
 
 /// Maximum examples in a prompt.
 const EXAMPLES: usize = 3;

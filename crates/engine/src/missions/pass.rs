@@ -11,9 +11,11 @@ use charter_contract::text::{ShortText, Text};
 use charter_domain::mission::StageOutput;
 
 use super::desk::MissionContext;
-use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
-use crate::caller::Tier;
-use crate::lenses::LensFilter;
+use super::failures::unfit;
+use super::stage::{StageExecution, held};
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::identity::caller::Tier;
+use crate::knowledge::lenses::LensFilter;
 use crate::{Engine, EngineError};
 
 /// Maximum passages of lenses in a pass.

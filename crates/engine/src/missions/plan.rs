@@ -19,12 +19,14 @@ use tokio_util::sync::CancellationToken;
 use super::ask::RoleQuestion;
 use super::desk::MissionContext;
 use super::draft::{PlanDraft, schema};
+use super::failures::unfit;
 use super::package::{nearest, shown};
 use super::prompts::{Variables, filled};
 use super::scope;
-use super::stage::{StageExecution, StageFailure, StageResult, held, unfit};
-use crate::questions::Effort;
-use crate::routing::Purpose;
+use super::stage::{StageExecution, held};
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::ground::questions::Effort;
+use crate::registry::routing::Purpose;
 use crate::{Engine, EngineError};
 
 /// Maximum skills in a planner's context.

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::runs::{HistoryEvent, ReplayDivergence};
+use crate::execution::runs::{HistoryEvent, ReplayDivergence};
 use crate::{Caller, Engine, EngineError};
 
 /// The result of replaying a mission.

@@ -9,10 +9,12 @@ use charter_contract::text::{HttpUrl, Text};
 use charter_domain::mission::{RequestedCall, StageOutput, after_turn};
 use serde_json::{Value, json};
 
-use super::stage::{StageExecution, StageFailure, StageResult, WorkerTurn, held, unfit};
+use super::failures::unfit;
+use super::stage::{StageExecution, WorkerTurn, held};
 use crate::Engine;
-use crate::caller::Tier;
-use crate::lenses::LensFilter;
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::identity::caller::Tier;
+use crate::knowledge::lenses::LensFilter;
 
 /// The tool that searches the web.
 const WEB_SEARCH: &str = "charter.web.search";

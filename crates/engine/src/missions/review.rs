@@ -20,12 +20,14 @@ use tokio_util::sync::CancellationToken;
 use super::aggregate::shown;
 use super::ask::RoleQuestion;
 use super::draft::{ProposalDraft, ReviewDraft, schema};
+use super::failures::unfit;
 use super::fill::fill;
-use super::stage::{FinishedTask, StageExecution, StageFailure, StageResult, held, unfit};
+use super::stage::{FinishedTask, StageExecution, held};
 use super::work::admissible;
 use crate::Engine;
-use crate::asking::DeclaredPart;
-use crate::questions::Effort;
+use crate::execution::asking::DeclaredPart;
+use crate::execution::runs::{StageFailure, StageResult};
+use crate::ground::questions::Effort;
 
 /// A review with its proposals.
 struct ReviewResult {

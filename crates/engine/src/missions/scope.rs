@@ -9,6 +9,7 @@ use charter_domain::policy::{PolicyQuestion, Principal, RunFacts};
 use serde_json::{Map, Value, json};
 
 use super::stage::StageExecution;
+use crate::execution::runs::StageRunner;
 
 /// Builds a call of the tool from the defaults or examples of its parameters.
 pub(super) fn sample(tool: &Tool) -> Map<String, Value> {

@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-use super::start::{MissionStart, begun_of};
+use super::begun::{MissionStart, begun_of};
 use super::write_back::playbook_run;
 use crate::{Caller, Engine, EngineError};
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charter_contract::catalogue::stage::Stage;
-use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::TaskId;
 use charter_contract::mission::Artifact;
 use charter_contract::mission::aggregation_packet::AggregationPacket;
@@ -13,14 +12,14 @@ use charter_contract::mission::librarian_pass::LibrarianPass;
 use charter_contract::mission::prompt_package::PromptPackage;
 use charter_contract::mission::task_graph::{Role, Task};
 use charter_contract::mission::writeback_proposal::WritebackProposal;
-use charter_domain::graph::Growth;
 use charter_domain::mission::{MAX_TURNS, StageOutput, ends_of, pass_step, prompt_step, turn_step};
-use charter_domain::run::{DocumentPin, ErrorKind, Run, StepFailure, StepState, TokensUsed};
+use charter_domain::run::{Run, StepFailure, StepState};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::desk::{MissionContext, Plan};
-use crate::runs::{PinnedTool, failure};
+use super::failures::{lost, unfit};
+use crate::execution::runs::{StageFailure, StageResult};
 use crate::{AccessScopes, Caller, CatalogueRole, CredentialId, Engine, SkillGrants};
 
 /// Longest time of one stage, including all its model calls.
@@ -41,7 +40,7 @@ pub(crate) struct StageExecution {
 
 impl StageExecution {
     /// Collects a stage's input at its start.
-    pub(crate) fn new(
+    pub(super) fn new(
         desk: &Arc<MissionContext>,
         run: &Run,
         stage: Stage,
@@ -135,59 +134,6 @@ pub(super) struct ToolCallResult {
 pub(super) struct FinishedTask {
     pub(super) task: TaskId,
     pub(super) output: StageOutput,
-}
-
-/// The result of a stage.
-#[derive(Debug, Default)]
-pub(crate) struct StageResult {
-    pub(crate) output: StageOutput,
-    pub(crate) growth: Growth,
-    /// Tools that the new steps call, in the versions that are pinned for them.
-    pub(crate) tools: Vec<(DocumentPin, PinnedTool)>,
-    pub(crate) tokens: TokensUsed,
-}
-
-/// A failed stage.
-#[derive(Debug)]
-pub(crate) struct StageFailure {
-    pub(crate) failure: StepFailure,
-    pub(crate) tokens: TokensUsed,
-}
-
-impl From<StepFailure> for StageFailure {
-    fn from(failure: StepFailure) -> Self {
-        Self {
-            failure,
-            tokens: TokensUsed::default(),
-        }
-    }
-}
-
-impl From<crate::EngineError> for StageFailure {
-    fn from(error: crate::EngineError) -> Self {
-        let retryable = error.code.retryable();
-        let kind = ErrorKind::SystemError;
-        StepFailure {
-            retryable,
-            ..failure(kind, error.code, error.to_string())
-        }
-        .into()
-    }
-}
-
-/// The failure of an inconsistent journal: it differs from the state machine's output.
-pub(super) fn lost(what: &str) -> StepFailure {
-    let message = format!("the mission has no {what}");
-    failure(ErrorKind::SystemError, ErrorCode::Internal, message)
-}
-
-/// The failure of a result that is unusable and that a retry does not fix.
-pub(super) fn unfit(message: impl Into<String>) -> StepFailure {
-    failure(
-        ErrorKind::ExecutionError,
-        ErrorCode::InvalidDocument,
-        message,
-    )
 }
 
 impl StageInput {
@@ -396,7 +342,7 @@ fn proposal(run: &Run, parameters: &Map<String, Value>) -> Result<WritebackPropo
 
 impl Engine {
     /// Runs a stage.
-    pub(crate) async fn run_stage(
+    pub(super) async fn run_stage(
         self: &Arc<Self>,
         work: StageExecution,
         cancel: &CancellationToken,

@@ -24,11 +24,12 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use uuid::Uuid;
 
+use super::begun::{FirstMessage, MissionStart, begun_of};
 use super::desk::MissionContext;
 use super::show::MissionView;
-use crate::documents::unseen;
-use crate::runs::{NewRun, pin};
-use crate::{Caller, Engine, EngineError, Tier};
+use crate::catalogue::documents::unseen;
+use crate::execution::runs::{NewRun, StageRunner, pin};
+use crate::{Caller, Engine, EngineError};
 
 /// The type of a mission that names none.
 const GENERAL: &str = "general";
@@ -94,29 +95,6 @@ impl MissionStarted {
     }
 }
 
-/// Start data that a mission's run keeps besides the envelope.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct MissionStart {
-    /// Whether the offline provider answers.
-    pub(super) offline: bool,
-    /// The tier of the starter.
-    pub(super) tier: Tier,
-    /// The message that started it, if another agent sent one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) message: Option<FirstMessage>,
-}
-
-/// The message of another agent that started a mission.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FirstMessage {
-    /// The agent's id for it.
-    pub(crate) message_id: String,
-    /// The conversation that it belongs to.
-    pub(crate) context: String,
-    /// Its machine-readable options.
-    pub(crate) wishes: Map<String, Value>,
-}
-
 impl Engine {
     /// Starts a mission; a repeated request with the same id finds the existing mission.
     ///
@@ -149,7 +127,7 @@ impl Engine {
             let mission = self.repeated(known, &envelope, &begun).await?;
             return Ok(MissionStarted::Repeat(Box::new(mission)));
         }
-        self.must_have_room_for_a_run(&caller.tenant).await?;
+        self.quotas().check_room_for_run(&caller.tenant).await?;
         let view = self.live().view(&caller.tenant);
         for stage in Stage::ALL {
             let id = stage.tool_id();
@@ -313,7 +291,7 @@ impl Engine {
         kind: Option<MissionType>,
         prompts: Vec<PromptTemplate>,
         unstored: &[ArtifactRecord],
-    ) -> Result<Option<MissionContext>, EngineError> {
+    ) -> Result<Option<Arc<dyn StageRunner>>, EngineError> {
         let Some(PlanSource::Mission(mission)) = run.graph().source() else {
             return Ok(None);
         };
@@ -351,17 +329,10 @@ impl Engine {
             .into_iter()
             .map(|prompt| (prompt.role_type, prompt))
             .collect();
-        Ok(Some(MissionContext::new(
-            envelope, kind, prompts, &begun, inventory,
-        )))
+        let desk = MissionContext::new(envelope, kind, prompts, &begun, inventory);
+        let desk: Arc<dyn StageRunner> = Arc::new(desk);
+        Ok(Some(desk))
     }
-}
-
-/// Returns the start data of a mission.
-pub(super) fn begun_of(run: &Run) -> Result<MissionStart, EngineError> {
-    let begun = run.parameters().get("begun").cloned().unwrap_or_default();
-    serde_json::from_value(begun)
-        .map_err(|error| EngineError::internal("reading how a mission began", error))
 }
 
 /// Derives the run id of a mission.

@@ -12,7 +12,7 @@ use charter_store::mission::ArtifactFilter;
 use serde_json::{Value, json};
 
 use self::rig::{Rig, order};
-use crate::caller::tests::person;
+use crate::identity::caller::tests::person;
 use crate::{ApprovalAnswer, ApprovalDecision, MissionArtifactPage};
 
 /// The artifacts of a page, as stored.

@@ -22,10 +22,10 @@ use tokio_util::sync::CancellationToken;
 use super::ask::RoleQuestion;
 use super::draft::schema::{self, Sources};
 use super::draft::{AnswerDraft, TurnDraft};
-use super::stage::{
-    StageExecution, StageFailure, StageResult, ToolCallResult, WorkerTurn, held, unfit,
-};
-use crate::asking::{DeclaredPart, ValidatedDraft};
+use super::failures::unfit;
+use super::stage::{StageExecution, ToolCallResult, WorkerTurn, held};
+use crate::execution::asking::{DeclaredPart, ValidatedDraft};
+use crate::execution::runs::{StageFailure, StageResult};
 use crate::{Engine, EngineError};
 
 /// Maximum bytes of one call's output in a worker's context.

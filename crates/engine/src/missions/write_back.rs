@@ -14,8 +14,9 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::stage::{StageExecution, StageFailure, StageResult, unfit};
-use crate::runs::failure;
+use super::failures::unfit;
+use super::stage::StageExecution;
+use crate::execution::runs::{StageFailure, StageResult, failure};
 use crate::{Engine, EngineError};
 
 /// Interval at which the playbook's run is checked even without a notification in this process.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use async_trait::async_trait;
+use charter_contract::hex;
 use charter_contract::ids::TenantId;
 use charter_contract::time::Timestamp;
 use charter_store::StoreError;
@@ -91,7 +92,7 @@ fn shown(value: ValueRef<'_>) -> Value {
         ValueRef::Integer(number) => number.into(),
         ValueRef::Real(number) => number.into(),
         ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
-        ValueRef::Blob(bytes) => format!("\\x{}", backup::hex(bytes)).into(),
+        ValueRef::Blob(bytes) => format!("\\x{}", hex::encode(bytes)).into(),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::rig::{Rig, asked};
 use super::scripts::{Script, approved};
-use crate::caller::tests::person;
+use crate::identity::caller::tests::person;
 use crate::{
     ApprovalAnswer, ApprovalDecision, Caller, EngineError, MissionOrder, MissionView, Settings,
 };

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::tests::person;
 use crate::engine::tests::{engine_at, open};
+use crate::identity::caller::tests::person;
 use crate::{Engine, MissionOrder, MissionView, Mode, Settings};
 
 /// How long a test waits for a mission.

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use super::payloads;
 use super::rig::{Rig, asked, order, package};
 use super::scripts::{Script, approved, plan, works};
-use crate::caller::tests::{caller, person};
-use crate::missions::StageFailure;
+use crate::execution::runs::StageFailure;
+use crate::identity::caller::tests::{caller, person};
 use crate::{
     ApprovalAnswer, ApprovalDecision, Caller, EngineError, MissionView, Mode, Role as CallerRole,
 };

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::payloads;
 use super::rig::{RISKY, Rig, asked, order};
 use super::scripts::{Script, approved, cited, plan, works};
-use crate::caller::tests::person;
 use crate::engine::tests::in_a_place;
+use crate::identity::caller::tests::person;
 use crate::{MissionOrder, MissionView, Settings};
 
 async fn ended(models: Arc<ScriptedModels>) -> (Rig, MissionView) {

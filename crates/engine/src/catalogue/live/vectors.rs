@@ -1,0 +1,114 @@
+//! Vectors of texts: read from storage, and made for texts that have none. One vector serves every document and scope
+//! that has its text.
+
+use std::collections::{BTreeMap, HashMap};
+
+use charter_contract::error_code::ErrorCode;
+use charter_search::embed::Vector;
+use charter_store::vector::{StoredVector, TextHash};
+
+use super::index::{VectorsByText, text_hash};
+use crate::{Engine, EngineError};
+
+/// From this many texts on, all vectors of the model are read in one scan.
+const SCAN_FROM: usize = 1_000;
+
+/// Texts embedded by one call.
+const EMBED_BATCH: usize = 256;
+
+impl Engine {
+    /// Gets the vectors of texts and embeds those that storage lacks. Empty without an embedder.
+    pub(crate) async fn vectors_of(
+        &self,
+        texts: Vec<String>,
+    ) -> Result<VectorsByText, EngineError> {
+        if self.embedder().is_none() {
+            return Ok(VectorsByText::default());
+        }
+        let wanted: Vec<TextHash> = texts.iter().map(|text| text_hash(text)).collect();
+        let known = self.stored_vectors(&wanted).await?;
+        if wanted.iter().all(|text| known.contains_key(text)) {
+            return Ok(known);
+        }
+        self.with_missing(known, texts).await
+    }
+
+    /// Embeds and stores the texts that storage has no vector for, and adds their vectors.
+    pub(super) async fn with_missing(
+        &self,
+        mut vectors: VectorsByText,
+        texts: Vec<String>,
+    ) -> Result<VectorsByText, EngineError> {
+        let fresh = self.embed_missing(texts).await?;
+        tracing::info!(texts = fresh.len(), "embedding texts that had no vector");
+        vectors.extend(fresh.clone());
+        self.store_vectors(fresh).await?;
+        Ok(vectors)
+    }
+
+    /// Reads the stored vectors of texts; the result may contain others too.
+    pub(crate) async fn stored_vectors(
+        &self,
+        wanted: &[TextHash],
+    ) -> Result<VectorsByText, EngineError> {
+        let name = self.model_name();
+        let stored = if wanted.len() >= SCAN_FROM {
+            self.store().all_vectors(&name).await?
+        } else {
+            self.store().vectors(&name, wanted).await?
+        };
+        let mut vectors = VectorsByText::with_capacity(stored.len());
+        for vector in stored {
+            let parsed = Vector::from_bytes(&vector.bytes)
+                .map_err(|error| EngineError::internal("reading a stored vector", error))?;
+            vectors.insert(vector.text, parsed);
+        }
+        Ok(vectors)
+    }
+
+    /// Vectors for those texts that the store has none for (B000-9).
+    pub(crate) async fn embed_missing(
+        &self,
+        texts: Vec<String>,
+    ) -> Result<HashMap<TextHash, Vector>, EngineError> {
+        let Some(embedder) = self.embedder() else {
+            return Ok(HashMap::new());
+        };
+        let mut wanted: BTreeMap<TextHash, String> = texts
+            .into_iter()
+            .map(|text| (text_hash(&text), text))
+            .collect();
+        let hashes: Vec<TextHash> = wanted.keys().copied().collect();
+        for known in self.store().vectors(&self.model_name(), &hashes).await? {
+            wanted.remove(&known.text);
+        }
+        let mut fresh = HashMap::with_capacity(wanted.len());
+        let missing: Vec<(TextHash, String)> = wanted.into_iter().collect();
+        for batch in missing.chunks(EMBED_BATCH) {
+            let texts = batch.iter().map(|(_, text)| text.clone()).collect();
+            let vectors = embedder.embed(texts).await.map_err(|error| {
+                EngineError::new(ErrorCode::Unavailable, "texts could not be embedded")
+                    .caused_by(error)
+            })?;
+            fresh.extend(batch.iter().map(|(hash, _)| *hash).zip(vectors));
+        }
+        Ok(fresh)
+    }
+
+    /// Keeps vectors for everybody who needs those texts later; returns how many.
+    pub(crate) async fn store_vectors(
+        &self,
+        vectors: HashMap<TextHash, Vector>,
+    ) -> Result<usize, EngineError> {
+        let stored: Vec<StoredVector> = vectors
+            .into_iter()
+            .map(|(text, vector)| StoredVector {
+                text,
+                bytes: vector.to_bytes(),
+            })
+            .collect();
+        let count = stored.len();
+        self.store().put_vectors(&self.model_name(), stored).await?;
+        Ok(count)
+    }
+}

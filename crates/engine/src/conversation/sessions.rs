@@ -1,0 +1,145 @@
+//! Sessions (B003-11): a bounded, expiring conversation.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{RequestId, SessionId};
+use charter_contract::time::Timestamp;
+use charter_store::session::{SessionRecord, Turn};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::conversation::requests::ActiveRequest;
+use crate::{Caller, Engine, EngineError};
+
+/// A session as shown to its user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "SessionShown")]
+pub struct SessionView {
+    /// Its id.
+    pub session_id: SessionId,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it ends unless a turn extends it.
+    pub expires_at: Timestamp,
+    /// Its newest turns, oldest first.
+    pub turns: Vec<SessionTurn>,
+}
+
+/// One question and its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "SessionTurn")]
+pub struct SessionTurn {
+    /// The request.
+    pub request_id: RequestId,
+    /// The question.
+    pub input: String,
+    /// The answer; absent if the request failed.
+    pub output: Option<String>,
+    /// When it was answered.
+    pub at: Timestamp,
+}
+
+impl SessionView {
+    fn new(session: SessionRecord, turns: Vec<Turn>) -> Self {
+        Self {
+            session_id: session.session_id,
+            created_at: session.created_at,
+            expires_at: session.expires_at,
+            turns: turns
+                .into_iter()
+                .map(|turn| SessionTurn {
+                    request_id: turn.request_id,
+                    input: turn.input,
+                    output: turn.output,
+                    at: turn.at,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Engine {
+    /// Opens a session for the caller.
+    ///
+    /// # Errors
+    /// If storage fails.
+    pub async fn open_session(&self, caller: &Caller) -> Result<SessionView, EngineError> {
+        let at = self.now();
+        let session = SessionRecord {
+            session_id: SessionId::from_uuid(self.new_uuid()),
+            tenant_id: caller.tenant.clone(),
+            user_id: caller.user.clone(),
+            created_at: at,
+            expires_at: self.after(at, self.settings().session_ttl),
+        };
+        self.store().open_session(&session).await?;
+        Ok(SessionView::new(session, Vec::new()))
+    }
+
+    /// Returns a live session of the caller's tenant and user.
+    ///
+    /// # Errors
+    /// `session_not_found` if it is unknown, expired, or another user's.
+    pub(crate) async fn session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<SessionRecord, EngineError> {
+        let found = self.store().session(&caller.tenant, id, self.now()).await?;
+        found
+            .filter(|session| session.user_id == caller.user)
+            .ok_or_else(|| {
+                EngineError::new(
+                    ErrorCode::SessionNotFound,
+                    format!("there is no session `{id}`"),
+                )
+            })
+    }
+
+    /// Returns a session with its newest turns, oldest first.
+    ///
+    /// # Errors
+    /// `session_not_found` if it is unknown, expired, or another user's.
+    pub async fn show_session(
+        &self,
+        caller: &Caller,
+        id: &SessionId,
+    ) -> Result<SessionView, EngineError> {
+        let session = self.session(caller, id).await?;
+        let turns = self
+            .store()
+            .turns(&caller.tenant, id, self.settings().session_turns)
+            .await?;
+        Ok(SessionView::new(session, turns))
+    }
+
+    /// Adds an answered request to its session, if it has a live one.
+    pub(crate) async fn record_turn(
+        &self,
+        asked: &ActiveRequest,
+        output: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), EngineError> {
+        let Some(session) = &asked.request.session_id else {
+            return Ok(());
+        };
+        let turn = Turn {
+            request_id: asked.id().clone(),
+            input: asked.request.input.to_string(),
+            output: output.map(str::to_owned),
+            at,
+        };
+        let expires_at = self.after(at, self.settings().session_ttl);
+        let keep = self.settings().session_turns;
+        let appended = self
+            .store()
+            .append_turn(&asked.caller.tenant, session, &turn, expires_at, keep)
+            .await
+            .map_err(EngineError::from);
+        match appended {
+            // It expired while the request was answered: the answer remains valid.
+            Err(error) if error.code == ErrorCode::NotFound => Ok(()),
+            other => other,
+        }
+    }
+}

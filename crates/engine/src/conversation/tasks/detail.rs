@@ -1,0 +1,201 @@
+//! The details of a task besides its state: the input that it waits for, and its results, as text and machine-readable.
+
+use charter_contract::error_code::ErrorCode;
+use charter_contract::parameter::Parameter;
+use charter_domain::parameters::Collected;
+use charter_domain::run::StepState;
+use serde_json::{Value, json};
+
+use super::standing::Outline;
+use super::thread::{Attempt, Thread};
+use super::thread::{RecordedAnswer, asked_back};
+use super::{Task, TaskKey, TaskState};
+use crate::conversation::requests::{CLARIFICATION, ParameterView};
+use crate::execution::runs::RunView;
+use crate::{Caller, Engine, EngineError};
+
+impl Engine {
+    /// Collects the details of a task.
+    pub(super) async fn detail(
+        &self,
+        caller: &Caller,
+        thread: Thread,
+        outline: Outline,
+    ) -> Result<Task, EngineError> {
+        let run = match (&outline.change, outline.runs.as_slice()) {
+            (Some(run), _) => Some(self.show_run(caller, &run.run_id).await?),
+            (None, runs) if outline.state == TaskState::ApprovalRequired => {
+                let mut waiting = None;
+                for run in runs {
+                    let shown = self.show_run(caller, run).await?;
+                    waiting = waiting.or((!shown.approvals.is_empty()).then_some(shown));
+                }
+                waiting
+            }
+            (None, _) => None,
+        };
+        let (answer, failure) = match &thread.last.answered {
+            Some(RecordedAnswer::Response(response)) if outline.state == TaskState::Completed => {
+                (Some(response.clone()), None)
+            }
+            Some(RecordedAnswer::Failure(failure)) => (None, Some(failure.clone())),
+            Some(RecordedAnswer::Response(_)) | None => (None, None),
+        };
+        let asks = match (&run, outline.state) {
+            (Some(run), _) => self.asks_of_run(caller, run).await?,
+            (None, TaskState::InputRequired) => match self.asks_of_request(&thread.last) {
+                Ok(asks) => Some(asks),
+                // The document is no longer registered: a reply gets that error.
+                Err(error) if error.code == ErrorCode::NotFound => None,
+                Err(error) => return Err(error),
+            },
+            (None, _) => None,
+        };
+        let question =
+            asked_back(&thread.last).filter(|_| outline.state == TaskState::InputRequired);
+        let words = match (&failure, &run) {
+            (Some(failure), _) => failure.user_message.clone(),
+            (None, None) if question.is_some() => question
+                .map(|question| question.content())
+                .unwrap_or_default(),
+            (None, Some(run)) if outline.state != TaskState::Completed => words_of_run(run),
+            (None, _) => words_of_state(outline.state).to_owned(),
+        };
+        Ok(Task {
+            id: TaskKey::Request(thread.id),
+            context: thread.context,
+            state: outline.state,
+            since: outline.since,
+            words,
+            asks,
+            said: thread.said,
+            answer,
+            result: thread.last.result.filter(|_| outline.state.is_final()),
+            artifacts: Vec::new(),
+            failure,
+            runs: outline.runs,
+        })
+    }
+
+    /// Returns the input that a run waits for.
+    async fn asks_of_run(
+        &self,
+        caller: &Caller,
+        run: &RunView,
+    ) -> Result<Option<Value>, EngineError> {
+        let state = &run.state;
+        Ok(match run.summary.status.as_str() {
+            "awaiting_parameters" => {
+                let (declared, _) = self
+                    .parameters_of(&caller.tenant, &run.summary.run_id)
+                    .await?;
+                let is_missing = |parameter: &&Parameter| state.missing.contains(&parameter.name);
+                let missing: Vec<_> = declared.iter().filter(is_missing).collect();
+                Some(json!({
+                    "run_id": run.summary.run_id,
+                    "parameters": missing,
+                    "unclear": state.unclear,
+                    "proposals": run.proposals,
+                }))
+            }
+            "awaiting_confirmation" => Some(json!({
+                "run_id": run.summary.run_id,
+                "confirm": {"digest": state.plan_digest, "typed": state.typed},
+                "plan": state.steps,
+                "parameters": state.parameters,
+                "sources": state.sources,
+            })),
+            "awaiting_approval" => {
+                let approvals = run.approvals.iter().map(
+                    |approval| json!({"approval_id": approval.approval_id, "tool_id": approval.call.tool}),
+                );
+                let approvals: Vec<_> = approvals.collect();
+                Some(json!({"run_id": run.summary.run_id, "approvals": approvals}))
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns the missing parameters of a failed request, or the question that it was answered with.
+    fn asks_of_request(&self, attempt: &Attempt) -> Result<Value, EngineError> {
+        if let Some(clarification) = asked_back(attempt) {
+            return Ok(json!({CLARIFICATION: clarification}));
+        }
+        let request = &attempt.asked.request;
+        let declared = self.declared_for(attempt)?;
+        let details = match &attempt.answered {
+            Some(RecordedAnswer::Failure(failure)) => failure.technical_details.as_ref(),
+            Some(RecordedAnswer::Response(_)) | None => None,
+        };
+        let detail = |name: &str| details.and_then(|details| details.get(name));
+        let missing: Vec<&Parameter> = match detail("missing").and_then(Value::as_array) {
+            Some(names) => {
+                let is_named = |name: &str| names.iter().any(|one| one.as_str() == Some(name));
+                let is_missing = |parameter: &&Parameter| {
+                    is_named(parameter.name.as_str()) || is_named(parameter.called())
+                };
+                declared.iter().filter(is_missing).collect()
+            }
+            None => {
+                let given = request.parameters().cloned().unwrap_or_default();
+                let known = Collected::given(&declared, &given);
+                known.read(request.input.as_str(), request.timestamp).open()
+            }
+        };
+        let mut asks = json!({"parameters": missing});
+        for name in ["known", "proposals"] {
+            if let Some(value) = detail(name) {
+                asks[name] = value.clone();
+            }
+        }
+        Ok(asks)
+    }
+}
+
+fn words_of_state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Submitted => "The request is recorded.",
+        TaskState::Working => "The request is being answered.",
+        TaskState::InputRequired => "The request needs more to go on.",
+        TaskState::ApprovalRequired => "The request waits for a call to be approved.",
+        TaskState::Completed => "",
+        TaskState::Failed => "The request failed.",
+        TaskState::Canceled => "The request was cancelled.",
+        TaskState::Rejected => "The request was refused.",
+    }
+}
+
+/// Describes the input that a run waits for, or its outcome.
+fn words_of_run(run: &RunView) -> String {
+    let status = run.summary.status.replace('_', " ");
+    let mut words = format!("{}: {status}.", run.summary.title);
+    let missing: Vec<&str> = run.state.missing.iter().map(AsRef::as_ref).collect();
+    if !missing.is_empty() {
+        words += &format!(" It needs {}.", missing.join(", "));
+        for why in run.state.unclear.values() {
+            words += &format!(" Not used: {why}.");
+        }
+    } else if run.state.confirm && run.summary.status == "awaiting_confirmation" {
+        words += " Nothing has been changed. It goes on when exactly this plan is confirmed by its digest.";
+        let values = ParameterView::list(&run.state.parameters, &run.state.sources);
+        let values: Vec<String> = values.iter().map(ParameterView::in_words).collect();
+        if !values.is_empty() {
+            words += &format!(" Parameters: {}.", values.join("; "));
+        }
+    }
+    if let Some(typed) = run.state.typed.as_ref().filter(|_| run.state.confirm) {
+        words += &format!(" The value of {typed} has to be typed with it.");
+    }
+    for approval in &run.approvals {
+        words += &format!(
+            " Somebody who may approve has to decide on {}.",
+            approval.call.tool
+        );
+    }
+    for step in &run.state.steps {
+        if let StepState::Failed { failure } = &step.state {
+            words += &format!(" {} failed: {}", step.step, failure.message);
+        }
+    }
+    words
+}

@@ -1,0 +1,16 @@
+//! What is run, and the record of it: runs with their journals and approvals, plans and playbooks, outputs and findings,
+//! evidence and its log, executors, events, and the other replicas.
+
+pub(crate) mod asking;
+pub(crate) mod events;
+pub(crate) mod evidence;
+pub(crate) mod evidence_log;
+pub(crate) mod executors;
+pub(crate) mod findings;
+pub(crate) mod outputs;
+pub(crate) mod plans;
+pub(crate) mod playbooks;
+pub(crate) mod replicas;
+pub(crate) mod runs;
+pub(crate) mod tags;
+pub(crate) mod tool_results;

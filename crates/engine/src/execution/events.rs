@@ -1,0 +1,380 @@
+//! Events about a tenant's runs, approvals, requests, route examples, keys and catalogue.
+//!
+//! An event is written in the transaction of its change, so no event is lost or invented. It names the changed object;
+//! readers with access look that up. Readers resume by the event's id.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use charter_contract::ids::{
+    ApprovalId, PackageName, RequestId, ResponseId, RunId, TenantId, UserId,
+};
+use charter_contract::json::decode_stored;
+use charter_contract::run_status::RunStatus;
+use charter_contract::time::Timestamp;
+use charter_domain::run::Run;
+use charter_store::approval::ApprovalChange;
+use charter_store::journal::Append;
+use charter_store::outbox::{Message, NewMessage};
+use charter_store::request::RequestRecord;
+use futures_util::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::identity::keys::KeyEventRef;
+use crate::registry::route_examples::RouteExampleEventRef;
+use crate::{AccessScope, Caller, Engine, EngineError, Role};
+
+/// Maximum events of a page, and of one read of a stream.
+const BATCH: usize = 500;
+
+/// Interval at which a stream checks even without a notification in this process.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Event")]
+pub struct Event {
+    /// Increases with every event; the reader's cursor.
+    pub id: u64,
+    /// The kind of event, e.g. `approval.requested`.
+    pub topic: String,
+    /// When it happened.
+    pub at: Timestamp,
+    /// The object of the event.
+    pub data: Value,
+}
+
+/// The data of an event about an approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OfApproval")]
+pub struct ApprovalEventRef {
+    /// The approval.
+    pub approval_id: ApprovalId,
+    /// The run that waits for it.
+    pub run_id: RunId,
+}
+
+/// The data of an event about a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OfRun")]
+pub struct RunEventRef {
+    /// The run.
+    pub run_id: RunId,
+    /// Its status now.
+    pub status: RunStatus,
+}
+
+/// The data of an event about a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OfRequest")]
+pub struct RequestEventRef {
+    /// The request.
+    pub request_id: RequestId,
+    /// The run that made the request's change.
+    pub run_id: RunId,
+    /// The response with the run's result.
+    pub response_id: ResponseId,
+    /// How the run ended.
+    pub status: RunStatus,
+}
+
+/// The data of an event about the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "OfCatalogue")]
+pub struct CatalogueEventRef {
+    /// The catalogue's revision now.
+    pub revision: u64,
+    /// `global` for the layer under every tenant, `tenant` for the caller's own layer.
+    #[schemars(extend("enum" = ["global", "tenant"]))]
+    pub scope: String,
+    /// The package.
+    pub package: PackageName,
+    /// Its version.
+    pub version: String,
+    /// The change.
+    #[schemars(extend("enum" = ["registered", "rolled_back", "unregistered"]))]
+    pub change: String,
+}
+
+/// An event by its topic, in the forms that this version writes. A newer replica may write others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "topic", content = "data")]
+pub enum AnnouncedEvent {
+    /// An approval is requested.
+    #[serde(rename = "approval.requested")]
+    ApprovalRequested(ApprovalEventRef),
+    /// A person approved.
+    #[serde(rename = "approval.approved")]
+    ApprovalApproved(ApprovalEventRef),
+    /// A person rejected.
+    #[serde(rename = "approval.rejected")]
+    ApprovalRejected(ApprovalEventRef),
+    /// A person reported that the call happened.
+    #[serde(rename = "approval.happened")]
+    ApprovalHappened(ApprovalEventRef),
+    /// The approval was used.
+    #[serde(rename = "approval.consumed")]
+    ApprovalConsumed(ApprovalEventRef),
+    /// No decision in time, or the run ended first.
+    #[serde(rename = "approval.lapsed")]
+    ApprovalLapsed(ApprovalEventRef),
+    /// A run's status changed.
+    #[serde(rename = "run.status")]
+    RunStatus(RunEventRef),
+    /// A request's change has ended, and its result is recorded.
+    #[serde(rename = "request.result")]
+    RequestResult(RequestEventRef),
+    /// A package was registered, rolled back or taken out of force.
+    #[serde(rename = "catalogue.changed")]
+    CatalogueChanged(CatalogueEventRef),
+    /// An owner accepted a route example.
+    #[serde(rename = "route_example.accepted")]
+    RouteExampleAccepted(RouteExampleEventRef),
+    /// An owner rejected a route example.
+    #[serde(rename = "route_example.rejected")]
+    RouteExampleRejected(RouteExampleEventRef),
+    /// An owner withdrew a route example.
+    #[serde(rename = "route_example.withdrawn")]
+    RouteExampleWithdrawn(RouteExampleEventRef),
+    /// A key was made.
+    #[serde(rename = "key.created")]
+    KeyCreated(KeyEventRef),
+    /// Another key replaces a key.
+    #[serde(rename = "key.rotated")]
+    KeyRotated(KeyEventRef),
+    /// A key was revoked.
+    #[serde(rename = "key.revoked")]
+    KeyRevoked(KeyEventRef),
+}
+
+/// One page of events.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "EventPage")]
+pub struct EventPage {
+    /// Oldest first.
+    pub entries: Vec<Event>,
+    /// Cursor: the last event's id, or the requested one if there is nothing new.
+    pub next: u64,
+}
+
+/// Prefix of the topics of messages between processes.
+const REPLICA_TOPIC_PREFIX: &str = "replicas.";
+
+/// Prefix of the topics of keys.
+const KEY_TOPIC_PREFIX: &str = "key.";
+
+/// Prefixes of the topics of runs, approvals and requests, which belong to a user.
+const USER_TOPIC_PREFIXES: [&str; 3] = ["run.", "approval.", "request."];
+
+/// Returns whether a message is visible to a caller. Messages between processes name skills that may be outside the
+/// reader's reach. Keys are for admins with the scope; runs, approvals and requests are for their user and for
+/// operators.
+fn is_for(caller: &Caller, message: &NewMessage) -> bool {
+    let topic = &message.topic;
+    let keeps_keys = || caller.role >= Role::Admin && caller.scopes.opens(AccessScope::AdminRead);
+    let of_a_user = USER_TOPIC_PREFIXES.iter().any(|of| topic.starts_with(of));
+    !topic.starts_with(REPLICA_TOPIC_PREFIX)
+        && (!topic.starts_with(KEY_TOPIC_PREFIX) || keeps_keys())
+        && (!of_a_user || caller.sees(message.user_id.as_ref()))
+}
+
+impl Engine {
+    /// Returns the tenant's events that are visible to the caller, and those of the global catalogue, after an id,
+    /// oldest first. Optionally restricted to a topic and those below it. Events are kept as long as runs.
+    ///
+    /// # Errors
+    /// If storage fails.
+    pub async fn events(
+        &self,
+        caller: &Caller,
+        after: u64,
+        topic: Option<&str>,
+    ) -> Result<EventPage, EngineError> {
+        let messages = self
+            .store()
+            .messages_of(&caller.tenant, after, BATCH)
+            .await?;
+        let next = messages.last().map_or(after, |message| message.id);
+        let wanted = messages.into_iter().filter(|message| {
+            let found = &message.message.topic;
+            is_for(caller, &message.message)
+                && topic.is_none_or(|topic| {
+                    let rest = found.strip_prefix(topic);
+                    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                })
+        });
+        Ok(EventPage {
+            entries: wanted.map(read).collect::<Result<_, _>>()?,
+            next,
+        })
+    }
+
+    /// Streams the events of the caller's tenant after an id, or from now on. Ends when the engine stops or storage
+    /// fails; the reader resumes after the last event that it received.
+    pub fn follow_events(
+        self: &Arc<Self>,
+        caller: Caller,
+        after: Option<u64>,
+        topic: Option<String>,
+    ) -> impl Stream<Item = Event> + Send + 'static {
+        let reader = Reader {
+            engine: Arc::clone(self),
+            caller,
+            after,
+            topic,
+            read: VecDeque::new(),
+        };
+        futures_util::stream::unfold(reader, |mut reader| async move {
+            let event = reader.next().await;
+            match event {
+                Ok(event) => event.map(|event| (event, reader)),
+                Err(error) => {
+                    tracing::warn!(error = %error, "a stream of events ends early");
+                    None
+                }
+            }
+        })
+    }
+
+    /// Appends to a journal and notifies the watchers.
+    pub(crate) async fn append(&self, append: Append) -> Result<u64, EngineError> {
+        let announces = !append.messages.is_empty();
+        let version = self.store().append(append).await?;
+        if announces {
+            self.notify_watchers();
+        }
+        Ok(version)
+    }
+}
+
+/// Builds the message about an approval's transition: ids only, because not every reader may see a call's arguments.
+pub(crate) fn about_approval(
+    tenant: &TenantId,
+    owner: Option<&UserId>,
+    said: &ApprovalEventRef,
+    word: &str,
+    at: Timestamp,
+) -> NewMessage {
+    NewMessage {
+        topic: format!("approval.{word}"),
+        tenant: Some(tenant.to_string()),
+        user_id: owner.cloned(),
+        payload: json!(said).to_string(),
+        at,
+    }
+}
+
+/// Builds the messages about a write of a run: its new status, and the changes of its approvals.
+pub(crate) fn about_run(
+    tenant: &TenantId,
+    run: &Run,
+    before: Option<RunStatus>,
+    approvals: &[ApprovalChange],
+    at: Timestamp,
+) -> Vec<NewMessage> {
+    let status = (Some(run.status()) != before).then(|| {
+        let said = RunEventRef {
+            run_id: run.id().clone(),
+            status: run.status(),
+        };
+        NewMessage {
+            topic: "run.status".to_owned(),
+            tenant: Some(tenant.to_string()),
+            user_id: Some(run.owner().clone()),
+            payload: json!(said).to_string(),
+            at,
+        }
+    });
+    let steps = approvals.iter().map(|change| {
+        let (approval, word) = match change {
+            ApprovalChange::Ask(record) => (&record.approval_id, "requested"),
+            ApprovalChange::Move(step) => (&step.approval_id, step.to.as_str()),
+        };
+        let said = ApprovalEventRef {
+            approval_id: approval.clone(),
+            run_id: run.id().clone(),
+        };
+        about_approval(tenant, Some(run.owner()), &said, word, at)
+    });
+    steps.chain(status).collect()
+}
+
+/// Builds the message about the result of a request.
+pub(crate) fn about_result(
+    record: &RequestRecord,
+    run: &RunId,
+    response: &ResponseId,
+    status: RunStatus,
+    at: Timestamp,
+) -> NewMessage {
+    let said = RequestEventRef {
+        request_id: record.request_id.clone(),
+        run_id: run.clone(),
+        response_id: response.clone(),
+        status,
+    };
+    NewMessage {
+        topic: "request.result".to_owned(),
+        tenant: Some(record.tenant_id.to_string()),
+        user_id: Some(record.user_id.clone()),
+        payload: json!(said).to_string(),
+        at,
+    }
+}
+
+fn read(message: Message) -> Result<Event, EngineError> {
+    let Message { id, message } = message;
+    let data = decode_stored(&message.payload)
+        .map_err(|error| EngineError::internal("reading an event", error))?;
+    Ok(Event {
+        id,
+        topic: message.topic,
+        at: message.at,
+        data,
+    })
+}
+
+/// The position of a stream.
+struct Reader {
+    engine: Arc<Engine>,
+    caller: Caller,
+    after: Option<u64>,
+    topic: Option<String>,
+    read: VecDeque<Event>,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Result<Option<Event>, EngineError> {
+        let mut after = match self.after {
+            Some(after) => after,
+            None => self.engine.store().last_message().await?,
+        };
+        loop {
+            self.after = Some(after);
+            if let Some(event) = self.read.pop_front() {
+                return Ok(Some(event));
+            }
+            // Registered before looking, so that no notification in between is missed.
+            let engine = Arc::clone(&self.engine);
+            let news = engine.change_notify().notified();
+            let mut news = std::pin::pin!(news);
+            news.as_mut().enable();
+            let topic = self.topic.as_deref();
+            let found = self.engine.events(&self.caller, after, topic).await?;
+            let moved = found.next != after;
+            after = found.next;
+            self.read.extend(found.entries);
+            if moved {
+                continue;
+            }
+            tokio::select! {
+                () = self.engine.shutdown().cancelled() => return Ok(None),
+                () = news => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+        }
+    }
+}

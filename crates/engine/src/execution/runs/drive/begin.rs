@@ -1,0 +1,104 @@
+//! Beginning steps: the decision about a call, and the events that are journaled before its effect starts.
+
+use charter_contract::bounds::LARGE_OUTPUT;
+use charter_contract::ids::{ApprovalId, StepId};
+use charter_contract::json::memory_of_fields;
+use charter_contract::time::Timestamp;
+use charter_domain::gate::GateDecision;
+use charter_domain::run::{Command, StepFailure, StepStart, TokensUsed};
+use charter_store::journal::NextPhase;
+
+use super::{RunDriver, decided};
+use crate::EngineError;
+use crate::execution::runs::effect::{Preparation, Prepared};
+
+impl RunDriver<'_> {
+    /// Begins steps that start at the same time, and writes their beginnings to the journal.
+    pub(super) async fn begin_steps(
+        &mut self,
+        steps: &[StepId],
+    ) -> Result<Vec<Box<Prepared>>, EngineError> {
+        let mut effects = Vec::with_capacity(steps.len());
+        let mut begun = 0_usize;
+        for step in steps {
+            // A step that cannot start may end the run or skip the steps after it.
+            let Some(effect) = self.begin_step(step).await? else {
+                break;
+            };
+            begun = begun.saturating_add(memory_of_fields(&effect.call().parameters));
+            effects.push(effect);
+            // Large arguments are written before further steps begin.
+            if begun > LARGE_OUTPUT {
+                break;
+            }
+        }
+        self.write(NextPhase::Runs).await?;
+        Ok(effects)
+    }
+
+    /// Decides whether a step begins. A step that may not begin fails, is skipped or waits for a person, and has no
+    /// effect.
+    async fn begin_step(&mut self, step: &StepId) -> Result<Option<Box<Prepared>>, EngineError> {
+        let place = self.evaluation_slot(step).await;
+        let at = self.engine.now();
+        if let Some(failure) = self.folded.run.not_repeated(step) {
+            self.fail_before_effect(step, failure, at)?;
+            return Ok(None);
+        }
+        let preparation = place.ask(|| self.workspace.prepare(&self.folded.run, step, at));
+        let mut prepared = match preparation {
+            Ok(Preparation::Effect(prepared)) => prepared,
+            Ok(Preparation::NotInDryRun) => {
+                let step = step.clone();
+                self.apply_command(Command::SkipForDryRun { step })?;
+                return Ok(None);
+            }
+            Err(failure) => {
+                self.fail_before_effect(step, failure, at)?;
+                return Ok(None);
+            }
+        };
+        prepared.recall(self.engine, at);
+        if !self.reserve_rate_limit(&mut prepared, at) {
+            return Ok(None);
+        }
+        let decision = prepared.decision().clone();
+        self.decide_step_start(&prepared, decision, at)?;
+        let begun = self.folded.run.is_interrupted(step);
+        Ok(begun.then_some(prepared))
+    }
+
+    /// Fails a step that has no running effect.
+    fn fail_before_effect(
+        &mut self,
+        step: &StepId,
+        failure: StepFailure,
+        at: Timestamp,
+    ) -> Result<(), EngineError> {
+        self.apply_command(Command::Fail {
+            step: step.clone(),
+            failure,
+            at,
+            tokens: TokensUsed::default(),
+        })
+    }
+
+    /// Begins a call under a decision, or requests an approval for it, or refuses it.
+    pub(super) fn decide_step_start(
+        &mut self,
+        prepared: &Prepared,
+        decision: GateDecision,
+        at: Timestamp,
+    ) -> Result<(), EngineError> {
+        let beginning = StepStart {
+            call: prepared.call().clone(),
+            decision,
+            now: at,
+            approval: ApprovalId::from_uuid(self.engine.new_uuid()),
+            expires_at: self.engine.after(at, self.engine.settings().approval_ttl),
+        };
+        let events = decided(self.folded.run.decide(Command::Begin(Box::new(beginning))))?;
+        // The journal dates the beginning by the decision's time, because strict replay compares approvals with it.
+        self.apply_events_at(events, at)
+    }
+}

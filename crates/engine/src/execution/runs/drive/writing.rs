@@ -1,0 +1,185 @@
+//! Makes a driver's decisions durable: creates the run, appends events, and releases the run.
+
+use std::sync::Arc;
+
+use charter_contract::bounds::LARGE_OUTPUT;
+use charter_contract::json::memory_of_fields;
+use charter_contract::time::Timestamp;
+use charter_domain::mission;
+use charter_store::journal::{Append, NewEvent, NewLeasedRun, NextPhase, RunRecord, RunWait};
+use charter_store::lease::Lease;
+use tokio::sync::SetOnce;
+
+use super::RunDriver;
+use crate::EngineError;
+use crate::execution::events;
+use crate::execution::runs::evidence;
+use crate::execution::runs::journal::chain;
+
+/// The driver's ownership of its run.
+pub(super) enum RunOwnership {
+    /// The run is not in storage: the first write creates it and acquires the lease.
+    Unstored(Box<RunRecord>, Arc<SetOnce<()>>),
+    /// The run is in storage, and this worker holds its lease.
+    Held(Lease),
+    /// The lease was released with the write after which nothing was left to do.
+    Returned,
+}
+
+impl RunDriver<'_> {
+    /// Releases a run that waits and has no running effects.
+    pub(super) async fn park(&mut self, until: Option<Timestamp>) -> Result<(), EngineError> {
+        // A run whose approval is decided does not wait, except if it waits for the end of its pause.
+        let open = self.awaited().map(|(_, approval)| approval);
+        let open = open.filter(|approval| !self.set_aside.contains(approval));
+        let wait = RunWait {
+            until,
+            approvals: open.collect(),
+        };
+        if !self.unwritten.is_empty() {
+            return self.write(NextPhase::Waits(wait)).await;
+        }
+        if let RunOwnership::Held(lease) = &self.hold {
+            let (tenant, run) = (&self.workspace.tenant, self.folded.run.id());
+            self.engine.drivers().set_lease_releasing(run);
+            let parked = self.engine.store().park(tenant, run, lease.fence, wait);
+            parked.await?;
+            self.hold = RunOwnership::Returned;
+        }
+        Ok(())
+    }
+
+    /// Makes the pending decisions durable. If the run does not continue, the same write releases it.
+    pub(super) async fn write(&mut self, then: NextPhase) -> Result<(), EngineError> {
+        if self.unwritten.is_empty() {
+            return Ok(());
+        }
+        let decided = std::mem::take(&mut self.unwritten);
+        let approvals = std::mem::take(&mut self.approvals);
+        let artifacts = std::mem::take(&mut self.artifacts);
+        let mission = mission::state_of(&self.folded.run);
+        let mission_state = mission.filter(|_| mission != self.mission);
+        let chained = chain(self.folded.head, self.folded.version, decided);
+        let head = chained.last().map_or(self.folded.head, |event| event.hash);
+        let version = self.folded.version + chained.len() as u64;
+        let release = then != NextPhase::Runs;
+        let then = match self.folded.run.outcome() {
+            Some(_) => NextPhase::Ends,
+            None => then,
+        };
+        let (tenant, run) = (&self.workspace.tenant, &self.folded.run);
+        let messages = events::about_run(tenant, run, self.told, &approvals, self.engine.now());
+        match &self.hold {
+            RunOwnership::Unstored(record, stored) => {
+                let (engine, stored) = (self.engine, Arc::clone(stored));
+                let new = NewLeasedRun {
+                    run: self.as_left(RunRecord::clone(record), &chained, then),
+                    events: chained,
+                    approvals,
+                    artifacts,
+                    mission_state,
+                    holder: engine.holder().to_owned(),
+                    expires_at: engine.after(engine.now(), engine.settings().lease),
+                    release,
+                    messages,
+                };
+                self.hold = RunOwnership::Held(self.create(new, &stored).await?);
+            }
+            RunOwnership::Held(lease) => {
+                if release {
+                    self.engine
+                        .drivers()
+                        .set_lease_releasing(self.folded.run.id());
+                }
+                let append = Append {
+                    tenant_id: tenant.clone(),
+                    run_id: self.folded.run.id().clone(),
+                    expected: self.folded.version,
+                    fence: lease.fence,
+                    events: chained,
+                    then,
+                    status: self.folded.run.status().to_string(),
+                    approvals,
+                    artifacts,
+                    mission_state,
+                    release,
+                    messages,
+                };
+                self.engine.append(append).await?;
+            }
+            RunOwnership::Returned => {
+                let cause = "it was given back already";
+                return Err(EngineError::internal("writing a run", cause));
+            }
+        }
+        (self.folded.version, self.folded.head) = (version, head);
+        (self.told, self.mission) = (Some(self.folded.run.status()), mission);
+        self.memory.clear();
+        if release {
+            self.hold = RunOwnership::Returned;
+        }
+        Ok(())
+    }
+
+    /// Creates the run, and notifies the caller that waits until it is stored.
+    async fn create(&self, new: NewLeasedRun, stored: &SetOnce<()>) -> Result<Lease, EngineError> {
+        let release = new.release;
+        let lease = self.engine.store().create_held_run(new).await?;
+        if !release {
+            let run = self.folded.run.id();
+            self.engine.drivers().set_lease_held(run, lease.fence);
+        }
+        // Nothing else sets it.
+        drop(stored.set(()));
+        self.engine.notify_watchers();
+        Ok(lease)
+    }
+
+    /// Returns the run's record as its first write leaves it.
+    fn as_left(&self, run: RunRecord, events: &[NewEvent], then: NextPhase) -> RunRecord {
+        RunRecord {
+            phase: then.phase(),
+            status: self.folded.run.status().to_string(),
+            version: events.len() as u64,
+            updated_at: events.last().map_or(run.updated_at, |event| event.at),
+            wake_at: match then {
+                NextPhase::Waits(wait) => wait.until,
+                NextPhase::Runs | NextPhase::Ends => None,
+            },
+            ..run
+        }
+    }
+
+    /// Records evidence of the run's actions before the journal marks the run as over. A worker that resumes after a
+    /// crash in between finds the same records. The journal is made durable first, because the records state its
+    /// digest.
+    pub(super) async fn leave_evidence(&mut self) -> Result<(), EngineError> {
+        if !self.workspace.leaves_evidence(self.engine) {
+            return Ok(());
+        }
+        self.write(NextPhase::Runs).await?;
+        let engine = self.engine;
+        let history = engine
+            .history(&self.workspace.tenant, self.folded.run.id())
+            .await?;
+        let (mut records, mut memory) = (Vec::new(), 0_usize);
+        let journal = evidence::Anchor::from_run(&self.folded);
+        for made in evidence::made(&history) {
+            let record = engine.proof(&self.workspace, &self.folded, &journal, &made);
+            let Some(record) = record.await? else {
+                continue;
+            };
+            memory = memory.saturating_add(memory_of_fields(&record.payload));
+            records.push(record);
+            // Large records are written at once, to free their memory.
+            if memory > LARGE_OUTPUT {
+                engine
+                    .keep_evidence(&self.workspace.tenant, &records)
+                    .await?;
+                records.clear();
+                memory = 0;
+            }
+        }
+        engine.keep_evidence(&self.workspace.tenant, &records).await
+    }
+}

@@ -1,0 +1,388 @@
+//! A lapsed approval calls nothing, however the time passed (ruling 28).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use charter_contract::error_code::ErrorCode;
+use charter_contract::ids::{PlaybookId, RunId};
+use charter_contract::package::PackageBundle;
+use charter_domain::approval::{Approval, ApprovalStatus};
+use charter_domain::graph::{GraphParts, Retry, StepGraph};
+use charter_domain::run::{Command, ErrorKind, StepState};
+use charter_effects::{ToolCall, ToolOutcome, ToolRunner};
+use charter_store_sql::sqlite::SqliteStore;
+use charter_testkit::clock::SimulatedClock;
+use charter_testkit::store_suite::sample;
+use futures_util::StreamExt;
+use serde_json::{Map, json};
+use tempfile::TempDir;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::engine::tests::{engine_at, open};
+use crate::identity::caller::tests::person;
+use crate::{ApprovalAnswer, ApprovalDecision, Confirmation, Engine, Mode, RunView, Settings};
+
+const TOOL: &str = "switch.off";
+const PLAYBOOK: &str = "reliability.switch_off";
+
+/// How long a test waits for a run.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Calls that are permitted at once, unless a test holds them.
+const FREE: usize = 100;
+
+/// A tool that counts its calls, of which the first ones fail.
+struct Switch {
+    calls: AtomicUsize,
+    failures: usize,
+    /// A permit for each call.
+    free: Semaphore,
+}
+
+#[async_trait]
+impl ToolRunner for Switch {
+    async fn run(&self, call: ToolCall, _: CancellationToken) -> ToolOutcome {
+        let is_switch = call.tool_id.as_str() == TOOL;
+        self.free.acquire().await.unwrap().forget();
+        let calls = &self.calls;
+        if is_switch && calls.fetch_add(1, Ordering::SeqCst) >= self.failures {
+            return ToolOutcome::Succeeded {
+                output: json!({"off": true}),
+                log: String::new(),
+                duration_ms: 1,
+            };
+        }
+        ToolOutcome::Failed {
+            kind: ErrorKind::ExecutionError,
+            message: "it is stuck".to_owned(),
+            retryable: true,
+            stale: false,
+            answered: false,
+            log: String::new(),
+            duration_ms: 1,
+        }
+    }
+}
+
+fn package() -> PackageBundle {
+    let files = json!({"files": {
+        "package.yaml": "name: switch\nversion: 1.0.0\ntitle: Switch\nscope: tenant\n",
+        "tools/off.yaml": format!(
+            "tool_id: {TOOL}\nname: off\nprovider: aws\ntool_class: write\ndomain: reliability\n\
+             description: Switches it off.\nlanguage: python\nexecution_target: server\nidempotent: true\nparameters: []\n\
+             implementation: {{type: script, body: \"pass\"}}\n"
+        ),
+        "playbooks/off.yaml": format!(
+            "playbook_id: {PLAYBOOK}\nname: Switch off\ndomain: reliability\n\
+             trigger_conditions: [it has to be off]\ntarget_language: python\n\
+             steps:\n\x20 - {{step_id: s1, type: write, tool_id: {TOOL}, on_failure: stop}}\n\
+             safety: {{safety_class: supervised}}\n"
+        ),
+    }});
+    serde_json::from_value(files).unwrap()
+}
+
+struct Rig {
+    engine: Arc<Engine>,
+    store: Arc<SqliteStore>,
+    switch: Arc<Switch>,
+    clock: SimulatedClock,
+    settings: Settings,
+    dir: TempDir,
+}
+
+impl Rig {
+    async fn new(approval_ttl: Duration, failures: usize) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            approval_ttl,
+            tool_calls: 1,
+            ..Settings::default()
+        };
+        let rig = Self::over(
+            open(dir.path()),
+            Arc::new(Switch {
+                calls: AtomicUsize::new(0),
+                failures,
+                free: Semaphore::new(FREE),
+            }),
+            SimulatedClock::at(sample::at(0).unwrap()),
+            settings,
+            dir,
+        );
+        let rig = rig.await;
+        let ann = person("ann");
+        let registered = rig.engine.register_package(&ann, package(), Mode::Apply);
+        registered.await.unwrap();
+        rig
+    }
+
+    async fn over(
+        store: Arc<SqliteStore>,
+        switch: Arc<Switch>,
+        clock: SimulatedClock,
+        settings: Settings,
+        dir: TempDir,
+    ) -> Self {
+        let engine = engine_at(
+            Arc::new(clock.clone()),
+            Arc::<SqliteStore>::clone(&store),
+            Arc::<Switch>::clone(&switch),
+            Arc::new(charter_effects::NoModels),
+            settings.clone(),
+        );
+        Self {
+            engine: engine.await,
+            store,
+            switch,
+            clock,
+            settings,
+            dir,
+        }
+    }
+
+    /// Restarts as another process, at a later time.
+    async fn restarted(self, after: Duration) -> Self {
+        self.engine.stop().await;
+        self.clock.advance(after).unwrap();
+        let Self {
+            store,
+            switch,
+            clock,
+            settings,
+            dir,
+            ..
+        } = self;
+        Self::over(store, switch, clock, settings, dir).await
+    }
+
+    fn calls(&self) -> usize {
+        self.switch.calls.load(Ordering::SeqCst)
+    }
+
+    /// Starts and confirms a run as ann; the run requests an approval.
+    async fn start(&self, retry: Retry) -> RunId {
+        let ann = person("ann");
+        let playbook = PlaybookId::parse(PLAYBOOK).unwrap();
+        let run = RunId::from_uuid(Uuid::now_v7());
+        let none = Map::new();
+        let new = self
+            .engine
+            .playbook_run(&ann, &playbook, &none, false, run.clone());
+        let mut new = new.unwrap();
+        let mut parts = GraphParts::from(new.graph);
+        parts.steps[0].retry = retry;
+        new.graph = StepGraph::new(parts).unwrap();
+        self.engine.start_run(new).await.unwrap();
+        let shown = self.shown(&run).await;
+        let confirmation = Confirmation {
+            digest: shown.state.plan_digest.to_string(),
+            typed: None,
+        };
+        let confirmed = self.engine.confirm_run(&ann, &run, confirmation);
+        confirmed.await.unwrap();
+        self.met(&run, "approval_requested", 1).await;
+        run
+    }
+
+    async fn shown(&self, run: &RunId) -> RunView {
+        self.engine.show_run(&person("ann"), run).await.unwrap()
+    }
+
+    /// Waits until the run has this many events of this name.
+    async fn met(&self, run: &RunId, wanted: &str, times: usize) {
+        let met = async {
+            let events = self.engine.follow_run(&person("ann"), run, 0).await;
+            let mut events = std::pin::pin!(events.unwrap());
+            let mut left = times;
+            while let Some(shown) = events.next().await {
+                left -= usize::from(json!(shown.entry)["event"] == wanted);
+                if left == 0 {
+                    return;
+                }
+            }
+            panic!("the run ends without {times} × {wanted}");
+        };
+        tokio::time::timeout(TIMEOUT, met).await.unwrap();
+    }
+
+    /// Returns the run after its last event.
+    async fn ended(&self, run: &RunId) -> RunView {
+        let ended = async {
+            let events = self.engine.follow_run(&person("ann"), run, 0).await;
+            events.unwrap().count().await
+        };
+        tokio::time::timeout(TIMEOUT, ended).await.unwrap();
+        self.shown(run).await
+    }
+
+    /// Returns the approval that the run requests now.
+    async fn asked(&self, run: &RunId) -> Approval {
+        let open = self.shown(run).await.approvals.into_iter();
+        let pending = open.filter(|approval| approval.state == ApprovalStatus::Pending);
+        pending.max_by_key(|approval| approval.expires_at).unwrap()
+    }
+
+    async fn approve(&self, run: &RunId) -> Approval {
+        let asked = self.asked(run).await;
+        let say = ApprovalDecision {
+            answer: ApprovalAnswer::Approve,
+            digest: asked.digest.to_string(),
+            reason: None,
+        };
+        let bob = person("bob");
+        let decided = self.engine.decide_approval(&bob, &asked.approval_id, say);
+        decided.await.unwrap()
+    }
+}
+
+const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// A call that was approved during a pause begins after it, unless the approval has lapsed. This is independent of
+/// which users paused and resumed: the starter of the run, the approver or another operator.
+#[tokio::test]
+async fn ruling_28_an_approval_that_lapsed_in_a_pause_calls_nothing() {
+    let pauses = [(HALF_AN_HOUR, "completed", 1), (HOUR, "failed", 0)];
+    let people = [
+        ("ann", "ann"),
+        ("bob", "ann"),
+        ("bob", "bob"),
+        ("cid", "ann"),
+    ];
+    let cases = people
+        .into_iter()
+        .flat_map(|by| pauses.map(|pause| (by, pause)));
+    for ((pauses, resumes), (paused, status, calls)) in cases {
+        let rig = Rig::new(HOUR, 0).await;
+        let run = rig.start(Retry::default()).await;
+        let ann = person("ann");
+        let pauses = person(pauses);
+        rig.engine.pause_run(&pauses, &run).await.unwrap();
+        let approved = rig.approve(&run).await;
+        rig.clock.advance(paused).unwrap();
+        let kept = rig.engine.approval(&ann, &approved.approval_id).await;
+        assert_eq!(kept.unwrap().approval, approved, "a pause uses nothing");
+        // Once the approval has lapsed, the run may have ended in the pause already.
+        let resumed = rig.engine.resume_run(&person(resumes), &run).await;
+        let shown = rig.ended(&run).await;
+        assert_eq!(
+            (shown.summary.status.as_str(), rig.calls()),
+            (status, calls)
+        );
+        assert!(resumed.is_ok() || calls == 0, "{resumed:?}");
+        let after = rig.engine.approval(&ann, &approved.approval_id).await;
+        let used = matches!(after.unwrap().approval.state, ApprovalStatus::Consumed(_));
+        assert_eq!(used, calls == 1);
+        if calls == 0 {
+            let StepState::Failed { failure } = &shown.state.steps[0].state else {
+                panic!("{shown:#?}");
+            };
+            let end = approved.expires_at;
+            let told =
+                format!("`bob` approved it, but the run did not use the approval before {end}");
+            assert_eq!(
+                (failure.code.as_str(), &failure.message),
+                ("approval_expired", &told)
+            );
+        }
+        rig.engine.stop().await;
+    }
+}
+
+/// A process that ends between the approval and the step leaves an approval that lapses.
+#[tokio::test]
+async fn ruling_28_an_approval_that_lapsed_over_a_restart_calls_nothing() {
+    let rig = Rig::new(HOUR, 0).await;
+    let run = rig.start(Retry::default()).await;
+    let asked = rig.asked(&run).await;
+    let grant = Command::Grant {
+        step: asked.call.step.clone(),
+        approval: asked.approval_id.clone(),
+        digest: asked.digest.clone(),
+        by: person("bob").user,
+    };
+    let tenant = person("ann").tenant;
+    // The driver that requested it may still be stopping.
+    while let Err(busy) = rig
+        .engine
+        .decide_without_driver(&tenant, &run, grant.clone())
+        .await
+    {
+        assert_eq!(busy.code, ErrorCode::Overloaded);
+        tokio::task::yield_now().await;
+    }
+    let rig = rig.restarted(HOUR).await;
+    rig.engine.recover().await.unwrap();
+    rig.met(&run, "approval_requested", 2).await;
+    assert_eq!(rig.calls(), 0);
+    rig.approve(&run).await;
+    let shown = rig.ended(&run).await;
+    assert_eq!(
+        (shown.summary.status.as_str(), rig.calls()),
+        ("completed", 1)
+    );
+    let replayed = rig.engine.replay_run(&person("ann"), &run).await;
+    assert_eq!(replayed.unwrap().diverges, None);
+    rig.engine.stop().await;
+}
+
+/// Another attempt begins under the approval of the first one only until that lapses.
+#[tokio::test]
+async fn ruling_28_an_approval_that_lapsed_before_a_retry_calls_nothing() {
+    for (ttl, approvals) in [(DAY, 1), (HALF_AN_HOUR, 2)] {
+        let rig = Rig::new(ttl, 1).await;
+        let retry = Retry {
+            retries: 1,
+            delay_ms: 3_600_000,
+        };
+        let run = rig.start(retry).await;
+        rig.approve(&run).await;
+        rig.met(&run, "retry_scheduled", 1).await;
+        rig.clock.advance(HOUR).unwrap();
+        rig.engine.spawn_driver(person("ann").tenant, run.clone());
+        rig.met(&run, "approval_requested", approvals).await;
+        if approvals == 2 {
+            assert_eq!(rig.calls(), 1);
+            rig.approve(&run).await;
+        }
+        let shown = rig.ended(&run).await;
+        assert_eq!(
+            (shown.summary.status.as_str(), rig.calls()),
+            ("completed", 2)
+        );
+        rig.engine.stop().await;
+    }
+}
+
+/// A call that waits for a slot in the process begins only if it is still approved when it gets one.
+#[tokio::test]
+async fn ruling_28_an_approval_that_lapsed_in_a_queue_calls_nothing() {
+    let rig = Rig::new(HOUR, 0).await;
+    let held = rig.switch.free.forget_permits(FREE);
+    let (first, second) = (
+        rig.start(Retry::default()).await,
+        rig.start(Retry::default()).await,
+    );
+    for run in [&first, &second] {
+        rig.approve(run).await;
+        rig.met(run, "step_begun", 1).await;
+    }
+    rig.clock.advance(HOUR).unwrap();
+    rig.switch.free.add_permits(held);
+    let (first, second) = (rig.ended(&first).await, rig.ended(&second).await);
+    assert_eq!(first.summary.status, "completed");
+    let StepState::Failed { failure } = &second.state.steps[0].state else {
+        panic!("{second:#?}");
+    };
+    assert_eq!(
+        (failure.code.as_str(), rig.calls()),
+        ("approval_expired", 1)
+    );
+    rig.engine.stop().await;
+}

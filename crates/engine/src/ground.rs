@@ -1,0 +1,14 @@
+//! What every use case needs: errors, settings, deadlines, spans, what the operator grants, and slots for long work.
+//! Must not know any use case.
+
+pub(crate) mod apart;
+pub(crate) mod checks;
+pub(crate) mod confined;
+pub(crate) mod error;
+pub(crate) mod fair_slots;
+pub(crate) mod grants;
+pub(crate) mod moments;
+pub(crate) mod peers;
+pub(crate) mod questions;
+pub(crate) mod settings;
+pub(crate) mod telemetry;

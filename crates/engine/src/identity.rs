@@ -1,0 +1,10 @@
+//! Who calls, and how much of this installation a caller may use: callers and their keys, identity providers, quotas,
+//! rate limits and shares.
+
+pub(crate) mod caller;
+pub(crate) mod caller_view;
+pub(crate) mod keys;
+pub(crate) mod providers;
+pub(crate) mod quotas;
+pub(crate) mod rate_limits;
+pub(crate) mod shares;

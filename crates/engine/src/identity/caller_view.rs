@@ -1,0 +1,65 @@
+//! The caller as it is shown to itself.
+
+use charter_contract::identity::Rights;
+use charter_contract::ids::{Label, TenantId, UserId};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::identity::caller::{AccessScopes, Caller, CatalogueRole, Role, SkillGrants, Tier};
+use crate::identity::quotas::QuotaView;
+use crate::{Engine, EngineError};
+
+/// Who the caller is, and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Caller")]
+pub struct CallerView {
+    /// Whose data it sees.
+    pub tenant: TenantId,
+    /// Who it is within the tenant.
+    pub user: UserId,
+    /// The level: `user`, `operator` or `admin`.
+    pub role: Role,
+    /// The tier up to which it is served.
+    pub tier: Tier,
+    /// What it may do to the catalogue.
+    pub catalogue: CatalogueRole,
+    /// Which skills of the link graph it may reach.
+    #[schemars(with = "Vec<String>")]
+    pub agent_skills: SkillGrants,
+    /// Which parts of the interface its credential opens; `["*"]` is all.
+    #[schemars(with = "Vec<String>")]
+    pub scopes: AccessScopes,
+    /// The profile that narrows the agents whose skills it is served; all when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Label>,
+    /// What its tenant may ask, and how much of it is taken.
+    pub quota: QuotaView,
+}
+
+impl Engine {
+    /// Who the caller is, and what it may do.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn show_caller(&self, caller: &Caller) -> Result<CallerView, EngineError> {
+        let Rights {
+            role,
+            tier,
+            catalogue,
+            agent_skills,
+            scopes,
+            profile,
+        } = caller.rights();
+        Ok(CallerView {
+            tenant: caller.tenant.clone(),
+            user: caller.user.clone(),
+            role,
+            tier,
+            catalogue,
+            agent_skills,
+            scopes,
+            profile,
+            quota: self.quotas().usage(&caller.tenant).await?,
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! Finds tools by words. Requests are never routed to tools, so they have no permanent index. An index of the few
+//! relevant tools, or of the caller's, is made for each query, which costs less than keeping one.
+
+use std::sync::Arc;
+
+use charter_contract::catalogue::tool::Tool;
+use charter_contract::catalogue::vocabulary::Status;
+use charter_contract::ids::ToolId;
+use charter_search::{
+    Allowed, EmbeddedQuery, IndexSettings, Layer, Layers, RouteEntry, RouteIndex, RouteQuery,
+    RouteSettings, RouteText, Scope, search,
+};
+
+use crate::catalogue::resolve::InForce;
+use crate::{Caller, Engine, EngineError, ToolFilter};
+
+/// A tool that matches a query.
+#[derive(Debug, Clone)]
+pub struct FoundTool {
+    /// The tool.
+    pub tool: InForce<Tool>,
+    /// Probability that it is right, 0 to 1.
+    pub score: f32,
+}
+
+impl Engine {
+    /// Returns whether the caller could call a tool at all: it is active, not internal, and within the caller's
+    /// permission level. The gate decides on exact calls.
+    #[must_use]
+    pub fn may_call(&self, caller: &Caller, tool: &Tool) -> bool {
+        tool.status == Status::Active
+            && !tool.is_internal()
+            && caller.role.may_call(tool.permission_level)
+    }
+
+    /// Returns the tools that the caller could call and that match the words, best first.
+    ///
+    /// # Errors
+    /// `invalid_request` for an empty query or a limit of zero; `too_large`.
+    pub async fn find_tools(
+        self: &Arc<Self>,
+        caller: &Caller,
+        text: &str,
+        limit: usize,
+    ) -> Result<Vec<FoundTool>, EngineError> {
+        let query = RouteQuery::parse(text)
+            .map_err(EngineError::from)?
+            .lexical_only();
+        let mut tools = self.resolve_tools(caller, &ToolFilter::default());
+        tools.retain(|tool| self.may_call(caller, tool.document()));
+        let live = self.live();
+        let finding = tokio::task::spawn_blocking(move || {
+            let documents = tools.iter().map(InForce::document);
+            let ranked = rank_tools(documents, &query, &live.settings, limit)?;
+            let found = ranked.into_iter().filter_map(|(id, score)| {
+                let tool = tools.iter().find(|tool| tool.document().tool_id == id)?;
+                Some(FoundTool {
+                    tool: tool.clone(),
+                    score,
+                })
+            });
+            Ok(found.collect())
+        });
+        finding
+            .await
+            .map_err(|error| EngineError::internal("searching the tools", error))?
+    }
+}
+
+/// Ranks tools by their words, best first, with their scores.
+pub(crate) fn rank_tools<'a>(
+    tools: impl Iterator<Item = &'a Tool>,
+    query: &EmbeddedQuery,
+    settings: &RouteSettings,
+    limit: usize,
+) -> Result<Vec<(ToolId, f32)>, EngineError> {
+    let entries = tools.map(|tool| RouteEntry {
+        id: tool.tool_id.to_string(),
+        text: text_of(tool),
+        vectors: Vec::new(),
+    });
+    let index = RouteIndex::build(entries.collect(), None, &IndexSettings::default())
+        .map_err(|error| EngineError::internal("indexing tools", error))?;
+    let layers = Layers::new(vec![Layer {
+        scope: Scope::Global,
+        index: Arc::new(index),
+    }]);
+    let found =
+        search(&layers, query, Allowed::Everything, settings, limit).map_err(EngineError::from)?;
+    let ranked = found
+        .iter()
+        .filter_map(|hit| Some((ToolId::parse(&hit.id).ok()?, hit.score)));
+    Ok(ranked.collect())
+}
+
+fn text_of(tool: &Tool) -> RouteText {
+    RouteText {
+        name: tool.name.to_string(),
+        group: tool.service.as_ref().unwrap_or(&tool.provider).to_string(),
+        description: tool.description.to_string(),
+        parameters: tool.parameters.iter().map(|p| p.name.to_string()).collect(),
+        examples: tool.examples.iter().map(ToString::to_string).collect(),
+        ..RouteText::default()
+    }
+}
