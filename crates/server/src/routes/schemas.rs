@@ -1,7 +1,7 @@
 //! The contracts themselves.
 
 use axum::extract::State;
-use charter_contract::schema;
+use charter_contract::registry;
 use charter_engine::EngineError;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(crate) struct Summary {
 #[utoipa::path(get, path = "/v1/schemas", tag = "schemas", operation_id = "list_schemas",
     responses((status = 200, description = "Names, titles and sources", body = ref("#/components/schemas/schema_list"))))]
 pub(crate) async fn list() -> Json<Vec<Summary>> {
-    let summaries = schema::all().map(|entry| Summary {
+    let summaries = registry::all().map(|entry| Summary {
         name: entry.name.as_str(),
         title: entry.title,
         source: entry.source,
@@ -40,12 +40,12 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
-    match schema::get(&name) {
+    match registry::get(&name) {
         Some(entry) => Ok(Json(entry.of_file())),
         None => Err(ApiError::new(
             &state,
             EngineError::not_found("schema", &name)
-                .or_nearest(&name, schema::all().map(|entry| entry.name.as_str())),
+                .or_nearest(&name, registry::all().map(|entry| entry.name.as_str())),
         )),
     }
 }
