@@ -257,7 +257,7 @@ impl<'c> Code<'c> {
             return at + 1;
         };
         let text = self.file.text.get(open.at + 1..close.at).unwrap_or("");
-        if QUOTED_PATHS.iter().any(|first| text.starts_with(first)) {
+        if QUOTED_PATHS.iter().any(|first| text.starts_with(*first)) {
             let path = text.split('<').next().unwrap_or("");
             let path: Vec<&str> = path.split("::").filter(|name| is_name(name)).collect();
             module.mention(&path, MentionKind::Path, self.line(at));
