@@ -1,15 +1,19 @@
-//! What the compiler and clippy do not check: who may import whom, who reads JSON and text, sizes, names, module pages,
-//! error pages, links, citations of the specification, tests that documents name, server starts and pauses of tests.
+//! What the compiler and clippy do not check: who may import whom, circles of modules, who reads JSON and text, sizes
+//! of files and types, names, module pages, error pages, links, citations of the specification, tests that documents
+//! name, server starts and pauses of tests.
 //! Each check is a function from texts to findings in a file of its own.
 
 mod call_graph;
+mod circles;
 mod citations;
 mod edges;
 mod error_pages;
 mod json_readers;
+mod large_types;
 mod links;
 mod listed;
 mod manifests;
+mod modules;
 mod named_tests;
 mod pauses;
 mod rust_code;
@@ -28,6 +32,9 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = edges::check(&workspace.crates);
     findings.extend(edges::check_untouched(workspace.rust_below("crates/")));
     findings.extend(workspace.crates.iter().flat_map(manifests::check));
+    let modules = modules::of_crates(workspace);
+    findings.extend(circles::check(&modules));
+    findings.extend(large_types::check(&modules));
     for file in workspace.rust_below("crates/") {
         findings.extend(sources::check(file));
         findings.extend(sources::check_markers(file));

@@ -287,8 +287,8 @@ fn agent_error(
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
+    use charter_contract::registry::validate;
     use charter_contract::schema::SchemaName;
-    use charter_contract::validate::validate;
 
     use super::*;
 

@@ -1,7 +1,23 @@
 //! The public error codes: stable, documented, safe to show. No HTTP here: the
 //! server maps a code to a status.
 
-use crate::agentic::error::ErrorType;
+string_enum! {
+    /// The six types of errors (003 Error Schema).
+    pub enum ErrorType {
+        /// What was sent is wrong.
+        InputError = "input_error",
+        /// Something that was run failed.
+        ExecutionError = "execution_error",
+        /// Something that is needed is missing or full.
+        ResourceError = "resource_error",
+        /// It is not allowed.
+        PermissionError = "permission_error",
+        /// It took too long.
+        TimeoutError = "timeout_error",
+        /// The system itself failed.
+        SystemError = "system_error",
+    }
+}
 
 macro_rules! error_codes {
     ($( $(#[$meta:meta])* $variant:ident = $code:literal, $type:ident, $retry:ident, $message:literal, $hint:literal; )+) => {

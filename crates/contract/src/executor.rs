@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::agentic::error::ErrorType;
 use crate::catalogue::tool::{HttpMethod, VariableName, is_package_path};
+use crate::error_code::ErrorType;
 use crate::ids::{LeaseId, ToolId};
 use crate::number::{Count, Positive};
 use crate::schema::SchemaName;

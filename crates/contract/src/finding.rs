@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::catalogue::vocabulary::Severity;
 use crate::ids::{EvidenceId, FindingId, GraphNodeId, RuleId, SkillId};
 use crate::schema::SchemaName;
+use crate::severity::Severity;
 use crate::text::{ShortText, Text};
 use crate::validate::Contract;
 use crate::violation::Report;

@@ -9,8 +9,8 @@
 //!   [`package`], [`finding`], [`executor`], [`identity`], [`intent`] and [`route_example`] are this project's own;
 //!   [`package_file`] is how a package's PDFs are written in it.
 //! - [`validate`]: reading documents, by the typed path straight from their bytes, or
-//!   with every violation said; [`schema`]: all contracts by name; [`foreign_schema`]: JSON Schemas that documents
-//!   bring along.
+//!   with every violation said; [`schema`]: the schema of a contract; [`registry`]: all contracts by name;
+//!   [`foreign_schema`]: JSON Schemas that documents bring along.
 //! - [`ids`], [`text`], [`number`], [`time`], [`scope`], [`parameter`],
 //!   [`placeholder`]: what the contracts are made of.
 //! - [`error_code`]: the public error codes.
@@ -54,6 +54,7 @@ pub mod intent;
 pub mod json;
 pub mod lines;
 pub mod link_graph;
+mod list;
 pub mod mission;
 pub mod number;
 pub mod package;
@@ -61,10 +62,13 @@ pub mod package_file;
 pub mod page;
 pub mod parameter;
 pub mod placeholder;
+pub mod registry;
 pub mod route_example;
 pub mod run_status;
 pub mod schema;
 pub mod scope;
+mod severity;
+mod shape;
 pub mod text;
 pub mod time;
 pub mod validate;

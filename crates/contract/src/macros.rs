@@ -31,12 +31,12 @@ macro_rules! string_enum {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::ids::UnknownValue;
+            type Err = $crate::shape::UnknownValue;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $( $text $(| $alias)* => Ok(Self::$variant), )+
-                    _ => Err($crate::ids::UnknownValue::new(
+                    _ => Err($crate::shape::UnknownValue::new(
                         stringify!($name), text, &[$( $text ),+],
                     )),
                 }
@@ -51,7 +51,7 @@ macro_rules! string_enum {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::ids::deserialize_str(from, stringify!($name), |text| text.parse::<Self>())
+                $crate::shape::deserialize_str(from, stringify!($name), |text| text.parse::<Self>())
             }
         }
 
@@ -74,7 +74,7 @@ macro_rules! string_enum {
     };
 }
 
-/// Declares newtypes over a string of one checked shape (`ids::Shape`).
+/// Declares newtypes over a string of one checked shape (`shape::Shape`).
 macro_rules! string_newtype {
     ($shape:expr; $( $(#[$meta:meta])* $name:ident ),+ $(,)?) => { $(
         $(#[$meta])*
@@ -85,12 +85,12 @@ macro_rules! string_newtype {
             /// Reads one, refusing text that is not of its shape.
             ///
             /// # Errors
-            /// [`IdError`](crate::ids::IdError) names the type and the shape it expects.
-            pub fn parse(text: &str) -> Result<Self, $crate::ids::IdError> {
+            /// [`IdError`](crate::shape::IdError) names the type and the shape it expects.
+            pub fn parse(text: &str) -> Result<Self, $crate::shape::IdError> {
                 if $shape.accepts(text) {
                     Ok(Self(text.into()))
                 } else {
-                    Err($crate::ids::IdError::new(stringify!($name), text, &$shape))
+                    Err($crate::shape::IdError::new(stringify!($name), text, &$shape))
                 }
             }
 
@@ -133,7 +133,7 @@ macro_rules! string_newtype {
         }
 
         impl std::str::FromStr for $name {
-            type Err = $crate::ids::IdError;
+            type Err = $crate::shape::IdError;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 Self::parse(text)
@@ -141,7 +141,7 @@ macro_rules! string_newtype {
         }
 
         impl TryFrom<String> for $name {
-            type Error = $crate::ids::IdError;
+            type Error = $crate::shape::IdError;
 
             fn try_from(text: String) -> Result<Self, Self::Error> {
                 Self::parse(&text)
@@ -162,7 +162,7 @@ macro_rules! string_newtype {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::ids::deserialize_str(from, stringify!($name), Self::parse)
+                $crate::shape::deserialize_str(from, stringify!($name), Self::parse)
             }
         }
 

@@ -1,31 +1,27 @@
-//! The registry of contracts: every schema by name, with its JSON Schema and a
+//! The schema of a contract: its name, its JSON Schema and a
 //! validator that is compiled once. Schemas are made from the Rust types, but for
-//! the six of seed 003, which are that seed's own text. Schemas that documents bring
-//! along are [`crate::foreign_schema`]'s.
+//! the six of seed 003, which are that seed's own text. Knows no contract; all of them
+//! are in [`crate::registry`]. Schemas that documents bring along are [`crate::foreign_schema`]'s.
 
 mod aliases;
 mod checker;
 mod counted;
-mod entries;
-mod file;
 mod meter;
 mod sameness;
 
 use std::sync::OnceLock;
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use crate::canonical;
 use crate::json::decode_stored;
-use crate::validate::{Contract, read_value};
 use crate::violation::Report;
 
 pub use aliases::Alias;
 pub(crate) use aliases::stored_form;
 pub(crate) use checker::{Checker, Faults, Unchecked};
-pub use file::of_packages;
 pub(crate) use meter::{Costs, LONG_DIVISION, is_plain};
 
 string_enum! {
@@ -128,29 +124,6 @@ string_enum! {
     }
 }
 
-impl SchemaName {
-    /// The contract of this name.
-    #[must_use]
-    pub fn entry(self) -> &'static SchemaEntry {
-        // The registry is in the order of the enum; a test holds them together.
-        &entries::ENTRIES[self as usize]
-    }
-}
-
-/// Every contract, in the order of [`SchemaName::ALL`].
-pub fn all() -> impl ExactSizeIterator<Item = &'static SchemaEntry> {
-    entries::ENTRIES.iter()
-}
-
-/// The contract of a name; `-` is read as `_`.
-#[must_use]
-pub fn get(name: &str) -> Option<&'static SchemaEntry> {
-    name.replace('-', "_")
-        .parse::<SchemaName>()
-        .ok()
-        .map(SchemaName::entry)
-}
-
 string_enum! {
     /// The draft of JSON Schema that a contract is written in.
     pub enum Draft {
@@ -163,7 +136,7 @@ string_enum! {
 
 /// Where a contract's schema comes from.
 #[derive(Debug, Clone, Copy)]
-enum Origin {
+pub(crate) enum Origin {
     /// The seed's own text.
     Seed(&'static str),
     /// The Rust type.
@@ -204,21 +177,23 @@ pub struct BrokenSchema {
 }
 
 impl SchemaEntry {
-    const fn new<T: Contract>(
+    /// The entry of a contract; `inspect` has every stage of validation.
+    pub(crate) const fn new(
+        (name, title): (SchemaName, &'static str),
         source: &'static str,
         draft: Draft,
         origin: Origin,
         aliases: &'static [Alias],
-        title: &'static str,
+        inspect: fn(&Value) -> Report,
     ) -> Self {
         Self {
-            name: T::NAME,
+            name,
             title,
             source,
             draft,
             origin,
             aliases,
-            inspect: inspect::<T>,
+            inspect,
             compiled: OnceLock::new(),
         }
     }
@@ -288,7 +263,7 @@ impl SchemaEntry {
     }
 
     /// Its id, which references to it name.
-    fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         let seeds = match self.origin {
             Origin::Seed(text) => decode_stored::<Value>(text).ok(),
             Origin::Type(_) | Origin::Authored(_) => None,
@@ -319,62 +294,6 @@ impl SchemaEntry {
     }
 }
 
-/// A schema that refers to a contract by its id. What is made of it puts the contract in its place
-/// ([`inline_contracts`]), or a reference of its own ([`replace_contracts`]).
-#[must_use]
-pub fn reference(name: SchemaName) -> Schema {
-    schemars::json_schema!({"$ref": name.entry().id()})
-}
-
-/// Puts contracts in the place of references to them.
-pub(crate) fn inline_contracts(schema: &mut Value) {
-    replace_contracts(schema, &|entry: &'static SchemaEntry| {
-        let mut contract = entry.json().clone();
-        if let Some(fields) = contract.as_object_mut() {
-            fields.remove("$id");
-            fields.remove("$schema");
-        }
-        contract
-    });
-}
-
-/// Replaces references to contracts.
-pub fn replace_contracts(schema: &mut Value, replace: &impl Fn(&'static SchemaEntry) -> Value) {
-    match schema {
-        Value::Object(fields) => {
-            if let Some(entry) = fields.get("$ref").and_then(entry_of) {
-                *schema = replace(entry);
-                return;
-            }
-            let parts = fields.values_mut();
-            parts.for_each(|part| replace_contracts(part, replace));
-        }
-        Value::Array(parts) => {
-            let parts = parts.iter_mut();
-            parts.for_each(|part| replace_contracts(part, replace));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// The contract that a reference leads to by its id.
-fn entry_of(reference: &Value) -> Option<&'static SchemaEntry> {
-    all().find(|entry| *reference == entry.id())
-}
-
-fn inspect<T: Contract>(value: &Value) -> Report {
-    match read_value::<T>(value) {
-        Ok((_, warnings)) => Report {
-            violations: Vec::new(),
-            warnings,
-        },
-        Err(violations) => Report {
-            violations,
-            warnings: Vec::new(),
-        },
-    }
-}
-
 /// The schema of a type, without `$ref`: every rule stands where it applies.
 #[must_use]
 pub fn of_type<T: JsonSchema>(draft: Draft) -> Value {
@@ -386,26 +305,4 @@ pub fn of_type<T: JsonSchema>(draft: Draft) -> Value {
         .with(|settings| settings.inline_subschemas = true)
         .into_generator();
     generator.into_root_schema_for::<T>().to_value()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_registry_is_in_the_order_of_the_names() {
-        assert_eq!(SchemaName::ALL.len(), all().len());
-        for name in SchemaName::ALL {
-            assert_eq!(name.entry().name, *name);
-        }
-    }
-
-    #[test]
-    fn every_schema_compiles_and_names_its_source() {
-        for entry in all() {
-            assert!(entry.checker().is_ok(), "{:?}", entry.checker().err());
-            assert!(entry.json().is_object(), "{}", entry.name);
-            assert!(jsonschema::meta::is_valid(entry.json()), "{}", entry.name);
-        }
-    }
 }

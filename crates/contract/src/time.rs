@@ -136,7 +136,7 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        crate::ids::deserialize_str(from, "Timestamp", Self::parse)
+        crate::shape::deserialize_str(from, "Timestamp", Self::parse)
     }
 }
 

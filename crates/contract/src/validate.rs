@@ -6,7 +6,6 @@ mod describe;
 mod guess;
 mod listing;
 mod suggest;
-mod typed;
 
 use std::borrow::Cow;
 
@@ -16,36 +15,29 @@ use serde_json::{Map, Value};
 
 use crate::charset;
 use crate::json::{self, JsonFault, JsonLimitExceeded, Profile};
-use crate::schema::{Checker, SchemaName};
+use crate::schema::{Checker, SchemaEntry, SchemaName};
 use crate::violation::{Report, Stage, Violation};
 
 pub use crate::violation::{MAX_VIOLATIONS, pointer_segment};
 pub use guess::guess;
 pub use suggest::nearest;
-pub use typed::{parse_typed, read_typed};
+
+/// The entry of a contract among all of them; [`crate::registry`] implements it for each.
+pub trait Registered {
+    /// The entry.
+    fn entry() -> &'static SchemaEntry;
+}
 
 /// A type whose JSON form is one of the contracts.
 ///
 /// Deserialising enforces everything that the schema says; `check` adds what it
-/// cannot say. Together they accept exactly what `validate` accepts.
-pub trait Contract: DeserializeOwned + Serialize {
+/// cannot say. Together they accept exactly what [`crate::registry::validate`] accepts.
+pub trait Contract: DeserializeOwned + Serialize + Registered {
     /// The contract.
     const NAME: SchemaName;
 
     /// Checks of meaning and consistency within the document.
     fn check(&self, report: &mut Report);
-}
-
-/// Every violation of a value; none when it is acceptable.
-#[must_use]
-pub fn validate(name: SchemaName, value: &Value) -> Vec<Violation> {
-    inspect(name, value).violations
-}
-
-/// Every violation, or the warnings of an acceptable value.
-#[must_use]
-pub fn inspect(name: SchemaName, value: &Value) -> Report {
-    name.entry().inspect(value)
 }
 
 /// Reads a document that was sent from its bytes.
@@ -105,7 +97,7 @@ fn parse_slowly<T: Contract>(text: &str, profile: Profile) -> Result<T, Vec<Viol
 }
 
 /// serde reports a field that was given twice only in words.
-fn is_duplicate(error: &serde_json::Error) -> bool {
+pub(crate) fn is_duplicate(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("duplicate field")
 }
 
@@ -118,7 +110,7 @@ pub fn parse_json(bytes: &[u8], profile: Profile) -> Result<Value, Vec<Violation
     json::decode_text(&text, profile).map_err(|fault| vec![unread(&fault)])
 }
 
-fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Vec<Violation>> {
+pub(crate) fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Vec<Violation>> {
     charset::document(bytes, None).map_err(|malformed| vec![structure(malformed.to_string())])
 }
 
@@ -128,7 +120,7 @@ fn text_of(bytes: &[u8]) -> Result<Cow<'_, str>, Vec<Violation>> {
 /// Every violation of the first stage that found one.
 pub fn read_value<T: Contract>(value: &Value) -> Result<(T, Vec<Violation>), Vec<Violation>> {
     let mut report = Report::new();
-    let entry = T::NAME.entry();
+    let entry = T::entry();
     match (entry.checker(), entry.json().as_object()) {
         // The schema is ours, so its work grows with the value and no faster.
         (Ok(checker), Some(schema)) => {
@@ -166,7 +158,7 @@ pub(crate) fn violations_of(
 }
 
 /// The violation for a document that could not be read, with a pointer to the number if a number is the cause.
-fn unread(fault: &JsonFault) -> Violation {
+pub(crate) fn unread(fault: &JsonFault) -> Violation {
     let pointer = match fault {
         JsonFault::TooMuch(JsonLimitExceeded::Number { pointer, .. }) => pointer.clone(),
         JsonFault::TooMuch(
@@ -183,7 +175,7 @@ fn unread(fault: &JsonFault) -> Violation {
 }
 
 /// A violation of the stage `structure` at the root.
-fn structure(message: String) -> Violation {
+pub(crate) fn structure(message: String) -> Violation {
     Violation {
         stage: Stage::Structure,
         pointer: String::new(),

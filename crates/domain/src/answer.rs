@@ -15,8 +15,9 @@ mod outline;
 mod plain;
 mod stream;
 mod tool;
+mod unfit;
 
-pub use cited::{CitableSources, CitationTarget, CitedResult, CitedSource, SentenceOrder, Unfit};
+pub use cited::{CitableSources, CitationTarget, CitedResult, CitedSource, SentenceOrder};
 pub use draft::{
     AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DraftedValue,
     DroppedCounts,
@@ -26,6 +27,7 @@ pub use merge::{MergedFindings, merged, ranked};
 pub use outline::outline;
 pub use stream::SentenceStream;
 pub use tool::analysis_tool;
+pub use unfit::Unfit;
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 //! the global one of the same id (B000-1), and what a view answers says which layer won. Knows
 //! nothing of where documents are stored.
 
+mod conditions;
 mod edges;
 mod layer;
 mod layered;
@@ -31,11 +32,10 @@ use charter_contract::scope::Scope;
 use schemars::JsonSchema;
 
 use crate::glob;
-use crate::guardrail::Conditions;
 
+pub use conditions::Conditions;
 pub use edges::Direction;
 pub use layer::Layer;
-use layer::Shelf;
 pub use layered::Layered;
 
 /// The package version that put a document in force.
@@ -63,6 +63,9 @@ pub struct CatalogueEntry<T> {
     /// `sha256:…` of its canonical JSON.
     pub content_hash: String,
 }
+
+/// The documents of one kind in a layer, by id.
+type Shelf<T> = BTreeMap<String, Arc<CatalogueEntry<T>>>;
 
 /// The whole catalogue at one revision.
 #[derive(Debug, Default, Clone)]

@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::expression::Condition;
 
-pub(crate) use compile::contradicted;
 pub use compile::{
-    CallableTools, Unreversible, analysis_step, from_analysis, from_call, from_pipeline, from_plan,
-    from_playbook, from_skill, from_tree, rolling_back, single_call, wired, with_analysis,
+    CallableTools, analysis_step, from_analysis, from_call, from_pipeline, from_plan,
+    from_playbook, from_skill, from_tree, single_call, wired, with_analysis,
 };
+pub(crate) use compile::{contradicted, successes};
 pub use growth::{AddedEdge, Growth};
 pub use source::PlanSource;
 pub use step::{

@@ -15,8 +15,8 @@ use charter_contract::text::Text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{ResolvedDocument, View};
-use crate::expression::{Budget, ExpressionError, Fact, Facts, LazyCondition, Roots};
+use crate::catalogue::{Conditions, ResolvedDocument, View};
+use crate::expression::{Budget, ExpressionError, Fact, Facts};
 use crate::glob;
 use crate::persona::{self, PersonaFit};
 
@@ -79,34 +79,12 @@ impl PartialEq for ApplicableGuardrail {
     }
 }
 
-/// The expressions of a guardrail, each compiled when it is first asked.
-#[derive(Debug)]
-pub struct Conditions {
-    when: Option<LazyCondition>,
-    exceptions: Vec<LazyCondition>,
-}
-
 impl ApplicableGuardrail {
     /// Whether an expression decides if it bears on a call: in its `when`, or in an exception.
     #[must_use]
     pub fn asks_expressions(&self) -> bool {
         let Conditions { when, exceptions } = self.conditions.as_ref();
         when.is_some() || !exceptions.is_empty()
-    }
-}
-
-impl Conditions {
-    /// The expressions of this guardrail.
-    #[must_use]
-    pub fn from_guardrail(guardrail: &Guardrail) -> Self {
-        let lazy = |source: &Text| LazyCondition::new(source.as_str(), Roots::Gate);
-        let exceptions = guardrail.exceptions.iter();
-        Self {
-            when: guardrail.when.as_ref().map(lazy),
-            exceptions: exceptions
-                .map(|exception| lazy(&exception.condition))
-                .collect(),
-        }
     }
 }
 

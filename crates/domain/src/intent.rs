@@ -6,6 +6,7 @@
 //! [`settle`] adds how well documents fit, where the form leaves a doubt. Both are bounded and know no catalogue.
 
 mod act;
+mod action;
 mod asked;
 mod clause;
 mod doubt;
@@ -14,6 +15,7 @@ mod forwarded;
 mod indirect;
 mod language;
 mod order;
+mod phrases;
 mod reading;
 mod remark;
 mod sense;
@@ -24,13 +26,13 @@ mod token;
 mod topic;
 mod words;
 
+pub use action::OrderedAction;
 pub use asked::AskedClause;
 use charter_contract::foreign_text;
 pub use charter_contract::intent::Intent;
 pub use everyday::EVERYDAY_TOPICS;
 pub use language::{Language, languages};
 pub use remark::Remark;
-pub use sense::OrderedAction;
 pub use settle::{
     AnswerSource, Evidence, ExampleKind, ExampleMatch, Fit, IntentDecision, NamedDocument,
     NamedKind, NeededEvidence, Settled, cited_from, is_marked, offered_from, settle,

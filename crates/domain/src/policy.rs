@@ -13,8 +13,12 @@ mod check;
 mod cost;
 mod decision;
 mod entities;
+mod error_text;
+mod fault;
+mod layer;
 mod names;
 mod rules;
+mod run_facts;
 mod schema;
 mod shape;
 mod trial;
@@ -34,13 +38,15 @@ use crate::catalogue::{Origin, ResolvedDocument, View};
 pub use decision::{
     Denial, PolicyDecision, PolicyFailure, PolicyQuestion, Principal, Rule, RunFacts, Unpermitted,
 };
-pub use rules::CedarFault;
+pub use fault::CedarFault;
+pub use run_facts::RunFact;
 pub use schema::{ACTION_GROUPS, SCHEMA, actions_text};
 pub use trial::{PolicyTestResult, try_out};
-pub use weighed::{PolicyStatement, RuleMatch, RunFact, Weighed};
+pub use weighed::{PolicyStatement, RuleMatch, Weighed};
 
 pub(crate) use check::{Checks, Misfit, breaks, crowded, misfits};
-use typed::{CompiledToolRules, Governing};
+use layer::Governing;
+use typed::CompiledToolRules;
 use weighed::LayerVerdict;
 
 /// The policies of a view, compiled. Made once for a revision of the catalogue; asking it changes

@@ -18,6 +18,7 @@ mod event;
 mod granted;
 mod replay;
 mod report;
+mod rollback;
 mod standing;
 mod state;
 mod waits;
@@ -40,6 +41,7 @@ pub use event::{
     RunStart, SkipReason, StepFailure, StepYield, StopCause, TokensUsed,
 };
 pub use replay::{Divergence, StrictReplay};
+pub use rollback::{Unreversible, rolling_back};
 pub use standing::{RunOutcome, StepState};
 pub use state::{FoldError, Run};
 pub use waits::StepWait;

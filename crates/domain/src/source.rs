@@ -11,6 +11,7 @@ mod json;
 mod metered;
 mod places;
 mod reader;
+mod refusal;
 mod scalar;
 mod text;
 
@@ -168,7 +169,7 @@ fn plain(text: &str) -> Result<&str, SourceError> {
     let text = without_mark(text);
     match text.find('\0') {
         None => Ok(text),
-        Some(at) => Err(reader::refusal(
+        Some(at) => Err(refusal::refusal(
             position_of(text, at),
             "here is a NUL (U+0000), which is not text",
             Some("take it out"),

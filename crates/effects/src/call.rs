@@ -2,19 +2,23 @@
 //!
 //! Must not know how a call is run: no process, no socket.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use charter_contract::catalogue::tool::{HttpMethod, VariableName};
-use charter_contract::ids::{TenantId, ToolId};
+use charter_contract::ids::{Label, TenantId, ToolId};
 use charter_contract::text::Text;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::builtin_grants::BuiltinTool;
+use crate::egress::HostPattern;
+use crate::outcome::ToolOutcome;
+use crate::package::PackageFiles;
 use crate::room::OutputBudget;
-use crate::{BuiltinTool, HostPattern, McpTool, PackageFiles, ToolOutcome};
 
 /// Runs one tool call to its end.
 #[async_trait]
@@ -173,6 +177,21 @@ pub struct HttpTool {
     pub query: Vec<(String, Value)>,
     /// The JSON body.
     pub body: Option<Value>,
+}
+
+/// The part of a call that only its server understands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpTool {
+    /// The server's name here.
+    pub server: Label,
+    /// The tool, as the server names it.
+    pub name: String,
+    /// `sha256:…` of the definition that was imported: another one is not called.
+    pub definition: String,
+    /// The names that the server has for arguments, where they are others than the call's.
+    pub wire_names: BTreeMap<String, String>,
+    /// Whether a call that broke off may be begun again.
+    pub repeat: Repeat,
 }
 
 /// Bounds of one call. The default suits a tool that reads a cloud API.

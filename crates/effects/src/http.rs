@@ -1,45 +1,33 @@
-//! Runs one HTTP tool: fill the template, ask the egress wall, exchange, read.
+//! Exchanges with remote hosts: clients, their TLS settings and redirects, and answers within bounds.
 //!
-//! Must not know scripts or processes.
+//! Must not know tools, calls or the egress wall.
 
 mod endpoint;
-mod request;
 mod response;
-mod template;
 
-use charter_contract::agentic::error::ErrorType;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use reqwest::header::HeaderName;
 use reqwest::redirect;
 use rustls_platform_verifier::BuilderVerifierExt;
-use tokio_util::sync::CancellationToken;
 
-use crate::call::{HttpTool, ToolCall};
-use crate::egress::{EgressPolicy, EgressRefusal};
 use crate::kept::SpooledBytes;
-use crate::outcome::{Failure, Success};
-use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
 pub use endpoint::{PlainHttp, base};
-use request::PreparedRequest;
-pub(crate) use request::{Exchange, IDEMPOTENCY_KEY, MAX_BODY_BYTES};
-pub(crate) use response::{End, HttpAnswer, kind_of, read_within};
+pub(crate) use response::{End, HttpAnswer, kind_of, read, read_within};
 
 /// How long connecting may take, within the call's own time.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Redirects followed, all to the same origin.
 const MAX_REDIRECTS: usize = 5;
 
-/// What became of a request.
-enum SendOutcome {
-    /// It was not sent: the call is a dry run.
-    Previewed(Success),
-    Answered(HttpAnswer),
-}
-
+/// The header of draft-ietf-httpapi-idempotency-key-header.
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// The largest request body: 16 MiB.
+pub(crate) const MAX_BODY_BYTES: usize = 16 << 20;
 /// What servers are told that asks.
 pub(crate) const USER_AGENT: &str = concat!("charter/", env!("CARGO_PKG_VERSION"));
 
@@ -84,97 +72,14 @@ impl HttpRunner {
         }
     }
 
-    /// Runs an HTTP tool: fills its templates and exchanges.
-    pub(crate) async fn run(
-        &self,
-        call: &ToolCall,
-        tool: &HttpTool,
-        redactor: &Redactor,
-        cancel: &CancellationToken,
-    ) -> Result<Success, Failure> {
-        let mut exchange = request::fill(call, tool).map_err(|failure| Failure {
-            message: redactor.apply(&failure.message),
-            ..failure
-        })?;
-        exchange.add_trace_header(self.trace);
-        self.send(call, &exchange, Redirects::SameOrigin, redactor, cancel)
-            .await
+    /// Which trace servers are told of.
+    pub(crate) const fn trace(&self) -> TraceContext {
+        self.trace
     }
 
-    /// Sends one request, within the call's egress list, time and size.
-    pub(crate) async fn send(
-        &self,
-        call: &ToolCall,
-        exchange: &Exchange,
-        redirects: Redirects,
-        redactor: &Redactor,
-        cancel: &CancellationToken,
-    ) -> Result<Success, Failure> {
-        let exchange = async {
-            let prepared = request::prepare(exchange, &call.idempotency_key)?;
-            if let Some(preview) = prepared.preview_instead(call.dry_run, redactor) {
-                return Ok(SendOutcome::Previewed(preview));
-            }
-            let answer = self.exchange(call, prepared, redirects).await?;
-            Ok(SendOutcome::Answered(answer))
-        };
-        let result = tokio::select! {
-            biased;
-            () = cancel.cancelled() => {
-                Err(Failure::cancelled())
-            }
-            result = tokio::time::timeout(call.limits.timeout, exchange) => result.unwrap_or_else(|_| {
-                let message = format!("no answer within {} ms", call.limits.timeout.as_millis());
-                Err(Failure::new(ErrorType::TimeoutError, message).retryable())
-            }),
-        };
-        let result = match result {
-            Ok(SendOutcome::Previewed(preview)) => Ok(preview),
-            // The call's time is over when the answer is here; it may wait for memory.
-            Ok(SendOutcome::Answered(answer)) => {
-                response::read(answer, redactor, call.room.as_ref()).await
-            }
-            Err(failure) => Err(failure),
-        };
-        result.map_err(|failure| Failure {
-            message: redactor.apply(&failure.message),
-            ..failure
-        })
-    }
-
-    async fn exchange(
-        &self,
-        call: &ToolCall,
-        prepared: PreparedRequest,
-        redirects: Redirects,
-    ) -> Result<HttpAnswer, Failure> {
-        let client = self.client(call, &prepared, redirects).await?;
-        let request = prepared.into_request();
-        let body = SpooledBytes::new(self.directory.clone());
-        HttpAnswer::to(&client, request, call.limits.output_bytes, body).await
-    }
-
-    /// A client for this call alone: it connects to the addresses that were
-    /// checked, keeps no connection, and knows no proxy.
-    async fn client(
-        &self,
-        call: &ToolCall,
-        prepared: &PreparedRequest,
-        redirects: Redirects,
-    ) -> Result<reqwest::Client, Failure> {
-        let policy = EgressPolicy::new(call.egress.clone());
-        let (host, port) = prepared.target();
-        let addresses = policy
-            .addresses(host, port)
-            .await
-            .map_err(|refusal| refused(&refusal))?;
-        self.client_to(host, &addresses, redirects)
-            .map_err(|error| {
-                Failure::new(
-                    ErrorType::SystemError,
-                    format!("preparing the HTTP client: {error}"),
-                )
-            })
+    /// A place for an answer, in memory or in a file.
+    pub(crate) fn spool(&self) -> SpooledBytes {
+        SpooledBytes::new(self.directory.clone())
     }
 
     /// A client that connects to these addresses of a host and to nothing else.
@@ -239,20 +144,5 @@ fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
         attempt.follow()
     } else {
         attempt.stop()
-    }
-}
-
-fn refused(refusal: &EgressRefusal) -> Failure {
-    let message = match std::error::Error::source(refusal) {
-        Some(source) => format!("{refusal}: {source}"),
-        None => refusal.to_string(),
-    };
-    match refusal {
-        EgressRefusal::NotListed { .. } | EgressRefusal::PrivateAddress { .. } => {
-            Failure::new(ErrorType::PermissionError, message)
-        }
-        EgressRefusal::Unresolved { .. } => {
-            Failure::new(ErrorType::ExecutionError, message).retryable()
-        }
     }
 }

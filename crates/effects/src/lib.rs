@@ -71,11 +71,13 @@ compile_error!(
 
 pub mod allocator;
 mod builtin;
+mod builtin_grants;
 mod call;
 mod cause;
 mod egress;
 mod extract;
 mod http;
+mod http_tool;
 mod kept;
 mod mcp;
 mod models;
@@ -92,21 +94,20 @@ mod sources;
 mod telemetry;
 mod text;
 mod tokens;
+mod web_search;
 pub mod webhook;
 
-pub use builtin::{
-    BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess, SearchOptions, SearchProvider,
-    SearchSetupError, WebSearch, documents as builtin_documents,
-};
+pub use builtin::documents as builtin_documents;
+pub use builtin_grants::{BuiltinGrants, BuiltinTool, CommandGrant, Root, RootAccess};
 pub use call::{
-    ClientCall, ClientGrants, DryRun, HttpTool, Language, Limits, Repeat, ScriptTool, Target,
-    ToolCall, ToolImplementation, ToolRunner,
+    ClientCall, ClientGrants, DryRun, HttpTool, Language, Limits, McpTool, Repeat, ScriptTool,
+    Target, ToolCall, ToolImplementation, ToolRunner,
 };
 pub use egress::{HostPattern, HostPatternError};
 pub use extract::{ExtractError, Extracted, MAX_TEXT_BYTES, Mark, MarkKind, MediaType, extract};
 pub use http::{PlainHttp, base as operator_address};
 pub use mcp::{
-    ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTool, McpTransport,
+    ImportedTool, Imports, McpServerOptions, McpServerState, McpServers, McpTransport,
     SecretHeader, ServerImports, SkippedTool, import_tools,
 };
 pub use models::{
@@ -133,3 +134,4 @@ pub use telemetry::{TELEMETRY, TraceContext};
 pub use tokens::{
     IssuerError, IssuerOptions, Issuers, TokenAlgorithm, TokenRefused, VerifiedClaims,
 };
+pub use web_search::{SearchOptions, SearchProvider, SearchSetupError, WebSearch};

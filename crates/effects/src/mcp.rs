@@ -31,7 +31,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::call::{Repeat, ToolCall, ToolImplementation, ToolRunner};
+use crate::call::{McpTool, ToolCall, ToolImplementation, ToolRunner};
 use crate::outcome::{Failure, Success, ToolOutcome};
 use crate::redact::Redactor;
 use crate::telemetry::TraceContext;
@@ -103,21 +103,6 @@ impl fmt::Debug for SecretHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: [redacted:{}]", self.name, self.variable)
     }
-}
-
-/// The part of a call that only its server understands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct McpTool {
-    /// The server's name here.
-    pub server: Label,
-    /// The tool, as the server names it.
-    pub name: String,
-    /// `sha256:…` of the definition that was imported: another one is not called.
-    pub definition: String,
-    /// The names that the server has for arguments, where they are others than the call's.
-    pub wire_names: BTreeMap<String, String>,
-    /// Whether a call that broke off may be begun again.
-    pub repeat: Repeat,
 }
 
 /// What is imported now, by server.

@@ -7,16 +7,19 @@
 
 mod anthropic;
 mod complaint;
+mod completion;
 mod conversation;
 mod exchange;
 mod failure;
 mod openai;
 mod options;
+mod provider_request;
 mod providers;
 mod reply;
 mod routes;
 mod setup;
 mod strict;
+mod target;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,8 +39,8 @@ pub use options::{
     TenantModels, TokenLimit,
 };
 pub use providers::ModelProviders;
-pub use routes::{ModelTarget, TargetError};
 pub use setup::ModelSetupError;
+pub use target::{ModelTarget, TargetError};
 
 /// Asks language models.
 #[async_trait]

@@ -17,6 +17,7 @@ mod kernel;
 mod minilm;
 mod prepacked;
 mod remote;
+mod shape;
 mod team;
 mod tokens;
 mod vector;
@@ -24,14 +25,14 @@ mod weights;
 mod words;
 mod workers;
 
-pub use minilm::{DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, MiniLm, MiniLmOptions, WeightsMemory};
+pub use minilm::{DEFAULT_TOKEN_LIMIT, MAX_TOKEN_LIMIT, MiniLm, MiniLmOptions};
 pub use remote::{
     ApiKey, DEFAULT_REQUEST_TIMEOUT, DEFAULT_TEXTS_PER_REQUEST, MAX_RETRIES, MAX_RETRY_PAUSE,
     Prefixes, RemoteEmbedder, RemoteError, RemoteOptions,
 };
 pub use tokens::MAX_TEXT_BYTES;
 pub use vector::{Vector, VectorError};
-pub use weights::WeightsError;
+pub use weights::{WeightsError, WeightsMemory};
 pub use workers::{MAX_CALLS_AT_ONCE, MAX_TEXTS_PER_CALL};
 
 /// How a model's numbers are held; part of its identity, because the vectors

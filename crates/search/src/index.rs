@@ -10,8 +10,7 @@ use thiserror::Error;
 use crate::dense::{DenseQuery, DenseRows};
 use crate::embed::{EmbeddingModel, Vector, VectorError};
 use crate::lexical::{LexicalBuilder, LexicalIndex};
-use crate::names::NameIndex;
-use crate::rank::NameMatch;
+use crate::names::{NameIndex, NameMatch};
 use crate::text::{RouteText, VectorRole};
 
 /// Most entries of one index.

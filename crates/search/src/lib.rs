@@ -18,6 +18,7 @@ mod layers;
 mod lexical;
 mod likeness;
 mod names;
+mod near_words;
 mod passages;
 mod query;
 mod rank;
@@ -38,14 +39,14 @@ pub use calibrate::{
 pub use index::{BuildError, IndexSettings, MAX_ENTRIES, RouteEntry, RouteIndex, entry_vector};
 pub use layers::{Allowed, Layer, Layers, Scope};
 pub use likeness::{Likeness, Statement, likeness};
-pub use names::NameIndex;
+pub use names::{NameIndex, NameMatch};
 pub use passages::{
     Passage, PassageHit, PassageIndex, PassagePosition, WordScores, mixed_cosine, search_passages,
 };
 pub use query::{
     EmbeddedQuery, MAX_QUERY_BYTES, MAX_SENTENCES, QueryError, RouteQuery, WHOLE_QUERY_CHARS,
 };
-pub use rank::{Candidate, ClauseResult, MAX_TOP_K, NameMatch, RankedResult, find, search};
+pub use rank::{Candidate, ClauseResult, MAX_TOP_K, RankedResult, find, search};
 pub use settings::{Fusion, RouteSettings, ScoreFeatures, ScoreModel, Thresholds};
 pub use slots::{SlotHit, SlotIndex, SlotLayer, discover, rank_nearest};
 pub use spelling::Correction;

@@ -3,9 +3,10 @@
 //! Case and separators do not count, and a long name may have one typing error. Must not know scores.
 
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::rank::NameMatch;
-use crate::spelling::Spellings;
+use crate::near_words::Spellings;
 
 /// Longest text that may be a name, in bytes.
 const MAX_NAME_BYTES: usize = 128;
@@ -17,6 +18,19 @@ const LEAST_NEAR_NAME: usize = 8;
 const LEAST_HYPHENS: usize = 2;
 /// Letters and digits that such a word needs at least: "t-test" and "up-to-date" are English.
 const LEAST_HYPHENATED: usize = 12;
+
+/// How a query names an entry.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Named")]
+pub enum NameMatch {
+    /// By its id or name; case and separators are ignored.
+    Exactly,
+    /// With one typing error.
+    WithAnError,
+}
 
 /// Names, each with the numbers of the things that have it.
 #[derive(Debug, Default)]

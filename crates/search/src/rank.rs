@@ -4,12 +4,12 @@
 //! normalisation, so a search gives exactly what it would give if only the visible entries existed.
 //! Must not decide: thresholds belong to the verdict.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::dense::mix;
 use crate::layers::{Allowed, Layer, Layers, Scope};
 use crate::lexical::{self, LexicalScores, SearchedLayer};
+use crate::names::NameMatch;
 use crate::query::{EmbeddedQuery, QueryError};
 use crate::select::kth_largest;
 use crate::settings::{Fusion, RouteSettings, ScoreFeatures};
@@ -28,19 +28,6 @@ const EVERYDAY_MEAN: f32 = 0.22;
 const NAMED_SCORE: f32 = 0.99;
 /// How far an entry that the query names leads the others at least, in fused score.
 const NAMED_LEAD: f32 = 0.2;
-
-/// How a query names an entry.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "Named")]
-pub enum NameMatch {
-    /// By its id or name; case and separators are ignored.
-    Exactly,
-    /// With one typing error.
-    WithAnError,
-}
 
 /// One hit, with what explains its place.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

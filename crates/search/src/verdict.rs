@@ -217,7 +217,8 @@ fn weigh(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rank::{ClauseResult, NameMatch};
+    use crate::names::NameMatch;
+    use crate::rank::ClauseResult;
 
     fn hit(id: &str, scope: Scope, score: f32, fused: f32) -> Candidate {
         Candidate {

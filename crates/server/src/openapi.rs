@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document: operations from the handlers' annotations, schemas from the contract and
 //! from the types of bodies, and the failures that an operation has by what it is.
 
-use charter_contract::{canonical, schema};
+use charter_contract::{canonical, registry};
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -42,7 +42,7 @@ pub fn document() -> Value {
     let mut document = serde_json::to_value(&api).unwrap_or_default();
     name_rests(&mut document);
     let contracts =
-        schema::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.written())));
+        registry::all().map(|entry| (entry.name.as_str().to_owned(), embedded(entry.written())));
     let bodies = routes::body_schemas();
     let bodies = bodies.map(|(name, schema)| (name.to_owned(), schema));
     let described = contracts.chain(bodies).chain(routes::answer_schemas());
@@ -361,7 +361,7 @@ mod tests {
     /// Contracts, bodies and answers are named in one place.
     #[test]
     fn no_two_schemas_have_one_name() {
-        let contracts = schema::all().map(|entry| entry.name.as_str().to_owned());
+        let contracts = registry::all().map(|entry| entry.name.as_str().to_owned());
         let bodies = routes::body_schemas().map(|(name, _)| name.to_owned());
         let answers = routes::answer_schemas().into_iter().map(|(name, _)| name);
         let mut names: Vec<_> = contracts.chain(bodies).chain(answers).collect();

@@ -5,8 +5,10 @@
 //! statements read they read from one snapshot. Deadlocks and failed serialisations are tried again here
 //! (`connection`). What each trait method writes is in the file named for its noun.
 
+mod address;
 mod agent_skills;
 mod approval;
+mod artifact;
 mod backup;
 mod calibration;
 mod catalogue;
@@ -47,7 +49,8 @@ pub use examine::{Examination, VectorExtension, examine};
 pub use options::{PostgresOptions, StandbyOptions, TrustedRoots};
 pub use tenant::export_tenant;
 
-use connection::{DatabaseAddress, RowScope, in_transaction};
+use address::DatabaseAddress;
+use connection::{RowScope, in_transaction};
 use evidence::Gathering;
 use notices::Announcer;
 use schema::Pgvector;

@@ -6,6 +6,7 @@
 
 mod agent_skills;
 mod approval;
+mod artifact;
 mod backup;
 mod calibration;
 mod catalogue;

@@ -11,8 +11,8 @@ use charter_contract::time::Timestamp;
 
 use crate::StoreError;
 use crate::approval::ApprovalChange;
+use crate::artifact::ArtifactRecord;
 use crate::lease::{Fence, Lease};
-use crate::mission::ArtifactRecord;
 use crate::outbox::NewMessage;
 use crate::page::{Page, PageRequest};
 

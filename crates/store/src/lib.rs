@@ -13,6 +13,7 @@ mod error;
 
 pub mod agent_skills;
 pub mod approval;
+pub mod artifact;
 pub mod calibration;
 pub mod catalogue;
 pub mod evidence;

@@ -89,7 +89,7 @@ const ALLOWED: [(&str, &str); 44] = [
         "files that a program edits byte for byte: others are told apart as binary",
     ),
     (
-        "crates/effects/src/builtin/web_search/exchange.rs",
+        "crates/effects/src/web_search/exchange.rs",
         "a quotation in an error",
     ),
     (

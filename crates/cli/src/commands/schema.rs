@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::schema::{self as schemas, SchemaEntry};
+use charter_contract::registry as schemas;
+use charter_contract::schema::SchemaEntry;
 use charter_contract::validate::nearest;
 use clap::Subcommand;
 use serde_json::{Value, json};

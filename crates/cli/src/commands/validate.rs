@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use charter_contract::lines;
+use charter_contract::registry::inspect;
 use charter_contract::schema::SchemaName;
-use charter_contract::validate::{guess, inspect};
+use charter_contract::validate::guess;
 use charter_contract::violation::{Report, Violation};
 use charter_domain::source::{self, Located};
 use charter_engine::{Problem, ProblemSeverity};

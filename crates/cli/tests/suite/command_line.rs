@@ -4,8 +4,8 @@ use std::io::pipe;
 use std::path::Path;
 use std::process::Command;
 
+use charter_contract::registry::validate;
 use charter_contract::schema::SchemaName;
-use charter_contract::validate::validate;
 use serde_json::{Value, json};
 
 use crate::home::{Home, Ran};

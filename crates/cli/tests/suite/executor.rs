@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use charter_contract::bounds::JSON_LEVELS;
+use charter_contract::registry::validate;
 use charter_contract::schema::SchemaName;
-use charter_contract::validate::validate;
 use serde_json::{Value, json};
 
 use crate::home::{Answer, Api, Home, Server, eventually, ids, request_of};

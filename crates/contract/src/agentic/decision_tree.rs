@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::catalogue::vocabulary::MAX_LIST;
 use crate::dependency::{Node, cycle};
 use crate::ids::{ToolDefinitionId, TreeId, TreeNodeId};
+use crate::list::MAX_LIST;
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
 use crate::text::{Text, Version};
@@ -44,7 +44,7 @@ pub struct DecisionTree {
     pub root: TreeNodeId,
     /// Its nodes.
     #[schemars(length(min = 1, max = MAX_LIST))]
-    #[serde(deserialize_with = "crate::catalogue::vocabulary::one_or_more")]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub nodes: Vec<TreeNode>,
     /// Anything else about it.
     #[serde(default, skip_serializing_if = "Map::is_empty")]

@@ -12,6 +12,8 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+pub use crate::error_code::ErrorType;
+
 /// An error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentError {
@@ -49,24 +51,6 @@ pub struct AgentError {
     /// Fields that the seed does not name.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-}
-
-string_enum! {
-    /// The six types of errors (003 Error Schema).
-    pub enum ErrorType {
-        /// What was sent is wrong.
-        InputError = "input_error",
-        /// Something that was run failed.
-        ExecutionError = "execution_error",
-        /// Something that is needed is missing or full.
-        ResourceError = "resource_error",
-        /// It is not allowed.
-        PermissionError = "permission_error",
-        /// It took too long.
-        TimeoutError = "timeout_error",
-        /// The system itself failed.
-        SystemError = "system_error",
-    }
 }
 
 /// Something to do about an error.

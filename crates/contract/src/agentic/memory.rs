@@ -12,7 +12,7 @@ use crate::ids::MemoryId;
 use crate::number::Integer;
 use crate::schema::SchemaName;
 use crate::time::Timestamp;
-use crate::validate::Contract;
+use crate::validate::{Contract, Registered};
 use crate::violation::Report;
 
 /// One memory.
@@ -61,7 +61,7 @@ impl JsonSchema for MemoryEntry {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let seed = SchemaName::MemoryEntry.entry().json();
+        let seed = Self::entry().json();
         Schema::try_from(seed.clone()).unwrap_or_default()
     }
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::plan::{ConditionType, OnStepFailure};
-use crate::catalogue::vocabulary::MAX_LIST;
 use crate::dependency::{Node, Wording, check_graph};
 use crate::ids::{PipelineId, StepId, ToolDefinitionId};
+use crate::list::MAX_LIST;
 use crate::number::{Count, Positive};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
@@ -50,7 +50,7 @@ pub struct PipelineDefinition {
     pub inputs: Vec<Parameter>,
     /// Its stages, in listed order.
     #[schemars(length(min = 1, max = MAX_LIST))]
-    #[serde(deserialize_with = "crate::catalogue::vocabulary::one_or_more")]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub stages: Vec<Stage>,
     /// What a failure does.
     #[serde(default, skip_serializing_if = "Option::is_none")]

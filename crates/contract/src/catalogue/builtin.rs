@@ -1,7 +1,7 @@
 //! The tools that Charter itself carries out, by name (seed 003, Resource Access). What each takes,
 //! answers and is bounded by is with those who carry it out.
 
-use super::tool::ToolClass;
+use super::vocabulary::ToolClass;
 use crate::ids::ToolId;
 
 string_enum! {

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::vocabulary::MAX_LIST;
 use crate::ids::{
     BundleId, EstateViewId, EvidenceId, EvidencePlanId, EvidenceRunId, FindingId, Label,
     ReportItemId, TenantId,
 };
+use crate::list::MAX_LIST;
 use crate::number::Positive;
 use crate::schema::SchemaName;
 use crate::text::{HttpsUrl, ShortText, Text};
@@ -48,7 +48,7 @@ pub struct EvidenceRecord {
     pub source: EvidenceSource,
     /// Links by which a person can check it; at least one.
     #[schemars(length(min = 1, max = MAX_LIST))]
-    #[serde(deserialize_with = "super::vocabulary::one_or_more")]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub console_links: Vec<ConsoleLink>,
     /// What was captured, as its source gave it; empty when `payload_absent` says why.
     pub payload: Map<String, Value>,

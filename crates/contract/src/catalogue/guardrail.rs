@@ -26,8 +26,8 @@ pub struct Guardrail {
     /// What `applies_to` is matched against (ruling 6).
     pub scope: GuardrailScope,
     /// Globs on dot segments: `security.*`.
-    #[schemars(length(min = 1, max = super::vocabulary::MAX_LIST))]
-    #[serde(deserialize_with = "super::vocabulary::one_or_more")]
+    #[schemars(length(min = 1, max = crate::list::MAX_LIST))]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub applies_to: Vec<Glob>,
     /// The rule, in words.
     pub rule: Text,

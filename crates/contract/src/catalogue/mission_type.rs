@@ -81,7 +81,7 @@ pub struct MissionType {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "super::vocabulary::between::<0, MAX_PLANNED, _, _>"
+        deserialize_with = "crate::list::between::<0, MAX_PLANNED, _, _>"
     )]
     pub outline: Vec<OutlinedTask>,
     /// What may be proposed, and how it is carried out.

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::tool::check_source;
-use super::vocabulary::{GeneratedBy, Language, MAX_LIST, OnFailure, Status, StepType, Tier};
+use super::vocabulary::{GeneratedBy, Language, OnFailure, Status, StepType, Tier};
 use crate::ids::{AgentId, DomainId, Label, PlaybookId, ScriptId, StepId, TenantId, ToolId};
+use crate::list::MAX_LIST;
 use crate::number::{Positive, Vector};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
@@ -69,7 +70,7 @@ pub struct Playbook {
     pub context: PlaybookContext,
     /// The steps in listed order.
     #[schemars(length(min = 1, max = MAX_LIST))]
-    #[serde(deserialize_with = "super::vocabulary::one_or_more")]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub steps: Vec<PlaybookStep>,
     /// Bodies of steps and of rollbacks.
     #[serde(default)]

@@ -43,8 +43,8 @@ pub struct Policy {
     #[serde(default)]
     pub description: String,
     /// Globs on dot segments, over tool ids: `aws.*`.
-    #[schemars(length(min = 1, max = super::vocabulary::MAX_LIST))]
-    #[serde(deserialize_with = "super::vocabulary::one_or_more")]
+    #[schemars(length(min = 1, max = crate::list::MAX_LIST))]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub governs: Vec<Glob>,
     /// One or more Cedar policies, each with an `@id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

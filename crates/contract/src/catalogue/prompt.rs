@@ -62,7 +62,7 @@ pub struct PromptTemplate {
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "super::vocabulary::between::<0, MAX_EXAMPLES, _, _>"
+        deserialize_with = "crate::list::between::<0, MAX_EXAMPLES, _, _>"
     )]
     pub examples: Vec<PromptExample>,
     /// JSON Schema of a worker's `structured_output`.

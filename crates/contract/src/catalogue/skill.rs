@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::step_references::{Names, check_references};
-use super::vocabulary::{GeneratedBy, MAX_LIST, OnFailure, Status, StepType, Tier};
+use super::vocabulary::{GeneratedBy, OnFailure, Status, StepType, Tier};
 use crate::dependency::{Node, Wording, check_graph};
 use crate::ids::{
     AgentId, CapabilityId, DomainId, Label, RuleId, SkillId, StepId, TenantId, ToolId,
 };
+use crate::list::MAX_LIST;
 use crate::number::{Count, Positive, Vector};
 use crate::parameter::{Parameter, check_parameters};
 use crate::schema::SchemaName;
@@ -125,7 +126,7 @@ pub struct SkillContext {
 pub struct SkillPlan {
     /// The steps in listed order.
     #[schemars(length(min = 1, max = MAX_LIST))]
-    #[serde(deserialize_with = "super::vocabulary::one_or_more")]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub steps: Vec<SkillStep>,
 }
 
@@ -184,7 +185,7 @@ pub struct AnalysisModel {
     pub route: Label,
     /// What it may contribute.
     #[schemars(length(min = 1, max = MOST_DUTIES))]
-    #[serde(deserialize_with = "super::vocabulary::between::<1, MOST_DUTIES, _, _>")]
+    #[serde(deserialize_with = "crate::list::between::<1, MOST_DUTIES, _, _>")]
     pub may: Vec<AnalysisDuty>,
 }
 

@@ -1,7 +1,7 @@
 //! The stages of a mission (seed 002), as tools: everything that acts is a call of a tool, so that the
 //! gate, policies, rate limits and the journal treat a model call like any other effect.
 
-use super::tool::ToolClass;
+use super::vocabulary::ToolClass;
 use crate::ids::ToolId;
 
 string_enum! {

@@ -21,6 +21,8 @@ use crate::time::Timestamp;
 use crate::validate::Contract;
 use crate::violation::Report;
 
+pub use super::vocabulary::ToolClass;
+
 object_only!(Tool, RateLimit, Implementation, ToolEvidence, ConsolePage);
 
 /// A tool of the catalogue.
@@ -102,18 +104,6 @@ pub struct Tool {
     /// Its vector, when the document carries one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub embedding: Option<Vector>,
-}
-
-string_enum! {
-    /// What a tool may do (000 §2.4).
-    pub enum ToolClass {
-        /// Fetches data.
-        Readonly = "readonly",
-        /// Changes something.
-        Write = "write",
-        /// For the server's own use; never shown to an agent.
-        Internal = "internal",
-    }
 }
 
 string_newtype! {

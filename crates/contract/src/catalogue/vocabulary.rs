@@ -1,11 +1,7 @@
 //! The closed vocabularies that several documents of the catalogue share
-//! (seed 000), and the bound on their lists of steps. No document is known here.
+//! (seed 000). No document is known here.
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
-
-/// Most items of a list that must not be empty: the steps of a plan, the tasks of a graph.
-pub const MAX_LIST: usize = 1_000;
+pub use crate::severity::Severity;
 
 string_enum! {
     /// Service tier (000).
@@ -106,18 +102,14 @@ string_enum! {
 }
 
 string_enum! {
-    /// How bad a finding is (000 §2.7 `severity_color`).
-    pub enum Severity {
-        /// Act now.
-        Critical = "critical",
-        /// Act soon.
-        High = "high",
-        /// Plan to act.
-        Medium = "medium",
-        /// Worth knowing.
-        Low = "low",
-        /// No harm.
-        Info = "info",
+    /// What a tool may do (000 §2.4).
+    pub enum ToolClass {
+        /// Fetches data.
+        Readonly = "readonly",
+        /// Changes something.
+        Write = "write",
+        /// For the server's own use; never shown to an agent.
+        Internal = "internal",
     }
 }
 
@@ -160,31 +152,4 @@ impl Role {
         };
         self >= needed
     }
-}
-
-/// A list of at least one and at most `MAX_LIST` items.
-pub(crate) fn one_or_more<'de, D, T>(from: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    between::<1, MAX_LIST, D, T>(from)
-}
-
-/// A list of at least `MIN` and at most `MAX` items.
-pub(crate) fn between<'de, const MIN: usize, const MAX: usize, D, T>(
-    from: D,
-) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    let items = Vec::deserialize(from)?;
-    if (MIN..=MAX).contains(&items.len()) {
-        return Ok(items);
-    }
-    let found = items.len();
-    Err(D::Error::custom(format!(
-        "expected {MIN} to {MAX} items, found {found}"
-    )))
 }

@@ -7,8 +7,10 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFI
 use memchr::{memchr, memmem};
 
 use super::labelled;
-use super::prescan::LOOKED_AT;
 use crate::frontmatter::FENCE;
+
+/// How far into a text a declaration is looked for, in bytes.
+pub(super) const LOOKED_AT: usize = 64 << 10;
 
 /// The fields of front matter that name an encoding.
 const FIELDS: [&[u8]; 2] = [b"charset", b"encoding"];

@@ -7,11 +7,8 @@
 use encoding_rs::Encoding;
 use memchr::{memchr, memmem};
 
-use super::declared::{of_bytes, xml};
+use super::declared::{LOOKED_AT, of_bytes, xml};
 use super::labelled;
-
-/// How far into a text a declaration is looked for, in bytes.
-pub(super) const LOOKED_AT: usize = 64 << 10;
 
 /// The encoding that a page declares in `<meta>`, or as XML.
 pub(super) fn html(bytes: &[u8]) -> Option<&'static Encoding> {

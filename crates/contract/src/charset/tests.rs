@@ -251,7 +251,7 @@ fn html_declares_its_encoding_as_the_standard_reads_it() {
     let late = format!("<!-- {} --><meta charset=gbk>", "x".repeat(4_000));
     let never = format!(
         "<!-- {} --><meta charset=gbk>",
-        "x".repeat(prescan::LOOKED_AT)
+        "x".repeat(declared::LOOKED_AT)
     );
     for (page, name) in [
         ("<meta charset=gbk>", Some("GBK")),

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::version::{MissionSchemaVersion, schema_tag};
-use crate::catalogue::vocabulary::Severity;
 use crate::ids::{ActorId, Label, MissionId, PacketId, TenantId};
 use crate::schema::SchemaName;
+use crate::severity::Severity;
 use crate::text::Text;
 use crate::time::Timestamp;
 use crate::validate::Contract;

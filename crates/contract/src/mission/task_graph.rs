@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::version::{MissionSchemaVersion, schema_tag};
-use crate::catalogue::vocabulary::MAX_LIST;
 use crate::dependency::{Node, Wording, check_graph};
 use crate::ids::{ActorId, Label, MissionId, TaskId, TenantId, ToolId};
+use crate::list::MAX_LIST;
 use crate::schema::SchemaName;
 use crate::text::Text;
 use crate::time::Timestamp;
@@ -40,7 +40,7 @@ pub struct MissionTaskGraph {
     pub actor_id: Option<ActorId>,
     /// The tasks, in listed order.
     #[schemars(length(min = 1, max = MAX_LIST))]
-    #[serde(deserialize_with = "crate::catalogue::vocabulary::one_or_more")]
+    #[serde(deserialize_with = "crate::list::one_or_more")]
     pub tasks: Vec<Task>,
     /// When it was made.
     pub created_at: Timestamp,

@@ -21,7 +21,7 @@ pub struct Alias {
 
 impl Alias {
     /// A field under another name.
-    pub(super) const fn field(authored: &'static str, stored: &'static str) -> Self {
+    pub(crate) const fn field(authored: &'static str, stored: &'static str) -> Self {
         Self {
             authored,
             inner: None,
@@ -30,7 +30,7 @@ impl Alias {
     }
 
     /// A field inside an object.
-    pub(super) const fn inside(
+    pub(crate) const fn inside(
         authored: &'static str,
         inner: &'static str,
         stored: &'static str,

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use charter_contract::schema::{self, SchemaName};
-use charter_contract::validate::{Contract, guess, inspect, parse, validate};
+use charter_contract::registry::{self, inspect, validate};
+use charter_contract::schema::{Draft, SchemaName};
+use charter_contract::validate::{Contract, guess, parse};
 use charter_contract::violation::Report;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -218,7 +219,7 @@ fn the_seeds_playbook_is_accepted_with_its_warnings() {
 #[test]
 fn committed_schemas_are_up_to_date() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
-    for entry in schema::all() {
+    for entry in registry::all() {
         let path = folder.join(format!("{}.json", entry.name));
         let written: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
         assert!(
@@ -232,9 +233,9 @@ fn committed_schemas_are_up_to_date() {
 /// B003-1: nine contracts are authored here and say so; six are the seed's own text.
 #[test]
 fn b003_1_authored_contracts_are_marked_and_the_seeds_are_verbatim() {
-    let marked = schema::all().filter(|entry| entry.json().get("x-charter-authored").is_some());
+    let marked = registry::all().filter(|entry| entry.json().get("x-charter-authored").is_some());
     let draft07: Vec<&str> = marked
-        .filter(|entry| entry.draft == schema::Draft::Draft07)
+        .filter(|entry| entry.draft == Draft::Draft07)
         .map(|entry| entry.name.as_str())
         .collect();
     assert_eq!(
@@ -251,7 +252,7 @@ fn b003_1_authored_contracts_are_marked_and_the_seeds_are_verbatim() {
             "decision_tree"
         ]
     );
-    let seed: Vec<&str> = schema::all()
+    let seed: Vec<&str> = registry::all()
         .filter_map(|entry| entry.json()["$id"].as_str())
         .filter_map(|id| id.strip_prefix("https://unifiedagents.org/schemas/"))
         .collect();

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::Path;
 
+use charter_contract::registry::validate;
 use charter_contract::schema::SchemaName;
-use charter_contract::validate::validate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,6 @@
 //! Whether what a model wrote rests on what it cites.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use charter_contract::bounds::ANALYSIS_SENTENCES;
 use charter_contract::catalogue::skill::Skill;
@@ -10,11 +9,10 @@ use charter_contract::ids::{EvidenceId, FindingId};
 use serde_json::{Map, Value};
 
 use super::claims::{Claim, claims};
-use super::draft::{
-    AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence, DroppedCounts,
-};
+use super::draft::{AnalysisDraft, AnalysisResult, CitedSentence, DraftedFinding, DraftedSentence};
 use super::facts::{Facts, Vocabulary, is_known};
 use super::plain::{readable, unmarked};
+use super::unfit::Unfit;
 use crate::analysis::stated;
 
 /// Bytes of a text that a reason quotes.
@@ -84,48 +82,6 @@ impl CitedSource {
 
     const fn is_finding(&self) -> bool {
         matches!(self.cited, CitationTarget::Finding(..))
-    }
-}
-
-/// Why a text is dropped.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
-    /// It cites nothing.
-    Uncited,
-    /// It cites this, which is not there.
-    Unresolved(String),
-    /// This does not occur in what it cites.
-    Unsupported(String),
-    /// It cites reference texts alone, and no sentence before it cites a result.
-    ReferenceFirst,
-    /// It is no plain sentence.
-    Unreadable(&'static str),
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Uncited => f.write_str("it cites nothing"),
-            Self::Unresolved(name) => write!(f, "it cites `{name}`, which is not there"),
-            Self::Unsupported(what) => write!(f, "`{what}` does not occur in what it cites"),
-            Self::ReferenceFirst => {
-                f.write_str("it cites a passage and no result: begin with what the results show")
-            }
-            Self::Unreadable(why) => f.write_str(why),
-        }
-    }
-}
-
-impl DroppedCounts {
-    /// Counts what was dropped.
-    pub fn count(&mut self, why: &Unfit) {
-        let counter = match why {
-            Unfit::Uncited | Unfit::ReferenceFirst => &mut self.uncited,
-            Unfit::Unresolved(_) => &mut self.unresolved,
-            Unfit::Unsupported(_) => &mut self.unsupported,
-            Unfit::Unreadable(_) => &mut self.unreadable,
-        };
-        *counter = counter.saturating_add(1);
     }
 }
 

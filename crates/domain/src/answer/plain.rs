@@ -2,8 +2,8 @@
 
 use charter_contract::bounds::ANALYSIS_SENTENCE;
 
-use super::cited::Unfit;
 use super::claims::spaced;
+use super::unfit::Unfit;
 
 /// A text as it is shown, on one line.
 ///

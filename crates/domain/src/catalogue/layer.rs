@@ -1,6 +1,5 @@
 //! One layer: the documents in force in one scope, by kind and id.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use charter_contract::catalogue::agent::AgentManifest;
@@ -20,8 +19,8 @@ use charter_contract::catalogue::vocabulary::Status;
 use charter_contract::catalogue::{Document, DocumentKind};
 use charter_contract::ids::PackageName;
 
-use super::lookup::Lookup;
-use super::{CatalogueEntry, Origin};
+use super::lookup::{IndexedShelves, Lookup};
+use super::{CatalogueEntry, Origin, Shelf};
 
 /// Evaluates an expression on the shelf of a kind.
 macro_rules! on_shelf {
@@ -48,8 +47,6 @@ macro_rules! on_shelf {
         $found
     }};
 }
-
-pub(super) type Shelf<T> = BTreeMap<String, Arc<CatalogueEntry<T>>>;
 
 /// All documents in force in one scope, by kind and id.
 #[derive(Debug, Default, Clone)]
@@ -118,7 +115,15 @@ impl Layer {
 
     /// What is asked for on every request.
     pub(super) fn lookup(&self) -> &Lookup {
-        self.lookup.get_or_init(|| Arc::new(Lookup::build(self)))
+        self.lookup.get_or_init(|| {
+            Arc::new(Lookup::build(&IndexedShelves {
+                guardrails: &self.guardrails,
+                policies: &self.policies,
+                edges: &self.edges,
+                nodes: &self.nodes,
+                agents: &self.agents,
+            }))
+        })
     }
 
     /// Number of documents of all kinds.

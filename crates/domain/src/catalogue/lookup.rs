@@ -5,14 +5,23 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use charter_contract::catalogue::graph::{GraphEdge, NodeType};
+use charter_contract::catalogue::agent::AgentManifest;
+use charter_contract::catalogue::graph::{GraphEdge, GraphNode, NodeType};
 use charter_contract::catalogue::guardrail::{Glob, Guardrail, GuardrailScope};
 use charter_contract::catalogue::policy::Policy;
 use charter_contract::catalogue::vocabulary::Status;
 
-use super::{CatalogueEntry, Layer};
+use super::{CatalogueEntry, Conditions, Shelf};
 use crate::glob;
-use crate::guardrail::Conditions;
+
+/// The documents of a layer that are indexed.
+pub(super) struct IndexedShelves<'l> {
+    pub(super) guardrails: &'l Shelf<Guardrail>,
+    pub(super) policies: &'l Shelf<Policy>,
+    pub(super) edges: &'l Shelf<GraphEdge>,
+    pub(super) nodes: &'l Shelf<GraphNode>,
+    pub(super) agents: &'l Shelf<AgentManifest>,
+}
 
 /// Indexes over one layer's documents.
 #[derive(Debug, Default)]
@@ -64,9 +73,9 @@ impl<T> ByStem<T> {
 }
 
 impl Lookup {
-    pub(super) fn build(layer: &Layer) -> Self {
+    pub(super) fn build(layer: &IndexedShelves<'_>) -> Self {
         let mut lookup = Self::default();
-        for (id, entry) in &layer.guardrails {
+        for (id, entry) in layer.guardrails {
             let guardrail = &entry.document;
             if guardrail.status != Status::Active {
                 continue;
@@ -81,7 +90,7 @@ impl Lookup {
                 lookup.policies.add(&entry.document.governs, entry);
             }
         }
-        for (id, entry) in &layer.edges {
+        for (id, entry) in layer.edges {
             let ends = [
                 (&mut lookup.edges_from, &entry.document.from),
                 (&mut lookup.edges_to, &entry.document.to),
@@ -91,11 +100,11 @@ impl Lookup {
                 edges.push((id.clone(), Arc::clone(entry)));
             }
         }
-        for (id, entry) in &layer.nodes {
+        for (id, entry) in layer.nodes {
             let of_type = lookup.nodes.entry(entry.document.node_type).or_default();
             of_type.push(id.clone());
         }
-        for (id, agent) in &layer.agents {
+        for (id, agent) in layer.agents {
             for skill in &agent.document.skill_refs {
                 let owners = lookup.owners.entry(skill.to_string()).or_default();
                 if owners.last() != Some(id) {

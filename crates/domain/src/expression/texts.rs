@@ -1,11 +1,11 @@
 //! Estimates of the work and the result size of string functions. A result can be larger than the arguments: `replace` can
 //! insert text after every character. Loops cannot accumulate strings, so the estimate of a single call is enough.
 
-use cel::common::ast::CallExpr;
+use cel::IdedExpr;
+use cel::common::ast::{CallExpr, Expr, LiteralValue};
 
 use super::facts::{Amount, Size};
 use super::time;
-use super::work::literal;
 
 /// Maximum bytes of a number as text: a `double` is written without an exponent.
 const NUMBER: u64 = 330;
@@ -83,4 +83,12 @@ pub(super) fn made(name: &str, sizes: &[Size], call: &CallExpr) -> Option<TextEs
         name if name.starts_with("get") && sizes.len() > 1 => scalar(TIME_ZONE),
         _ => return None,
     })
+}
+
+/// The value of a string literal.
+pub(super) fn literal(expression: &IdedExpr) -> Option<&str> {
+    match &expression.expr {
+        Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),
+        _ => None,
+    }
 }

@@ -13,7 +13,7 @@ use charter_contract::bounds::CEL_STEPS;
 use super::facts::{Amount, Fact, Facts, Size};
 use super::loops::ListComprehension;
 use super::reads::{MemberUse, index};
-use super::texts::{self, TextEstimate};
+use super::texts::{self, TextEstimate, literal};
 use super::{Condition, ExpressionError, arithmetic, patterns};
 
 /// Work of compiling a byte of an expression.
@@ -395,14 +395,6 @@ fn field<'v>(of: &Shape<'v>, name: &str) -> Shape<'v> {
     match of {
         Shape::Known(fact) => fact.field(name).map_or(Shape::SCALAR, Shape::Known),
         Shape::Made(size) => Shape::Made(size.part()),
-    }
-}
-
-/// The value of a string literal.
-pub(super) fn literal(expression: &IdedExpr) -> Option<&str> {
-    match &expression.expr {
-        Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),
-        _ => None,
     }
 }
 

@@ -14,8 +14,8 @@ use charter_contract::ids::{Label, PackageName};
 use charter_contract::scope::Scope;
 
 use super::*;
+use crate::catalogue::Conditions;
 use crate::catalogue::{CatalogueEntry, Origin, ResolvedDocument, WinningLayer};
-use crate::guardrail::Conditions;
 use crate::rate_limit::RateLimitExceeded;
 
 fn tool(class: &str, more: &Value) -> Tool {

@@ -7,7 +7,6 @@ mod flow;
 mod pipeline;
 mod plan;
 mod playbook;
-mod rollback;
 mod skill;
 mod tools;
 mod tree;
@@ -27,7 +26,6 @@ pub use call::{from_call, single_call};
 pub use pipeline::from_pipeline;
 pub use plan::from_plan;
 pub use playbook::from_playbook;
-pub use rollback::{Unreversible, rolling_back};
 pub use skill::from_skill;
 pub use tools::CallableTools;
 pub use tree::from_tree;
@@ -63,7 +61,7 @@ fn numbers(declared: &[Parameter]) -> BTreeMap<Label, ParameterType> {
 }
 
 /// An edge on the success of each, once.
-fn successes(steps: impl IntoIterator<Item = StepId>) -> Vec<Edge> {
+pub(crate) fn successes(steps: impl IntoIterator<Item = StepId>) -> Vec<Edge> {
     let steps: BTreeSet<StepId> = steps.into_iter().collect();
     let edge = |from| Edge {
         from,

@@ -2,9 +2,9 @@
 //!
 //! Looks at the words of one clause.
 
-use super::act::begins;
+use super::action::action_noun;
 use super::order::{OrderClause, OrderForm, REPORTS, imperative, participle};
-use super::sense::action_noun;
+use super::phrases::{begins, is_amount};
 use super::token::{Token, TokenKind};
 use super::words::{self, OPENERS, PREPOSITIONS, VerbClass, inflected_change};
 
@@ -20,11 +20,6 @@ const GLAD: [&str; 19] = [
     "appreciate", "appreciated", "awesome", "cool", "fantastic", "glad", "good", "grateful", "great", "happy",
     "helpful", "ideal", "kind", "love", "lovely", "nice", "perfect", "thankful", "wonderful",
 ];
-
-/// Whether a token is an amount of money or its currency.
-pub(super) fn is_amount(token: &Token) -> bool {
-    token.is_money() || token.is_any(&["dollars", "eur", "euro", "euros", "pounds", "usd"])
-}
 
 /// The verb and what follows it, without the words before it that change nothing.
 fn after_adverbs(words: &[Token]) -> &[Token] {

@@ -3,9 +3,8 @@
 //! Looks at the words of one clause. Whether an order holds (negation of another clause, conditions, later times) is
 //! decided where the clauses are put together.
 
-use super::act::{begins, has_bare_object};
-use super::indirect;
-use super::sense::{self, OrderedAction};
+use super::action::{self, OrderedAction};
+use super::phrases::{begins, has_bare_object, is_amount};
 use super::token::{Token, TokenKind};
 use super::words::{
     ADJECTIVES, AUXILIARIES, CHANGE_VERBS, COMPOUND_HEADS, DETERMINERS, HOMOGRAPHS, OPENERS,
@@ -64,7 +63,7 @@ impl OrderClause {
             negated: false,
             certain: true,
             bare: has_bare_object(words),
-            action: sense::action(verb, words),
+            action: action::action(verb, words),
             tail: words.len(),
         }
     }
@@ -238,10 +237,7 @@ fn is_before_name(words: &[Token]) -> bool {
             || next.is_any(OPENERS)
     });
     let plain = |token: &Token| token.kind == TokenKind::Word && !token.capital && !function(token);
-    let is_title = words[0].capital
-        && !rest
-            .iter()
-            .any(|token| plain(token) || indirect::is_amount(token));
+    let is_title = words[0].capital && !rest.iter().any(|token| plain(token) || is_amount(token));
     names > 0 && ends && !is_title
 }
 

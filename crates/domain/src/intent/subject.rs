@@ -149,7 +149,7 @@ pub(super) fn carried(words: &[Token]) -> usize {
         let rest = &words[at..];
         let carrier = CARRIERS
             .iter()
-            .find(|phrase| super::act::begins(rest, phrase));
+            .find(|phrase| super::phrases::begins(rest, phrase));
         at += match (carrier, rest.first()) {
             (Some(phrase), _) if rest.len() > phrase.len() => phrase.len(),
             (None, Some(first)) if first.is_any(OPENERS) && rest.len() > 1 => 1,

@@ -7,10 +7,12 @@
 //! One pass over the words for each parameter, within [`SENTENCE_BYTES`] and [`SENTENCE_WORK`]. The
 //! same text at the same time comes to the same. Must not know the question's answer, or the interface that it came over.
 
+mod approximation;
 mod beside;
 mod choices;
 mod dates;
 mod exclusions;
+mod find;
 mod flags;
 mod form;
 mod free;
@@ -19,9 +21,12 @@ mod lists;
 mod maps;
 mod measures;
 mod names;
+mod number_words;
 mod numbers;
 mod patterns;
+mod phrases;
 mod quantities;
+mod reader;
 mod relations;
 mod restrictions;
 mod scope;
@@ -45,8 +50,9 @@ use charter_contract::parameter::Parameter;
 use charter_contract::time::Timestamp;
 use serde_json::Value;
 
-use self::form::{Form, Reader};
+use self::form::Form;
 use self::names::{Mention, Names, leave_longest};
+use self::reader::Reader;
 use self::restrictions::restrictions;
 use self::scope::Scope;
 use self::seen::ParameterReading;
@@ -142,7 +148,7 @@ pub fn read(declared: &[Parameter], text: &str, now: Timestamp) -> SentenceReadi
             now,
         };
         let form = Form::for_parameter(parameter, names, &sentence);
-        let mut own = search::find(&form, reader, &truths(parameter));
+        let mut own = find::find(&form, reader, &truths(parameter));
         own.drop_left_out(&scope);
         found.push(own);
         forms.push(form);

@@ -12,10 +12,12 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::deeply::deeply;
 use charter_contract::validate::nearest;
 
-use super::rules::{CedarFault, MOST_FAULTS, actions, parse, takes_in};
+use super::fault::CedarFault;
+use super::layer::{self, admit_texts, too_many_rules};
+use super::rules::{MOST_FAULTS, actions, parse, takes_in};
 use super::schema::{ACTION_GROUPS, group};
 use super::shape::shape;
-use super::typed::{self, admit_texts, too_many_rules};
+use super::typed;
 use crate::catalogue::{CatalogueEntry, ResolvedDocument, View};
 use crate::glob;
 
@@ -318,7 +320,7 @@ fn checked(
     rules: &[&CedarPolicy],
 ) -> Result<typed::Checked, String> {
     let validator = validator.as_ref().map_err(Clone::clone)?;
-    let set = typed::set(rules.iter().map(|rule| (*rule).clone()))?;
+    let set = layer::set(rules.iter().map(|rule| (*rule).clone()))?;
     Ok(typed::check(validator, &set))
 }
 

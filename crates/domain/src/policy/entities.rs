@@ -8,8 +8,8 @@ use charter_contract::catalogue::tool::Tool;
 use charter_contract::catalogue::vocabulary::Role;
 
 use super::decision::PolicyQuestion;
+use super::error_text::described;
 use super::names::{Names, entity};
-use super::typed::described;
 use super::values;
 
 fn made(

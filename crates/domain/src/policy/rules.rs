@@ -1,20 +1,16 @@
 //! From the Cedar text of one policy document to its rules: parsed, named, without templates.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use cedar_policy::{
     ActionConstraint, EntityUid, Policy as CedarPolicy, PolicyId as CedarId, PolicySet,
 };
 use charter_contract::ids::PolicyId;
-use miette::Diagnostic;
 
+use super::fault::CedarFault;
 use super::names::is_action;
 use super::schema::ACTION_GROUPS;
 use super::shape::shape;
-
-/// Longest message of a fault, in characters: Cedar names types, which may be as long as what a tool declares.
-const MAX_MESSAGE: usize = 1_000;
 
 /// Most faults that a text is shown at once.
 pub(super) const MOST_FAULTS: usize = 100;
@@ -24,41 +20,6 @@ const ID: &str = "id";
 
 /// Between a document's id, which cannot have it, and a rule's.
 const SEPARATOR: char = '#';
-
-/// One thing wrong with a Cedar text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct CedarFault {
-    /// What is wrong.
-    pub message: String,
-    /// What to write instead, where that is known.
-    pub advice: Option<String>,
-    /// Bytes of the Cedar text, where the place is known.
-    pub span: Option<Range<usize>>,
-}
-
-impl CedarFault {
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            advice: None,
-            span: None,
-        }
-    }
-
-    /// What Cedar says, with the note on the place that it means.
-    pub(super) fn from_diagnostic(diagnostic: &(impl Diagnostic + ?Sized)) -> Self {
-        let label = diagnostic.labels().and_then(|mut labels| labels.next());
-        let note = label.as_ref().and_then(|label| label.label());
-        let message = diagnostic.to_string();
-        let message = note.map_or(message.clone(), |note| format!("{message}: {note}"));
-        Self {
-            message: message.chars().take(MAX_MESSAGE).collect(),
-            advice: diagnostic.help().map(|help| help.to_string()),
-            span: label.map(|label| label.offset()..label.offset() + label.len()),
-        }
-    }
-}
 
 /// The rules of a document, each under the id `<policy_id>#<@id>`. What is not too deep for [`shape`] may still nest
 /// some hundred levels: the caller gives it the stack.

@@ -8,8 +8,8 @@ use charter_contract::catalogue::tool::{Tool, ToolClass};
 use charter_contract::parameter::{Parameter, ParameterType};
 use serde_json::{Map, Value, json};
 
+use super::error_text::described;
 use super::names;
-use super::typed::described;
 
 /// What every policy may speak of, in Cedar's schema language.
 pub const SCHEMA: &str = include_str!("charter.cedarschema");

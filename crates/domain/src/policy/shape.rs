@@ -5,7 +5,7 @@ use charter_contract::bounds::{
     CEDAR_BRACKETS, CEDAR_BYTES, CEDAR_LEVELS, CEDAR_LIKE_BYTES, CEDAR_OPERATORS, CEDAR_RULES,
 };
 
-use super::rules::CedarFault;
+use super::fault::CedarFault;
 use crate::nesting::Nesting;
 
 /// What a text holds.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::allowance::Meter;
 use super::places::{Parts, name_of};
-use super::reader::{limit, refusal};
+use super::refusal::{limit, refusal};
 use super::{Located, Places, Position, START, SourceError, escape, position_of};
 
 /// Whether a text may be JSON: a list, an object or a text in quotes.

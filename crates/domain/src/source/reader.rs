@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use super::allowance::Meter;
 use super::metered::Metered;
 use super::places::{Parts, name_of};
-use super::{Located, Places, Position, Reason, START, SourceError, escape, json, scalar};
+use super::refusal::{limit, refusal};
+use super::{Located, Places, Position, START, SourceError, escape, json, scalar};
 
 /// Reads a text that is YAML, which JSON is a part of.
 ///
@@ -239,22 +240,6 @@ fn refuse_reference(at: Position, anchored: bool, tagged: bool) -> Result<(), So
         return Err(refusal(at, "tags such as `!!str` are not accepted", None));
     }
     Ok(())
-}
-
-pub(super) fn refusal(position: Position, message: &str, suggestion: Option<&str>) -> SourceError {
-    SourceError {
-        position,
-        reason: Reason::Syntax,
-        message: message.to_owned(),
-        suggestion: suggestion.map(str::to_owned),
-    }
-}
-
-pub(super) fn limit(position: Position, message: &str) -> SourceError {
-    SourceError {
-        reason: Reason::Limit,
-        ..refusal(position, message, None)
-    }
 }
 
 fn scan_error(text: &str, error: &ScanError) -> SourceError {

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::action::{Action, Content, answer, answered};
-use super::grants::{BuiltinGrants, RootAccess};
 use super::parameters::{self, input};
+use crate::builtin_grants::{BuiltinGrants, RootAccess};
 use crate::call::ToolCall;
 use crate::outcome::{Failure, Success};
 
@@ -119,8 +119,8 @@ pub(super) mod tests {
     use charter_contract::agentic::error::ErrorType;
     use serde_json::{Map, Value};
 
-    use super::super::{BuiltinTool, CommandGrant, Root};
     use super::*;
+    use crate::builtin_grants::{BuiltinTool, CommandGrant, Root};
     use crate::call::{DryRun, Limits, Target, ToolImplementation};
     use crate::room::UnlimitedOutput;
 

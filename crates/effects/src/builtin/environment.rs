@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::action::{Action, answer};
-use super::grants::{BuiltinGrants, denied};
 use super::parameters;
+use crate::builtin_grants::{BuiltinGrants, denied};
 use crate::outcome::{Failure, Success};
 
 /// Answers the variables that are named. All of them must be granted; whether one that is not

@@ -30,8 +30,8 @@ use uuid::Uuid;
 
 use super::action::{Action, Content, answer};
 use super::budget::Budget;
-use super::grants::{BuiltinGrants, RootAccess};
 use super::parameters::{self, input};
+use crate::builtin_grants::{BuiltinGrants, RootAccess};
 use crate::call::DryRun;
 use crate::outcome::{Failure, Success};
 use beneath::{EntryLocation, RelativePath, Tree};

@@ -14,9 +14,10 @@ use uuid::Uuid;
 
 use super::action::{Action, Content, answer, answered};
 use super::parameters::{self, input};
-use super::{BuiltinTool, grants::denied};
+use crate::builtin_grants::{BuiltinTool, denied};
 use crate::call::{DryRun, Limits, ToolCall};
-use crate::http::{Exchange, HttpRunner, Redirects};
+use crate::http::{HttpRunner, Redirects};
+use crate::http_tool::Exchange;
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 

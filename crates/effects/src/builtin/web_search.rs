@@ -1,14 +1,6 @@
 //! `web.search`: a query to the one search provider that the operator configured. Off without it.
 //!
-//! Whatever a provider answers is hostile: it is read within a bound, each result is made anew from
-//! texts and a link that were looked at, and what does not look like a result is left out. Must not
-//! know who asks, or what becomes of results.
-
-mod brave;
-mod exchange;
-mod hit;
-mod options;
-mod searxng;
+//! Reads what is asked for, and answers with what was found. Must not know providers.
 
 use charter_contract::agentic::response::ActionType;
 use charter_contract::catalogue::builtin::Builtin;
@@ -17,12 +9,11 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::action::{Action, Content, answer};
-use super::grants::{BuiltinGrants, denied};
 use super::parameters::{self, input};
+use crate::builtin_grants::{BuiltinGrants, denied};
 use crate::call::ToolCall;
 use crate::outcome::{Failure, Success};
-
-pub use options::{SearchOptions, SearchProvider, SearchSetupError, WebSearch};
+use crate::web_search::{Freshness, Query};
 
 /// Longest query, in characters and in words: the least that a provider takes (Brave Search API,
 /// Web search, `q`).
@@ -43,58 +34,38 @@ struct Parameters {
     language: Option<String>,
 }
 
-/// How old a page may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Freshness {
-    Day,
-    Week,
-    Month,
-    Year,
-}
-
-/// What is looked for.
-#[derive(Debug)]
-pub(super) struct Query {
-    text: String,
-    count: usize,
-    freshness: Option<Freshness>,
-    language: Option<String>,
-}
-
-impl Query {
-    pub(super) fn parse(given: &Map<String, Value>) -> Result<Self, Failure> {
-        let given: Parameters = parameters::typed(Builtin::WebSearch, given)?;
-        let text = given.query.trim().to_owned();
-        let words = text.split_whitespace().count();
-        let characters = text.chars().count();
-        if words == 0 || words > MAX_QUERY_WORDS || characters > MAX_QUERY_CHARACTERS {
-            let message = format!(
-                "`query` must have 1 to {MAX_QUERY_CHARACTERS} characters and at most \
-                 {MAX_QUERY_WORDS} words; it has {characters} and {words}"
-            );
-            return Err(input(message));
-        }
-        if text.chars().any(char::is_control) {
-            return Err(input("`query` holds a control character".to_owned()));
-        }
-        let count = given.count.unwrap_or(RESULTS);
-        if !(1..=MAX_RESULTS).contains(&count) {
-            return Err(input(format!("`count` must be 1 to {MAX_RESULTS}")));
-        }
-        let two_letters =
-            |code: &String| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase());
-        if !given.language.as_ref().is_none_or(two_letters) {
-            let message = "`language` must be two lower-case letters, such as `en`";
-            return Err(input(message.to_owned()));
-        }
-        Ok(Self {
-            text,
-            count: usize::try_from(count).unwrap_or(usize::MAX),
-            freshness: given.freshness,
-            language: given.language,
-        })
+/// The query that a call asks for.
+pub(super) fn parse(given: &Map<String, Value>) -> Result<Query, Failure> {
+    let given: Parameters = parameters::typed(Builtin::WebSearch, given)?;
+    let text = given.query.trim().to_owned();
+    let words = text.split_whitespace().count();
+    let characters = text.chars().count();
+    if words == 0 || words > MAX_QUERY_WORDS || characters > MAX_QUERY_CHARACTERS {
+        let message = format!(
+            "`query` must have 1 to {MAX_QUERY_CHARACTERS} characters and at most \
+             {MAX_QUERY_WORDS} words; it has {characters} and {words}"
+        );
+        return Err(input(message));
     }
+    if text.chars().any(char::is_control) {
+        return Err(input("`query` holds a control character".to_owned()));
+    }
+    let count = given.count.unwrap_or(RESULTS);
+    if !(1..=MAX_RESULTS).contains(&count) {
+        return Err(input(format!("`count` must be 1 to {MAX_RESULTS}")));
+    }
+    let two_letters =
+        |code: &String| code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase());
+    if !given.language.as_ref().is_none_or(two_letters) {
+        let message = "`language` must be two lower-case letters, such as `en`";
+        return Err(input(message.to_owned()));
+    }
+    Ok(Query {
+        text,
+        count: usize::try_from(count).unwrap_or(usize::MAX),
+        freshness: given.freshness,
+        language: given.language,
+    })
 }
 
 /// Searches, where a provider is configured.
@@ -103,7 +74,7 @@ pub(crate) async fn search(
     grants: &BuiltinGrants,
     cancel: &CancellationToken,
 ) -> Result<Success, Failure> {
-    let query = Query::parse(&call.parameters)?;
+    let query = parse(&call.parameters)?;
     let Some(search) = &grants.search else {
         let message = "searching the web is off on this server: no search provider is configured \
                        (`search.provider`)";
@@ -129,7 +100,7 @@ mod tests {
 
     fn parsed(given: &Value) -> Result<Query, (ErrorType, String)> {
         let given = given.as_object().unwrap();
-        Query::parse(given).map_err(|failure| (failure.kind, failure.message))
+        parse(given).map_err(|failure| (failure.kind, failure.message))
     }
 
     #[test]

@@ -106,7 +106,7 @@ async fn pieces_within(mut response: Response, limit: usize, mut take: impl FnMu
 }
 
 /// The JSON of a successful response, or `{"status", "body"}` for other text, once there is memory for it.
-pub(super) async fn read(
+pub(crate) async fn read(
     mut answer: HttpAnswer,
     redactor: &Redactor,
     room: &dyn OutputBudget,

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::keep::{self, Link, LiveConnection};
-use super::{McpTool, Server, http, import};
-use crate::call::{Repeat, ToolCall};
+use super::{Server, http, import};
+use crate::call::{McpTool, Repeat, ToolCall};
 use crate::cause::chain;
 use crate::kept::set_aside;
 use crate::outcome::{Failure, Success};

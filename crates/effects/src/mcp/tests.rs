@@ -11,7 +11,7 @@ use super::connect::Connection;
 use super::fake::{Fake, SECRET, options, page, sandbox};
 use super::keep::{self, Keeper, Link};
 use super::*;
-use crate::call::{DryRun, Limits, Target};
+use crate::call::{DryRun, Limits, Repeat, Target};
 use crate::room::UnlimitedOutput;
 
 /// The one tool of a server that answers calls so.

@@ -3,7 +3,6 @@
 
 use std::time::SystemTime;
 
-use charter_contract::json::Profile;
 use futures_util::StreamExt;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -12,17 +11,16 @@ use serde_json::Value;
 use sse_stream::SseStream;
 
 use super::complaint::Complaint;
-use super::options::{ModelApi, ProviderOptions};
+use super::options::ModelApi;
+use super::provider_request::{MAX_STREAM_BYTES, Progress, ProviderRequest};
 use super::reply::Reply;
-use super::routes::ModelTarget;
 use super::{
-    ModelFailure, ModelFault, ModelListener, ModelRequest, RejectedAnswer, Usage, anthropic,
-    conversation, openai,
+    ModelFailure, ModelFault, ModelListener, RejectedAnswer, Usage, anthropic, conversation, openai,
 };
 use crate::cause::chain;
 use crate::http::{End, IDEMPOTENCY_KEY, MAX_BODY_BYTES, read_within};
 use crate::patience::retry_after;
-use crate::secret::{Secret, redactor};
+use crate::secret::redactor;
 use crate::telemetry::TraceContext;
 
 /// Largest body of a refusal that is read, in bytes.
@@ -31,21 +29,6 @@ const MAX_REFUSAL_BYTES: usize = 64 << 10;
 const BYTES_PER_WRITTEN_BYTE: usize = 6;
 /// What an answer in one piece may take beside what the model wrote, in bytes.
 const BYTES_BESIDE: usize = 64 << 10;
-/// Most bytes of a streamed answer, in which each few letters come with an envelope.
-const MAX_STREAM_BYTES: usize = 64 << 20;
-/// What is read of an answer, or of an event of a stream.
-pub(super) const ANSWER: Profile = Profile::MESSAGE.of_bytes(MAX_STREAM_BYTES);
-/// Longest name of a schema or tool that providers take.
-const MAX_NAME: usize = 64;
-
-/// What is asked of whom.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ProviderRequest<'a> {
-    pub(super) request: &'a ModelRequest,
-    pub(super) provider: &'a ProviderOptions,
-    pub(super) target: &'a ModelTarget,
-    pub(super) key: Option<&'a Secret>,
-}
 
 /// What was spent, kept where it survives whoever gives up waiting.
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,22 +53,7 @@ impl Meter {
     }
 }
 
-/// Whether more of an answer is to come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// It may.
-    Open,
-    /// The provider says that this was all.
-    Ended,
-}
-
 impl ProviderRequest<'_> {
-    /// The schema's name in the alphabet that providers take.
-    pub(super) fn schema_name(&self) -> String {
-        let letters = self.request.schema.name.as_str().chars().take(MAX_NAME);
-        letters.map(|c| if c == '.' { '_' } else { c }).collect()
-    }
-
     /// The body of the request.
     ///
     /// # Errors

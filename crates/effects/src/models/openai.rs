@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::complaint::Complaint;
 use super::conversation::Conversation;
-use super::exchange::{ANSWER, Progress, ProviderRequest};
 use super::options::{Delivery, StructuredOutput, Temperature, TokenLimit};
+use super::provider_request::{ANSWER, Progress, ProviderRequest};
 use super::reply::{Reply, Stop};
 use super::{Usage, strict};
 

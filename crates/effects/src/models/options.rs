@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use charter_contract::ids::{Label, TenantId};
 
-use super::routes::ModelTarget;
+use super::target::ModelTarget;
 use crate::http::PlainHttp;
 use crate::patience::RetryPolicy;
 use crate::secret::Secret;

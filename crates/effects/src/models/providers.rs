@@ -12,8 +12,10 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::exchange::{Meter, ProviderRequest, WireRequest, attempt};
+use super::completion::Completion;
+use super::exchange::{Meter, WireRequest, attempt};
 use super::options::{ModelOptions, ProviderOptions};
+use super::provider_request::ProviderRequest;
 use super::reply::Reply;
 use super::routes::{ResolvedRoute, leads, of_tenant};
 use super::setup::{ModelSetupError, check, endpoint};
@@ -23,7 +25,6 @@ use super::{
 };
 use crate::http::{HttpRunner, Redirects};
 use crate::schema_check;
-use crate::telemetry::Completion;
 
 /// Longest time of a request, whatever it asks for.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3_600);

@@ -15,9 +15,8 @@ use super::launch::{Launch, cut_short};
 use super::protocol::ProcessOutcome;
 use super::supervise::Ending;
 use crate::builtin::command::{Command, CommandResult};
-use crate::builtin::{
-    Budget, BuiltinTool, RootAccess, environment, files, network, visualise, web_search,
-};
+use crate::builtin::{Budget, environment, files, network, visualise, web_search};
+use crate::builtin_grants::{BuiltinTool, RootAccess};
 use crate::call::{DryRun, ToolCall};
 use crate::kept::{SpoolReadError, set_aside};
 use crate::outcome::{Failure, Success};

@@ -3,6 +3,7 @@
 //! allocate in the child.
 #![allow(unsafe_code)]
 
+mod mounts;
 mod notify;
 
 use std::ffi::CStr;
@@ -26,15 +27,15 @@ use seccompiler::BpfProgram;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::keeper::encode_group;
-use super::mounts::MountPlan;
-
+pub(super) use mounts::MountPlan;
 pub(super) use notify::{Notification, NotificationFilter, is_pending, next_notification, respond};
 
 /// The egress proxy's port inside a call's own network namespace.
 pub(super) const NAMESPACE_PROXY_PORT: u16 = 3128;
 /// Connections that may wait for the proxy to accept them.
 const PROXY_BACKLOG: i32 = 64;
+/// Size of a group's number on the keeper's socket.
+pub(super) const GROUP_BYTES: usize = size_of::<i32>();
 /// One more than the highest capability number that can exist.
 const CAPABILITIES: u32 = 64;
 
@@ -73,7 +74,7 @@ impl Namespaces {
 
 /// Whether later mounts and unmounts propagate between a mount and its copies.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Propagation {
+enum Propagation {
     Private,
     Unchanged,
 }
@@ -92,6 +93,11 @@ pub(super) fn confine(command: &mut tokio::process::Command, confinement: Confin
     unsafe {
         command.pre_exec(enter);
     }
+}
+
+/// A group's number, as the keeper reads it.
+pub(super) fn encode_group(group: Pid) -> [u8; GROUP_BYTES] {
+    group.as_raw_nonzero().get().to_ne_bytes()
 }
 
 /// Makes the child of `command` send its group to the keeper, as the last step before it executes anything.
@@ -284,7 +290,7 @@ fn write(path: &CStr, content: &[u8]) -> io::Result<()> {
 }
 
 /// Sets attributes of a mount, with `AT_RECURSIVE` also of the mounts below it.
-pub(super) fn set_mount(
+fn set_mount(
     at: BorrowedFd<'_>,
     path: &CStr,
     flags: libc::c_int,

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use super::child;
+use super::child::{self, GROUP_BYTES, encode_group};
 
 /// How often the keeper checks a group whose leader ended. The server kills such a group at once, so its number is not
 /// reused before the next check.
@@ -28,8 +28,6 @@ const AT_ONCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
 };
-/// Size of a group's number on the socket.
-const GROUP_BYTES: usize = size_of::<i32>();
 
 /// Starts the keeper with the first process, and again if it ends.
 #[derive(Debug)]
@@ -121,10 +119,6 @@ impl Keeper {
             tracing::warn!(%error, "waiting for the keeper to exit");
         }
     }
-}
-
-pub(super) fn encode_group(group: Pid) -> [u8; GROUP_BYTES] {
-    group.as_raw_nonzero().get().to_ne_bytes()
 }
 
 /// A group that the keeper kills at the end.

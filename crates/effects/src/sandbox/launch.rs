@@ -15,13 +15,12 @@ use rustix::process::{Resource, Rlimit};
 use tokio::process::Command;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::child::{self, Confinement, Namespaces, NotificationFilter};
+use super::child::{self, Confinement, MountPlan, Namespaces, NotificationFilter};
 use super::files::{self, Reach};
 use super::filter::{self, MetadataEnforcement, Sockets};
-use super::mounts::MountPlan;
+use super::group::Group;
 use super::network::{Network, PreparedNetwork, Serving};
 use super::protocol::ProcessOutcome;
-use super::starter::Group;
 use super::supervise::{Allowance, Ending, supervise};
 use super::{Sandbox, metadata, receive};
 use crate::HostPattern;

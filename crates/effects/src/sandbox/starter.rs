@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread;
 
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::child;
+use super::group::{Group, GroupGuard, pid_of};
 use super::keeper::Keeper;
 use super::reap::Reaper;
-use super::supervise::{GroupGuard, pid_of};
 
 /// The thread that starts processes, until dropped.
 #[derive(Debug)]
@@ -29,14 +29,6 @@ struct SpawnRequest {
     /// Where its streams and its end are waited for.
     runtime: Handle,
     answer: oneshot::Sender<io::Result<Group>>,
-}
-
-/// A process that leads its group. Dropping it kills the group, before the leader is reaped, so that
-/// its number is nobody else's.
-#[derive(Debug)]
-pub(super) struct Group {
-    pub(super) guard: GroupGuard,
-    pub(super) leader: Child,
 }
 
 impl Starter {

@@ -7,15 +7,15 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Pid;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, Interest};
-use tokio::process::{Child, ChildStdin};
+use tokio::process::ChildStdin;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::child;
+use super::group::{Group, pid_of};
 use super::protocol::ProcessOutcome;
-use super::starter::Group;
 use super::watch::ProcessWatch;
 use crate::call::Limits;
 use crate::kept::SpooledBytes;
@@ -36,31 +36,6 @@ pub(super) enum Ending {
     TooManyProcesses,
 }
 
-/// Kills the process group of a call unless the call has ended.
-#[derive(Debug)]
-pub(super) struct GroupGuard(Option<Pid>);
-
-impl GroupGuard {
-    /// Of the group that a child leads.
-    pub(super) fn for_leader(leader: &Child) -> io::Result<Self> {
-        Ok(Self(Some(pid_of(leader)?)))
-    }
-
-    fn kill(&mut self) {
-        let Some(group) = self.0.take() else { return };
-        match rustix::process::kill_process_group(group, Signal::KILL) {
-            Ok(()) | Err(rustix::io::Errno::SRCH) => {}
-            Err(error) => tracing::warn!(%error, "a script's process group could not be killed"),
-        }
-    }
-}
-
-impl Drop for GroupGuard {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 /// What a process is given and what it may use.
 pub(super) struct Allowance<'a> {
     /// Written to standard input.
@@ -72,11 +47,6 @@ pub(super) struct Allowance<'a> {
     pub(super) log_bytes: usize,
     pub(super) watch: &'a ProcessWatch,
     pub(super) cancel: &'a CancellationToken,
-}
-
-pub(super) fn pid_of(process: &Child) -> io::Result<Pid> {
-    let pid = process.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    pid.ok_or_else(|| io::Error::other("the child has no process id"))
 }
 
 /// Runs `group`, whose leader has piped streams, to its end.

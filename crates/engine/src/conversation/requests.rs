@@ -42,7 +42,7 @@ mod words;
 
 use charter_contract::agentic::request::AgentRequest;
 use charter_contract::ids::RequestId;
-use charter_contract::validate::read_typed;
+use charter_contract::registry::read_typed;
 use serde_json::Value;
 
 use crate::ground::error::newest_known;

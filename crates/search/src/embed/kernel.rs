@@ -8,6 +8,7 @@
 mod buffer;
 mod generic;
 mod lanes;
+mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -194,7 +195,7 @@ impl Kernels {
             }
         }
         found.push(Kernels {
-            table: &lanes::PORTABLE,
+            table: &portable::PORTABLE,
         });
         found
     }

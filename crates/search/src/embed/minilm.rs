@@ -9,10 +9,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-use super::bert::{HIDDEN, POSITIONS, Scratch};
+use super::bert::Scratch;
 use super::engine::{Engine, ROWS_PER_PASS};
+use super::shape::{HIDDEN, POSITIONS};
 use super::workers::{MAX_CALLS_AT_ONCE, MAX_TEXTS_PER_CALL, Workers};
-use super::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector};
+use super::{EmbedError, Embedder, EmbeddingModel, Quantisation, Vector, WeightsMemory};
 
 /// Tokens of a text that are embedded, the two special ones included; what
 /// follows is cut off. The model was trained on 256 (its positions reach 512).
@@ -33,16 +34,6 @@ pub struct MiniLmOptions {
     pub token_limit: usize,
     /// Where the weights are held.
     pub weights: WeightsMemory,
-}
-
-/// Where the weights are held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WeightsMemory {
-    /// In this process's own memory, read from the model's files; nothing is written.
-    Private,
-    /// In a file of prepacked weights beside the model's own, which processes map and share. The first one
-    /// writes it. For directories that this program may write, such as the model cache.
-    Shared,
 }
 
 impl Default for MiniLmOptions {

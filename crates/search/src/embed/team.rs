@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
-use super::bert::HIDDEN;
 use super::kernel::Buffer;
+use super::shape::HIDDEN;
 use super::tokens::Batch;
 
 /// Turns of the processor's pause instruction before a waiting thread offers

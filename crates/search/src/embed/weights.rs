@@ -13,13 +13,24 @@ use safetensors::tensor::Metadata;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::bert::{Affine, Bert, HEAD, HEADS, HIDDEN, INNER, LAYERS, Layer, Norm, POSITIONS};
+use super::bert::{Affine, Bert, Layer, Norm};
 use super::kernel::{Buffer, Floats, Packed};
+use super::shape::{HEAD, HEADS, HIDDEN, INNER, LAYERS, POSITIONS};
 
 /// Greatest accepted header of a weights file (the format's own limit).
 const MAX_HEADER_BYTES: u64 = 100_000_000;
 /// Greatest accepted `config.json`.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// Where the weights are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightsMemory {
+    /// In this process's own memory, read from the model's files; nothing is written.
+    Private,
+    /// In a file of prepacked weights beside the model's own, which processes map and share. The first one
+    /// writes it. For directories that this program may write, such as the model cache.
+    Shared,
+}
 
 /// Why a model's files could not be loaded.
 #[derive(Debug, Error)]

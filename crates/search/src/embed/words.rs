@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::spelling::Spellings;
+use crate::near_words::Spellings;
 
 /// Letters of the shortest word that another may be taken for.
 const LEAST_LETTERS: usize = 4;

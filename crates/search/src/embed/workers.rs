@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::bert::{HEADS, Scratch, Seat};
+use super::bert::{Scratch, Seat};
 use super::engine::{Engine, ROWS_PER_PASS};
+use super::shape::HEADS;
 use super::team::{Broken, Team, spin_until};
 use super::tokens::Batch;
 use super::{EmbedError, Vector};

@@ -6,7 +6,7 @@
 //! moves a rank at worst. Must not know who sees what, or vectors.
 
 use super::analyser::{AnalysedQuery, Analyser, for_each_run};
-use super::score::{K1, held_back, idf};
+use super::bm25::{K1, held_back, idf};
 
 /// Terms of one entry that are kept; what follows is not found by its words.
 const MAX_TERMS: usize = 512;

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::analyser::{Analyser, for_each_run, identifier_parts};
-use crate::spelling::Spellings;
+use crate::near_words::Spellings;
 
 /// Marks the start of a field in a word sequence, so that no pair spans two fields: the highest
 /// numbers stand for fields, the rest for terms.

@@ -4,8 +4,8 @@
 //! that BM25 likes best are looked at, so the cost does not grow with the catalogue.
 
 use super::analyser::{AnalysedQuery, PAIR_WINDOW};
+use super::bm25::{SearchedLayer, Statistics, saturated};
 use super::index::{FIELD_MARKS, LexicalIndex};
-use super::score::{SearchedLayer, Statistics, saturated};
 use crate::select::kth_largest;
 
 /// How many entries, best by BM25 first, are looked at.

@@ -4,8 +4,8 @@
 //! as ProtoJSON writes them, or as the protocol's definition does. Errors name fields as ProtoJSON writes them.
 
 use charter_contract::json::{JsonFault, Profile, decode};
+use charter_contract::registry::read_typed;
 use charter_contract::time::Timestamp;
-use charter_contract::validate::read_typed;
 use charter_engine::TaskState;
 use schemars::JsonSchema;
 use serde::Deserialize;

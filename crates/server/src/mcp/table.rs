@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use charter_contract::error_code::ErrorCode;
-use charter_contract::validate::read_typed;
+use charter_contract::registry::read_typed;
 use charter_contract::violation::Violation;
 use charter_engine::{Caller, EngineError, apart};
 use futures_util::future::BoxFuture;

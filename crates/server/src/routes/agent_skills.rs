@@ -12,7 +12,8 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::SkillId;
 use charter_contract::link_graph::AgentSkill;
 use charter_contract::package::PackageScope;
-use charter_contract::schema::{SchemaName, reference};
+use charter_contract::registry::reference;
+use charter_contract::schema::SchemaName;
 use charter_engine::{
     AgentSkillHit, AgentSkillPage, BulkWritten, EngineError, Force, LinkFinding, Mode,
     SkillInScope, SkillInstruction, SkillSearch, SkillWritten, SkillsImported, SkillsSent,

@@ -7,7 +7,7 @@ use charter_contract::catalogue::playbook::Playbook;
 use charter_contract::catalogue::prompt::PromptTemplate;
 use charter_contract::catalogue::skill::Skill;
 use charter_contract::catalogue::tool::Tool;
-use charter_contract::schema;
+use charter_contract::registry;
 use charter_engine::{
     AgentSkillPage, AnnouncedEvent, Approval, ApprovalEntry, ApprovalPage, ArtifactView,
     BulkWritten, CallerView, CatalogueView, DocumentDependencies, DocumentView, EventPage,
@@ -183,7 +183,7 @@ fn component(title: &str) -> String {
 }
 
 fn contract_of(title: &str) -> Option<&'static str> {
-    let entry = schema::all().find(|entry| entry.title == title)?;
+    let entry = registry::all().find(|entry| entry.title == title)?;
     Some(entry.name.as_str())
 }
 

@@ -1,8 +1,9 @@
 //! The schemas of bodies that are sent and that are this interface's own, for the OpenAPI document. Those of the
-//! contracts are in `charter_contract::schema`.
+//! contracts are in `charter_contract::registry`.
 
 use charter_contract::catalogue::evidence::Attachment;
-use charter_contract::schema::{Draft, SchemaEntry, of_type, replace_contracts};
+use charter_contract::registry::replace_contracts;
+use charter_contract::schema::{Draft, SchemaEntry, of_type};
 use charter_engine::{
     GraphQuery, KeyOrder, KeyRotation, LeaseRequest, MemoryQuery, MissionOrder, Remember,
     SkillSearch, SkillsSent, Supersede,

@@ -3,7 +3,8 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use charter_contract::error_code::ErrorCode;
-use charter_contract::schema::{SchemaName, reference};
+use charter_contract::registry::reference;
+use charter_contract::schema::SchemaName;
 use charter_contract::validate::{Contract, read_value};
 use charter_contract::violation::Report;
 use charter_engine::{EngineError, RunView, SubmittedPlan};

@@ -1,6 +1,6 @@
 //! The contracts themselves.
 
-use charter_contract::schema;
+use charter_contract::registry;
 use charter_engine::EngineError;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub(crate) struct Summary {
 #[utoipa::path(get, path = "/v1/schemas", tag = "schemas", operation_id = "list_schemas",
     responses((status = 200, description = "Names, titles and sources", body = ref("#/components/schemas/schema_list"))))]
 pub(crate) async fn list() -> Json<Vec<Summary>> {
-    let summaries = schema::all().map(|entry| Summary {
+    let summaries = registry::all().map(|entry| Summary {
         name: entry.name.as_str(),
         title: entry.title,
         source: entry.source,
@@ -35,10 +35,10 @@ pub(crate) async fn list() -> Json<Vec<Summary>> {
     params(("name" = String, Path, description = "Its name")),
     responses((status = 200, description = "A JSON Schema", body = Object)))]
 pub(crate) async fn show(Path(name): Path<String>) -> Result<Json<Value>, ApiError> {
-    match schema::get(&name) {
+    match registry::get(&name) {
         Some(entry) => Ok(Json(entry.of_file())),
         None => {
-            let names = schema::all().map(|entry| entry.name.as_str());
+            let names = registry::all().map(|entry| entry.name.as_str());
             let absent = EngineError::not_found("schema", &name);
             Err(absent.or_nearest(&name, names).into())
         }

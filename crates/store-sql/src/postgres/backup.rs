@@ -15,7 +15,7 @@ use charter_store::StoreError;
 use futures_util::{SinkExt, StreamExt, pin_mut};
 use tokio_postgres::{Client, IsolationLevel, Transaction};
 
-use super::connection::DatabaseAddress;
+use super::address::DatabaseAddress;
 use super::failure::during;
 use super::layout::{self, Table};
 use super::options::PostgresOptions;

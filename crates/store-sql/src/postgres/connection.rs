@@ -1,84 +1,17 @@
-//! Connections and transactions: where the database is, and what is tried again.
-
-use std::error::Error as StdError;
+//! Connections and transactions: whose rows they reach, and which are tried again.
 
 use charter_contract::ids::TenantId;
 use charter_contract::scope::Scope;
 use charter_store::StoreError;
 use deadpool_postgres::{Object, Transaction};
 use futures_util::FutureExt;
-use tokio_postgres::config::Host;
-use tokio_postgres::{Config, IsolationLevel};
+use tokio_postgres::IsolationLevel;
 
 use super::failure::{self, during};
-use super::tls;
+use super::options::ALL_TENANTS;
 
 /// How often a transaction is run that loses to another one for no fault of its caller's.
 const MAX_TRIES: u32 = 5;
-
-/// Where a database is, as far as errors may say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct DatabaseAddress(String);
-
-impl std::fmt::Display for DatabaseAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl DatabaseAddress {
-    pub(super) fn of(config: &Config) -> Self {
-        let ports = config.get_ports();
-        let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
-            let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
-            match host {
-                Host::Tcp(name) => format!("{name}:{port}"),
-                Host::Unix(path) => format!("{}:{port}", path.display()),
-            }
-        });
-        let hosts = hosts.collect::<Vec<_>>().join(",");
-        Self(format!("{hosts}/{}", config.get_dbname().unwrap_or("")))
-    }
-
-    /// A connection that was not made.
-    pub(super) fn not_reached(&self, error: tokio_postgres::Error) -> StoreError {
-        self.failed("connecting to the database", tls::advised(error))
-    }
-
-    /// A failure of getting there.
-    pub(super) fn failed(
-        &self,
-        doing: &'static str,
-        source: impl Into<Box<dyn StdError + Send + Sync>>,
-    ) -> StoreError {
-        StoreError::Engine {
-            doing,
-            source: Box::new(WithDatabase {
-                place: self.clone(),
-                source: source.into(),
-            }),
-        }
-    }
-}
-
-/// A cause with the database that it is about.
-#[derive(Debug)]
-struct WithDatabase {
-    place: DatabaseAddress,
-    source: Box<dyn StdError + Send + Sync>,
-}
-
-impl std::fmt::Display for WithDatabase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "PostgreSQL at {}", self.place)
-    }
-}
-
-impl StdError for WithDatabase {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.source)
-    }
-}
 
 /// The setting that row-level security compares with.
 const TENANT: &str = "charter.tenant";
@@ -113,9 +46,6 @@ impl<'a> RowScope<'a> {
         drop(client.batch_execute(&sql).now_or_never());
     }
 }
-
-/// The setting's value that lets everything through; no tenant has that name.
-pub(super) const ALL_TENANTS: &str = "*";
 
 /// Begins a transaction that writes.
 pub(super) async fn begin(client: &mut Object) -> Result<Transaction<'_>, StoreError> {

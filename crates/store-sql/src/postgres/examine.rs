@@ -4,7 +4,7 @@ use charter_contract::time::Timestamp;
 use charter_store::StoreError;
 use tokio_postgres::Client;
 
-use super::connection::DatabaseAddress;
+use super::address::DatabaseAddress;
 use super::failure::during;
 use super::options::PostgresOptions;
 use super::{schema, tls};

@@ -7,7 +7,7 @@ use deadpool_postgres::PoolError;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, SqlState};
 
-use super::connection::DatabaseAddress;
+use super::address::DatabaseAddress;
 
 /// What was being done, to be put before an engine error: `.map_err(during("reading tags"))`.
 pub(super) fn during(doing: &'static str) -> impl Fn(Error) -> StoreError {

@@ -17,8 +17,8 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::{GenericClient, Transaction};
 
+use super::artifact::{self, Addition};
 use super::connection::{RowScope, in_transaction};
-use super::mission::{self, Addition};
 use super::standby::on_reader;
 use super::statement::{bound, execute, params, row, rows, rows_within};
 use super::{PostgresStore, approval, lease, outbox};
@@ -137,7 +137,7 @@ async fn create_with_mission(
         artifacts,
         state: None,
     };
-    mission::begin(connection, &run.tenant_id, addition).await
+    artifact::begin(connection, &run.tenant_id, addition).await
 }
 
 async fn create_held(
@@ -154,7 +154,7 @@ async fn create_held(
         artifacts: &new.artifacts,
         state: new.mission_state,
     };
-    mission::begin(connection, &new.run.tenant_id, addition).await?;
+    artifact::begin(connection, &new.run.tenant_id, addition).await?;
     let (holder, now) = (&new.holder, new.run.created_at);
     let lease = lease::acquire(connection, run.as_str(), holder, now, new.expires_at).await?;
     let lease =
@@ -197,7 +197,7 @@ async fn append(connection: &Transaction<'_>, append: &Append) -> Result<u64, St
         artifacts: &append.artifacts,
         state: append.mission_state,
     };
-    mission::add(connection, addition).await?;
+    artifact::add(connection, addition).await?;
     if let NextPhase::Waits(wait) = &append.then {
         begin_wait(connection, of, wait).await?;
     }

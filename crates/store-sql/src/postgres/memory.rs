@@ -25,6 +25,9 @@ use crate::column;
 const READING: &str = "reading a memory";
 const WRITING: &str = "writing a memory";
 
+/// Tenant and memory.
+type Key<'a> = (&'a str, &'a str);
+
 #[async_trait]
 impl Memories for PostgresStore {
     async fn add_memory(&self, new: &NewMemory, most: u64) -> Result<(), StoreError> {

@@ -2,7 +2,6 @@
 //! and constraints keep what was written (`migrations/V2__missions.sql`).
 
 mod import;
-mod write;
 
 use async_trait::async_trait;
 use charter_contract::ids::{MissionId, TaskId, TenantId, UserId};
@@ -15,13 +14,12 @@ use charter_store::page::{Page, PageRequest};
 use deadpool_postgres::GenericClient;
 
 use super::PostgresStore;
+use super::artifact::named;
 use super::connection::{RowScope, in_transaction};
 use super::standby::on_reader;
 use super::statement::{params, row, rows};
 use crate::column::{self, Cursor};
 use crate::record::mission::{RECORD, artifact, record};
-
-pub(super) use write::{Addition, add, begin};
 
 const READING: &str = "reading a mission";
 
@@ -65,24 +63,6 @@ async fn artifacts(
             filter.task_id.map(TaskId::as_str),
             column::limit(limit)
         ],
-        artifact,
-    )
-    .await
-}
-
-async fn named(
-    connection: &impl GenericClient,
-    tenant: &str,
-    mission: &str,
-    kind: ArtifactKind,
-    id: &str,
-) -> Result<Option<StoredArtifact>, StoreError> {
-    row(
-        "reading an artifact",
-        connection,
-        "SELECT * FROM colony_artifacts
-         WHERE tenant_id = $1 AND mission_id = $2 AND kind = $3 AND artifact_id = $4",
-        params![tenant, mission, kind.as_str(), id],
         artifact,
     )
     .await

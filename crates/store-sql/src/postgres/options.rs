@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use charter_store::StoreError;
-
-use super::connection::ALL_TENANTS;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
+
+/// The value of `charter.tenant`, the setting that row-level security compares with, that lets everything through. No
+/// tenant has that name.
+pub(super) const ALL_TENANTS: &str = "*";
 
 /// Who says that a server is the one it claims to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

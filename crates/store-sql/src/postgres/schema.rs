@@ -7,7 +7,7 @@ use refinery::{Runner, Target};
 use tokio_postgres::{Client, Config, GenericClient};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connection::DatabaseAddress;
+use super::address::DatabaseAddress;
 use super::failure::during;
 
 refinery::embed_migrations!("src/postgres/migrations");

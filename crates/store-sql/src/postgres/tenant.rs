@@ -14,9 +14,10 @@ use futures_util::{StreamExt, pin_mut};
 use tokio_postgres::GenericClient;
 
 use super::backup::{connect, snapshot};
-use super::connection::{ALL_TENANTS, RowScope, in_snapshot, in_transaction};
+use super::connection::{RowScope, in_snapshot, in_transaction};
 use super::failure::during;
 use super::layout::{self, Table};
+use super::options::ALL_TENANTS;
 use super::options::PostgresOptions;
 use super::{PostgresStore, evidence_log, outbox};
 use crate::backup::{self, BackupEngine, Manifest, Writing};

@@ -15,7 +15,7 @@ use charter_store::outbox::NewMessage;
 use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
 
-use super::mission::{self, Addition};
+use super::artifact::{self, Addition};
 use super::statement::{execute, insert, row, rows};
 use super::{SqliteStore, approval, lease, outbox};
 use crate::column;
@@ -114,7 +114,7 @@ fn create_held(connection: &Connection, new: NewLeasedRun) -> Result<Lease, Stor
         artifacts: &new.artifacts,
         state: new.mission_state,
     };
-    mission::begin(connection, &new.run.tenant_id, addition)?;
+    artifact::begin(connection, &new.run.tenant_id, addition)?;
     let run = &new.run.run_id;
     let wanted = Lease {
         resource: run.to_string(),
@@ -158,7 +158,7 @@ fn append(connection: &Connection, append: &Append) -> Result<u64, StoreError> {
         artifacts: &append.artifacts,
         state: append.mission_state,
     };
-    mission::add(connection, addition)?;
+    artifact::add(connection, addition)?;
     if let NextPhase::Waits(wait) = &append.then {
         begin_wait(connection, key, wait)?;
     }
@@ -243,7 +243,7 @@ impl Journal for SqliteStore {
                 artifacts: &artifacts,
                 state: None,
             };
-            mission::begin(connection, &run.tenant_id, addition)
+            artifact::begin(connection, &run.tenant_id, addition)
         })
         .await
     }

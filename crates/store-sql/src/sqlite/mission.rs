@@ -2,7 +2,6 @@
 //! and constraints keep what was written (`migrations/V9__missions.sql`).
 
 mod import;
-mod write;
 
 use async_trait::async_trait;
 use charter_contract::ids::{MissionId, TaskId, TenantId, UserId};
@@ -15,11 +14,10 @@ use charter_store::page::{Page, PageRequest};
 use rusqlite::{Connection, params};
 
 use super::SqliteStore;
+use super::artifact::named;
 use super::statement::{row, rows};
 use crate::column::{self, Cursor};
 use crate::record::mission::{RECORD, artifact, record};
-
-pub(super) use write::{Addition, add, begin};
 
 const READING: &str = "reading a mission";
 
@@ -104,23 +102,6 @@ fn artifacts(
             filter.task_id.map(TaskId::as_str),
             column::limit(limit)
         ],
-        artifact,
-    )
-}
-
-fn named(
-    connection: &Connection,
-    tenant: &str,
-    mission: &str,
-    kind: ArtifactKind,
-    id: &str,
-) -> Result<Option<StoredArtifact>, StoreError> {
-    row(
-        "reading an artifact",
-        connection,
-        "SELECT * FROM colony_artifacts
-         WHERE tenant_id = ?1 AND mission_id = ?2 AND kind = ?3 AND artifact_id = ?4",
-        [tenant, mission, kind.as_str(), id],
         artifact,
     )
 }

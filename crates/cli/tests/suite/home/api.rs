@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 
+use charter_contract::registry::validate;
 use charter_contract::schema::SchemaName;
-use charter_contract::validate::validate;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -10,10 +10,9 @@ use charter_contract::catalogue::agent::AgentManifest;
 use charter_contract::catalogue::graph::GraphEdge;
 use charter_contract::catalogue::playbook::{Playbook, SafetyClass};
 use charter_contract::catalogue::skill::Skill;
-use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::catalogue::vocabulary::StepType;
-use charter_contract::ids::{StepId, ToolId};
+use charter_contract::ids::StepId;
 
 use super::super::{Problem, WithLocation};
 use super::missions;
@@ -84,7 +83,7 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
         Some((format!("/rollback_steps/{at}/tool_id"), tool))
     });
     for (pointer, tool) in called.chain(undone) {
-        misfits.extend(stage_of_missions(tool, pointer));
+        misfits.extend(missions::stage_of_missions(tool, pointer));
     }
     let scripted: BTreeSet<&StepId> = playbook.scripts.iter().map(|s| &s.step_id).collect();
     for (at, step) in playbook.steps.iter().enumerate() {
@@ -114,13 +113,6 @@ fn playbook_misfits(playbook: &Playbook, after: &View) -> Vec<Misfit> {
         }
     }
     misfits
-}
-
-/// The stages of missions are tools, and only a mission goes through them.
-pub(super) fn stage_of_missions(tool: &ToolId, pointer: String) -> Option<Misfit> {
-    Stage::from_tool_id(tool)?;
-    let message = format!("`{tool}` is a stage of missions, which nothing else goes through");
-    Some((pointer, "tool_class", message))
 }
 
 /// Ruling 8: a skill has one owner.

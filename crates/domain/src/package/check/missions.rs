@@ -4,11 +4,12 @@
 use charter_contract::catalogue::mission_type::{
     MissionType, OutlinedTask, TargetRead, WriteBack, WriteBackAction,
 };
+use charter_contract::catalogue::stage::Stage;
 use charter_contract::catalogue::tool::ToolClass;
 use charter_contract::ids::{PlaybookId, ToolId};
 
 use super::super::{Package, Problem};
-use super::{Against, fit};
+use super::Against;
 use crate::catalogue::View;
 use crate::parameters::{Misfit, argument_faults as misfits_of, argument_faults_with};
 
@@ -42,6 +43,13 @@ pub(super) fn misfits(kind: &MissionType, after: &View) -> Vec<Misfit> {
         }
     }
     misfits
+}
+
+/// The stages of missions are tools, and only a mission goes through them.
+pub(super) fn stage_of_missions(tool: &ToolId, pointer: String) -> Option<Misfit> {
+    Stage::from_tool_id(tool)?;
+    let message = format!("`{tool}` is a stage of missions, which nothing else goes through");
+    Some((pointer, "tool_class", message))
 }
 
 /// B002-6: workers only read, and so does what looks at a target.
@@ -81,7 +89,7 @@ fn carried_out(write_back: &WriteBack, here: &str, after: &View) -> Vec<Misfit> 
 
 fn by_tool(tool: &ToolId, write_back: &WriteBack, here: &str, after: &View) -> Vec<Misfit> {
     let pointer = format!("{here}/by/tool");
-    if let Some(misfit) = fit::stage_of_missions(tool, pointer.clone()) {
+    if let Some(misfit) = stage_of_missions(tool, pointer.clone()) {
         return vec![misfit];
     }
     let Some(found) = after.tool(tool.as_ref()) else {

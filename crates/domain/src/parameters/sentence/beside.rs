@@ -1,10 +1,10 @@
 //! Words beside a parameter's name and its value: further values, of which one parameter cannot have both, and words that
 //! are none of the allowed values.
 
-use super::form::{Form, Reader};
-use super::lists::next_of_list;
+use super::form::Form;
 use super::names::Mention;
-use super::search::{closes, start_of_phrase};
+use super::phrases::{closes, next_of_list, start_of_phrase};
+use super::reader::Reader;
 use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{likeness, looks_like_code, may_be_value};

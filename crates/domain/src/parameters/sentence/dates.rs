@@ -5,11 +5,11 @@ use jiff::Timestamp as Instant;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::form::Reader;
 use super::kinds::{self, Kind};
 use super::measures::time_of;
 use super::names::Names;
 use super::quantities::{Limit, quantity};
+use super::reader::Reader;
 use super::relations::tells_of_state;
 use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::form::Reader;
+use super::reader::Reader;
 use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
 use super::words::{is_attribute, singular};

@@ -2,7 +2,6 @@
 //! form.
 
 use charter_contract::parameter::{Parameter, ParameterType};
-use charter_contract::time::Timestamp;
 use serde_json::Value;
 
 use super::choices::Choices;
@@ -10,27 +9,16 @@ use super::dates::{Dates, Periods};
 use super::free::Free;
 use super::kinds::Kind;
 use super::measures::Measure;
-use super::names::{Mention, Names};
+use super::names::Names;
 use super::patterns::Pattern;
-use super::scope::Scope;
-use super::seen::{Misread, PlaceContent, Strength};
+use super::reader::Reader;
+use super::seen::{Misread, PlaceContent, Strength, text};
 use super::shapes::Shape;
 use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
 
 /// Groups of forms. Those of the first one have each word alone.
 pub(super) const GROUPS: usize = 5;
-
-/// The inputs of reading one parameter from a sentence.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a, 't> {
-    pub(super) sentence: &'a Sentence<'t>,
-    pub(super) names: &'a Names,
-    /// Where the sentence calls the parameter by name.
-    pub(super) mentions: &'a [Mention],
-    pub(super) scope: &'a Scope,
-    pub(super) now: Timestamp,
-}
 
 /// The form of a parameter's values.
 #[derive(Debug)]
@@ -296,10 +284,6 @@ fn is_region(shape: &Shape) -> bool {
         shape,
         Shape::Kind(Kind::Region | Kind::Zone | Kind::CloudRegion)
     )
-}
-
-pub(super) fn text(value: impl Into<String>, words: usize) -> PlaceContent {
-    PlaceContent::Value(Value::String(value.into()), words)
 }
 
 fn see_pattern(

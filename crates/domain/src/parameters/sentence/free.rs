@@ -2,10 +2,10 @@
 
 use charter_contract::parameter::Parameter;
 
-use super::form::{Reader, text};
 use super::kinds::{self, Kind};
 use super::names::Names;
-use super::seen::{PlaceContent, Strength};
+use super::reader::Reader;
+use super::seen::{PlaceContent, Strength, text};
 use super::text::Sentence;
 use super::words::{is_capitalised, is_function_word, looks_like_code, may_be_value};
 

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::form::{Form, Reader, text};
+use super::form::Form;
 use super::kinds;
+use super::phrases::next_of_list;
+use super::reader::Reader;
 use super::search::{after, single};
-use super::seen::{Misread, ParameterReading, PlaceContent, Strength};
+use super::seen::{Misread, ParameterReading, PlaceContent, Strength, text};
 use super::text::Sentence;
 use super::words::{likeness, looks_like_code};
 
@@ -120,28 +122,6 @@ fn distinct_places(mut places: Vec<usize>) -> Vec<usize> {
     places.sort_unstable();
     places.dedup();
     places
-}
-
-/// The next entry of a list, after a comma or "and".
-pub(super) fn next_of_list(sentence: &Sentence<'_>, at: usize) -> Option<usize> {
-    let comma = matches!(
-        sentence
-            .gap(at)
-            .trim()
-            .trim_matches(['"', '\'', '`'])
-            .trim(),
-        "," | "&" | "+" | "/"
-    );
-    let joint = matches!(sentence.lower(at), "and" | "or" | "plus")
-        && sentence
-            .gap(at)
-            .trim_matches([' ', ',', '"', '\''])
-            .is_empty();
-    match (comma, joint) {
-        (_, true) => Some(at + 1),
-        (true, false) => Some(at),
-        (false, false) => None,
-    }
 }
 
 /// Marks values that are the ends of a range: "A-1001 through A-1005" names more than two.

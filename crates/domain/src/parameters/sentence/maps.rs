@@ -3,7 +3,7 @@
 use charter_contract::json::{Profile, decode_text};
 use serde_json::Value;
 
-use super::form::Reader;
+use super::reader::Reader;
 use super::seen::{Misread, ParameterReading, PlaceContent, Strength};
 
 /// Longest text that is read as one map, in bytes.

@@ -3,9 +3,9 @@
 use charter_contract::parameter::Parameter;
 use serde_json::Value;
 
-use super::form::Reader;
 use super::names::Names;
 use super::quantities::{Limit, Quantity, is_formula, quantity};
+use super::reader::Reader;
 use super::relations::{Relation, relation, tells_of_state};
 use super::seen::{Misread, PlaceContent, Strength};
 use super::text::Sentence;

@@ -1,8 +1,9 @@
 //! Numbers with their units and with the words that compare: "at least 5 GB", "older than 180 days", "the last 7 days".
 
+use super::approximation::is_approximate;
 use super::kinds;
+use super::number_words::in_words;
 use super::numbers::{self, Decimal};
-use super::relations::is_approximate;
 use super::text::Sentence;
 use super::units::Unit;
 use super::words::{is_function_word, month};
@@ -358,7 +359,7 @@ pub(super) fn spelled(sentence: &Sentence<'_>, at: usize) -> Option<Quantity> {
             });
         }
     }
-    if let Some((number, words)) = numbers::in_words(sentence, at) {
+    if let Some((number, words)) = in_words(sentence, at) {
         return Some(plain(number, words, false));
     }
     let unit = |at| {

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::beside::{either_before, named, unknown_before};
 use super::flags;
-use super::form::{Form, Reader};
-use super::lists::{list, next_of_list};
-use super::maps;
+use super::form::Form;
 use super::names::Mention;
+use super::phrases::{closes, next_of_list, start_of_phrase};
+use super::reader::Reader;
 use super::seen::{ParameterReading, PlaceContent, Strength};
 use super::text::Sentence;
-use super::words::{is_function_word, is_verb};
+use super::words::is_verb;
 
 /// Most words before a name that give its value: "a 30 day retention".
 const BEFORE: usize = 4;
@@ -37,26 +37,7 @@ const SETS: [&str; 8] = [
 /// Kinds of names between a thing and its name: "order number A-1002".
 const KINDS_OF_NAME: [&str; 6] = ["number", "no", "id", "name", "code", "nr"];
 
-/// The values of a sentence for a parameter.
-pub(super) fn find(
-    form: &Form,
-    reader: Reader<'_, '_>,
-    truths: &[(String, bool)],
-) -> ParameterReading {
-    match form {
-        Form::Truth => flags::find(reader, truths),
-        Form::List(element) => list(element, reader),
-        Form::Map => maps::find(reader),
-        Form::Choice(_)
-        | Form::Pattern(..)
-        | Form::Date(_)
-        | Form::Period(_)
-        | Form::Shaped(_)
-        | Form::Free(_)
-        | Form::Measure(_) => single(form, reader),
-    }
-}
-
+/// The values of a form that is neither a list, a map nor yes and no.
 pub(super) fn single(form: &Form, reader: Reader<'_, '_>) -> ParameterReading {
     let mut found = ParameterReading::default();
     let (sentence, scope) = (reader.sentence, reader.scope);
@@ -180,13 +161,6 @@ fn skip_article(sentence: &Sentence<'_>, at: usize) -> usize {
     at + usize::from(matches!(sentence.lower(at), "the" | "a" | "an") && sentence.joins(at + 1))
 }
 
-/// Where the phrase of a noun begins: at its article, if it has one.
-pub(super) fn start_of_phrase(sentence: &Sentence<'_>, at: usize) -> usize {
-    let article =
-        sentence.joins(at) && matches!(sentence.lower(at - 1), "the" | "a" | "an" | "my" | "our");
-    at - usize::from(article)
-}
-
 /// Whether the words before a name make it the thing to use: "with the profile", "restart service", "--profile".
 fn is_used(sentence: &Sentence<'_>, at: usize) -> bool {
     if sentence.gap(at).ends_with("--") {
@@ -199,12 +173,6 @@ fn is_used(sentence: &Sentence<'_>, at: usize) -> bool {
     let word = sentence.lower(first - 1);
     let wished = word == "to" && first > 1 && WISHES.contains(&sentence.lower(first - 2));
     (USES.contains(&word) && !wished) || is_verb(word)
-}
-
-/// Whether the phrase ends with the word at a place: at the end of a clause, or before a word of grammar.
-pub(super) fn closes(sentence: &Sentence<'_>, at: usize) -> bool {
-    let option = sentence.gap(at + 1).contains("--");
-    option || sentence.breaks(at + 1) || is_function_word(sentence.lower(at + 1))
 }
 
 /// A value right before the parameter's name.

@@ -36,6 +36,11 @@ pub(super) enum PlaceContent {
     Nothing,
 }
 
+/// A text of so many words as a value.
+pub(super) fn text(value: impl Into<String>, words: usize) -> PlaceContent {
+    PlaceContent::Value(Value::String(value.into()), words)
+}
+
 impl PlaceContent {
     /// How many words it has, at least one.
     pub(super) fn words(&self) -> usize {

@@ -1,7 +1,7 @@
 //! A write that was interrupted, of which a person says that it happened.
 
 use super::*;
-use crate::graph::rolling_back;
+use crate::run::rolling_back;
 
 /// A run whose write was begun and interrupted, and which asks about a repeat.
 fn interrupted(steps: Vec<Step>) -> Driven {
@@ -126,5 +126,5 @@ fn b000_18_a_run_whose_write_is_in_doubt_says_so_when_it_is_to_be_rolled_back() 
     .unwrap();
     assert_eq!(run.outcome(), "aborted");
     let refused = rolling_back(&run.run).unwrap_err();
-    assert_eq!(refused, crate::graph::Unreversible::InDoubt(vec![id("w")]));
+    assert_eq!(refused, crate::run::Unreversible::InDoubt(vec![id("w")]));
 }

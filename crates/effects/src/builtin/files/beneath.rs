@@ -13,8 +13,8 @@ use charter_contract::agentic::error::ErrorType;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use super::super::grants::{Root, denied};
 use super::super::parameters::input;
+use crate::builtin_grants::{Root, denied};
 use crate::outcome::Failure;
 
 /// Parts of a path, and levels that are walked into.

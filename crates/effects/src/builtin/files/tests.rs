@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::super::grants::Root;
 use super::super::table::documents;
 use super::beneath::Resolver;
 use super::*;
+use crate::builtin_grants::Root;
 
 const RESOLVERS: [Resolver; 2] = [Resolver::Kernel, Resolver::Parts];
 

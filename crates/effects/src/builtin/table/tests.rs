@@ -56,7 +56,7 @@ fn accepts(
             document::<NetworkRequest>(builtin, given, &[id("net")])
         }
         Builtin::WebSearch => {
-            let parsed = web_search::Query::parse(given);
+            let parsed = web_search::parse(given);
             parsed.map(|_| ()).map_err(|failure| failure.message)
         }
         Builtin::CommandRun => {

@@ -8,10 +8,9 @@ use charter_contract::error_code::ErrorCode;
 use charter_contract::ids::{RunId, TenantId};
 use charter_contract::parameter::Parameter;
 use charter_domain::approval::Digest;
-use charter_domain::graph;
 use charter_domain::parameters::{self, ValueSource};
 use charter_domain::person::CredentialUser;
-use charter_domain::run::{Run, RunOrder, RunOutcome, RunPrerequisites};
+use charter_domain::run::{Run, RunOrder, RunOutcome, RunPrerequisites, rolling_back};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -211,7 +210,7 @@ impl Engine {
     ) -> Result<RunView, EngineError> {
         let run = self.manageable(caller, run_id).await?;
         let not_now = |detail: String| EngineError::new(ErrorCode::IllegalTransition, detail);
-        let graph = graph::rolling_back(&run).map_err(|error| not_now(error.to_string()))?;
+        let graph = rolling_back(&run).map_err(|error| not_now(error.to_string()))?;
         let mut attempt = 1_u32;
         let id = loop {
             let name = format!("rollback/{attempt}");

@@ -1,6 +1,7 @@
 //! The order of the encoder's runs of floats, in which a prepacked file holds them. Knows no file.
 
-use super::{Affine, Bert, HIDDEN, INNER, LAYERS, Layer, Norm, POSITIONS};
+use super::super::shape::{HIDDEN, INNER, LAYERS, POSITIONS};
+use super::{Affine, Bert, Layer, Norm};
 use crate::embed::kernel::{Floats, Packed};
 
 impl Bert {

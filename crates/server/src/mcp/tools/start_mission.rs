@@ -2,7 +2,7 @@
 //! `POST /v1/missions`.
 
 use charter_contract::ids::MissionId;
-use charter_contract::validate::read_typed;
+use charter_contract::registry::read_typed;
 use charter_engine::{EngineError, MissionOrder};
 use rmcp::model::ToolAnnotations;
 use schemars::JsonSchema;

@@ -8,8 +8,8 @@ use charter_store::memory::{MemoryVector, MemoryVersion};
 use deadpool_postgres::{GenericClient, Transaction};
 
 use super::super::statement::{execute, params, rows};
-use super::write::{Key, NEXT_REVISION, lock};
-use super::{READING, WRITING, near};
+use super::write::{NEXT_REVISION, lock};
+use super::{Key, READING, WRITING, near};
 use crate::column;
 use crate::record::memory::{VERSION, VERSION_COLUMNS, version_at};
 use crate::row::field;

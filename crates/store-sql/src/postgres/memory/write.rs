@@ -9,7 +9,7 @@ use deadpool_postgres::Transaction;
 
 use super::super::SWEEP_BATCH;
 use super::super::statement::{execute, params, row, rows};
-use super::{READING, WRITING, near};
+use super::{Key, READING, WRITING, near};
 use crate::column;
 use crate::record::memory::{self as record, MemoryHead, WHAT, places};
 use crate::row::field;
@@ -17,9 +17,6 @@ use crate::row::field;
 /// A tenant's next revision.
 pub(super) const NEXT_REVISION: &str =
     "(SELECT coalesce(max(revision), 0) + 1 FROM memory WHERE tenant_id = $1)";
-
-/// Tenant and memory.
-pub(super) type Key<'a> = (&'a str, &'a str);
 
 /// Keeps others from changing a tenant's memories until the transaction ends.
 pub(super) async fn lock(connection: &Transaction<'_>, tenant: &str) -> Result<(), StoreError> {

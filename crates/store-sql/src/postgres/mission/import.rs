@@ -4,9 +4,9 @@ use charter_store::StoreError;
 use charter_store::mission::{ArtifactFilter, Imported, MissionImport};
 use deadpool_postgres::Transaction;
 
+use super::super::artifact::{insert, insert_mission};
 use super::super::journal;
 use super::super::statement::{execute, params};
-use super::write::{insert, insert_mission};
 use crate::column;
 use crate::record::mission::{PositionedArtifact, check_import, check_same, refused_import};
 

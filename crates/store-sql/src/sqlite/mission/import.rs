@@ -4,9 +4,9 @@ use charter_store::StoreError;
 use charter_store::mission::{ArtifactFilter, Imported, MissionImport};
 use rusqlite::Connection;
 
+use super::super::artifact::{insert, insert_mission};
 use super::super::journal;
 use super::super::statement::execute;
-use super::write::{insert, insert_mission};
 use crate::column;
 use crate::record::mission::{PositionedArtifact, check_import, check_same, refused_import};
 

@@ -9,14 +9,10 @@ use serde_json::{Value, json};
 
 use super::template::{Values, scalar_text};
 use crate::call::{DryRun, HttpTool, ToolCall};
+use crate::http::{IDEMPOTENCY_KEY, MAX_BODY_BYTES};
 use crate::outcome::{Failure, Success};
 use crate::redact::Redactor;
 use crate::telemetry::{TRACEPARENT, TraceContext};
-
-/// The header of draft-ietf-httpapi-idempotency-key-header.
-pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// The largest request body: 16 MiB.
-pub(crate) const MAX_BODY_BYTES: usize = 16 << 20;
 
 /// A request that is ready to be sent, with its target.
 #[derive(Debug)]

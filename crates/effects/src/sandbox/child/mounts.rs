@@ -19,8 +19,8 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags};
 
-use super::child::{self, Propagation};
-use super::files::{self, Reach};
+use super::super::files::{self, Reach};
+use super::{Propagation, set_mount};
 
 /// Options of the empty file system over a hidden folder: room for the mount points in it.
 const EMPTY: &CStr = c"mode=0755,size=1m,nr_inodes=8k";
@@ -29,7 +29,7 @@ const COVER: &CStr = c"/dev/null";
 
 /// The mounts in their order, and the working directory.
 #[derive(Debug)]
-pub(super) struct MountPlan {
+pub(in crate::sandbox) struct MountPlan {
     steps: Vec<MountStep>,
     directory: CString,
 }
@@ -82,7 +82,11 @@ impl MountPlan {
     ///
     /// # Errors
     /// When an existing path cannot be looked at.
-    pub(super) fn new(reach: &Reach<'_>, hidden: &[PathBuf], directory: &Path) -> io::Result<Self> {
+    pub(in crate::sandbox) fn new(
+        reach: &Reach<'_>,
+        hidden: &[PathBuf],
+        directory: &Path,
+    ) -> io::Result<Self> {
         let hidden = folders_to_hide(hidden)?;
         // Paths of the system are visible anyway, except beneath a hidden folder.
         let system = files::system().filter(|path| hidden.iter().any(|h| path.starts_with(h)));
@@ -109,7 +113,7 @@ impl MountPlan {
             step.open()?;
         }
         let read_only = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;
-        child::set_mount(CWD, c"/", AT_RECURSIVE, read_only, Propagation::Private)?;
+        set_mount(CWD, c"/", AT_RECURSIVE, read_only, Propagation::Private)?;
         for step in &mut self.steps {
             step.mount()?;
         }
@@ -229,7 +233,7 @@ impl MountStep {
             return Ok(());
         };
         let whole = AT_EMPTY_PATH | AT_RECURSIVE;
-        child::set_mount(tree.as_fd(), c"", whole, attributes, Propagation::Unchanged)?;
+        set_mount(tree.as_fd(), c"", whole, attributes, Propagation::Unchanged)?;
         let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
         rustix::mount::move_mount(tree, c"", CWD, self.path.as_c_str(), flags)?;
         Ok(())
@@ -250,7 +254,7 @@ impl MountStep {
             (MountChange::HideFolder, Some(tree)) => {
                 let attributes =
                     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-                child::set_mount(
+                set_mount(
                     tree.as_fd(),
                     c"",
                     AT_EMPTY_PATH,

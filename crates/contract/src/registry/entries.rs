@@ -1,6 +1,6 @@
 //! The table of contracts, in the order of `SchemaName`.
 
-use super::{Alias, Draft, Origin, SchemaEntry, of_type};
+use super::inspect_as;
 use crate::agentic::context_model::ContextModel;
 use crate::agentic::decision_tree::DecisionTree;
 use crate::agentic::environment_access::EnvironmentAccess;
@@ -44,6 +44,8 @@ use crate::mission::task_graph::MissionTaskGraph;
 use crate::mission::worker_result::WorkerResult;
 use crate::mission::writeback_proposal::WritebackProposal;
 use crate::package::{PackageBundle, PackageManifest, RoutingTest};
+use crate::schema::{Alias, Draft, Origin, SchemaEntry, of_type};
+use crate::validate::{Contract, Registered};
 
 const DRAFT: Draft = Draft::Draft202012;
 
@@ -64,39 +66,43 @@ macro_rules! entry {
         entry!($type, $source, &[])
     };
     ($type:ident, $source:literal, $aliases:expr) => {
-        SchemaEntry::new::<$type>(
+        SchemaEntry::new(
+            (<$type as Contract>::NAME, stringify!($type)),
             $source,
             DRAFT,
             Origin::Type(of_type::<$type>),
             $aliases,
-            stringify!($type),
+            inspect_as::<$type>,
         )
     };
     (seed $type:ident, $source:literal, $file:literal) => {
-        SchemaEntry::new::<$type>(
+        SchemaEntry::new(
+            (<$type as Contract>::NAME, stringify!($type)),
             $source,
             Draft::Draft07,
             Origin::Seed(include_str!(concat!("../agentic/seed/", $file, ".json"))),
             &[],
-            stringify!($type),
+            inspect_as::<$type>,
         )
     };
     (authored draft07 $type:ident, $source:literal) => {
-        SchemaEntry::new::<$type>(
+        SchemaEntry::new(
+            (<$type as Contract>::NAME, stringify!($type)),
             $source,
             Draft::Draft07,
             Origin::Authored(of_type::<$type>),
             &[],
-            stringify!($type),
+            inspect_as::<$type>,
         )
     };
     (authored $type:ident, $source:literal) => {
-        SchemaEntry::new::<$type>(
+        SchemaEntry::new(
+            (<$type as Contract>::NAME, stringify!($type)),
             $source,
             DRAFT,
             Origin::Authored(of_type::<$type>),
             &[],
-            stringify!($type),
+            inspect_as::<$type>,
         )
     };
 }
@@ -239,3 +245,64 @@ pub(super) static ENTRIES: [SchemaEntry; 47] = [
     entry!(authored ExecutorCall, "this project, for seed 000 §2.4, execution_target"),
     entry!(authored ExecutorOutcome, "this project, for seed 000 §2.4, execution_target"),
 ];
+
+/// Gives each contract its entry.
+macro_rules! registered {
+    ($($type:ident),+ $(,)?) => { $(
+        impl Registered for $type {
+            fn entry() -> &'static SchemaEntry {
+                <$type as Contract>::NAME.entry()
+            }
+        }
+    )+ };
+}
+
+registered!(
+    Skill,
+    Tool,
+    Guardrail,
+    DomainLens,
+    Template,
+    Playbook,
+    TagRecord,
+    AgentManifest,
+    GraphNode,
+    GraphEdge,
+    Domain,
+    EvidenceRecord,
+    AgentSkill,
+    MissionEnvelope,
+    MissionTaskGraph,
+    PromptPackage,
+    ResearchArtifact,
+    LibrarianPass,
+    WorkerResult,
+    AggregationPacket,
+    ReviewPacket,
+    PolicyDecision,
+    WritebackProposal,
+    AgentRequest,
+    AgentResponse,
+    AgentError,
+    ToolDefinition,
+    MemoryEntry,
+    ExecutionPlan,
+    ToolInvocation,
+    ToolResult,
+    Session,
+    ContextModel,
+    FileSystemOperation,
+    EnvironmentAccess,
+    NetworkRequest,
+    PipelineDefinition,
+    DecisionTree,
+    Policy,
+    MissionType,
+    PromptTemplate,
+    PackageManifest,
+    RoutingTest,
+    PackageBundle,
+    Finding,
+    ExecutorCall,
+    ExecutorOutcome,
+);

@@ -6,10 +6,20 @@ use std::sync::Arc;
 
 use charter_contract::agentic::environment_access::SecretText;
 use charter_contract::agentic::error::ErrorType;
+use charter_contract::catalogue::builtin::Builtin;
 
-use super::web_search::WebSearch;
-use crate::HostPattern;
+use crate::egress::HostPattern;
 use crate::outcome::Failure;
+use crate::web_search::WebSearch;
+
+/// A tool that Charter carries out, and what it may touch.
+#[derive(Debug, Clone)]
+pub struct BuiltinTool {
+    /// Which.
+    pub name: Builtin,
+    /// What it may touch.
+    pub grants: Arc<BuiltinGrants>,
+}
 
 /// What built-in tools may touch; nothing by default.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +65,7 @@ pub struct CommandGrant {
 
 impl BuiltinGrants {
     /// The root of that name, or the only one there is.
-    pub(super) fn root(
+    pub(crate) fn root(
         &self,
         named: Option<&str>,
         needed: RootAccess,
@@ -87,7 +97,7 @@ impl BuiltinGrants {
         }
     }
 
-    pub(super) fn command(&self, name: &str) -> Result<&CommandGrant, Failure> {
+    pub(crate) fn command(&self, name: &str) -> Result<&CommandGrant, Failure> {
         self.commands
             .get(name)
             .ok_or_else(|| unknown("command", name, self.commands.keys()))
@@ -101,11 +111,11 @@ fn unknown<'a>(noun: &str, name: &str, known: impl Iterator<Item = &'a String>) 
     })
 }
 
-pub(super) fn denied(message: String) -> Failure {
+pub(crate) fn denied(message: String) -> Failure {
     Failure::new(ErrorType::PermissionError, message)
 }
 
-pub(super) fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
+pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }

@@ -4,10 +4,11 @@ use charter_contract::bounds::JSON_MEMORY;
 use charter_contract::filling::FillBudget;
 use charter_contract::ids::StepId;
 
-use super::successes;
-use crate::graph::{Arguments, Entry, GraphError, GraphParts, Step, StepAction, StepGraph};
+use super::Run;
+use crate::graph::{
+    Arguments, Entry, GraphError, GraphParts, Step, StepAction, StepGraph, successes,
+};
 use crate::reference::ReferenceError;
-use crate::run::Run;
 
 /// Why a run cannot be rolled back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,12 +3,11 @@
 use charter_contract::ids::TenantId;
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::StoreError;
-use charter_store::mission::ArtifactRecord;
+use charter_store::mission::{ArtifactRecord, StoredArtifact};
 use rusqlite::{Connection, Error, ErrorCode, Params, params};
 
-use super::super::failure::during;
-use super::super::statement::{execute, row};
-use super::named;
+use super::failure::during;
+use super::statement::{execute, row};
 use crate::column;
 use crate::record::mission::{
     self as record, MissionHead, PositionedArtifact, check_mission, check_repeat, check_version,
@@ -16,23 +15,24 @@ use crate::record::mission::{
 };
 use crate::row::field;
 
+const READING: &str = "reading a mission";
 const WRITING: &str = "writing an artifact";
 
 /// What an append does to its run's mission.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::sqlite) struct Addition<'a> {
+pub(super) struct Addition<'a> {
     /// The run's key.
-    pub(in crate::sqlite) run: i64,
+    pub(super) run: i64,
     /// The last event of the append.
-    pub(in crate::sqlite) event: u64,
+    pub(super) event: u64,
     /// What is added.
-    pub(in crate::sqlite) artifacts: &'a [ArtifactRecord],
+    pub(super) artifacts: &'a [ArtifactRecord],
     /// Where the mission then stands.
-    pub(in crate::sqlite) state: Option<MissionState>,
+    pub(super) state: Option<MissionState>,
 }
 
 /// Begins the mission of a run that is created, if the run is one's, and adds what comes with it.
-pub(in crate::sqlite) fn begin(
+pub(super) fn begin(
     connection: &Connection,
     tenant: &TenantId,
     addition: Addition<'_>,
@@ -65,10 +65,7 @@ pub(in crate::sqlite) fn begin(
 }
 
 /// Adds to the mission of a run. An append that says nothing of one costs nothing.
-pub(in crate::sqlite) fn add(
-    connection: &Connection,
-    addition: Addition<'_>,
-) -> Result<(), StoreError> {
+pub(super) fn add(connection: &Connection, addition: Addition<'_>) -> Result<(), StoreError> {
     if addition.artifacts.is_empty() && addition.state.is_none() {
         return Ok(());
     }
@@ -80,7 +77,7 @@ pub(in crate::sqlite) fn add(
 
 fn head(connection: &Connection, run: i64) -> Result<Option<MissionHead>, StoreError> {
     row(
-        super::READING,
+        READING,
         connection,
         "SELECT tenant_id, mission_id, artifacts FROM colony_missions WHERE run_key = ?1",
         [run],
@@ -138,6 +135,24 @@ fn add_to(
         ],
     )?;
     Ok(())
+}
+
+/// An artifact by its kind and id.
+pub(super) fn named(
+    connection: &Connection,
+    tenant: &str,
+    mission: &str,
+    kind: ArtifactKind,
+    id: &str,
+) -> Result<Option<StoredArtifact>, StoreError> {
+    row(
+        "reading an artifact",
+        connection,
+        "SELECT * FROM colony_artifacts
+         WHERE tenant_id = ?1 AND mission_id = ?2 AND kind = ?3 AND artifact_id = ?4",
+        [tenant, mission, kind.as_str(), id],
+        record::artifact,
+    )
 }
 
 /// Puts in a mission with its envelope; `imported_at` when it is an imported one.

@@ -45,7 +45,7 @@ impl From<Failure> for SearchAttemptError {
 
 impl WebSearch {
     /// Asks, and reads what is found.
-    pub(super) async fn find(
+    pub(crate) async fn find(
         &self,
         query: &Query,
         timeout: Duration,

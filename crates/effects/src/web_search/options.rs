@@ -177,7 +177,7 @@ impl WebSearch {
     }
 
     /// What takes the key out of texts.
-    pub(super) fn redactor(&self) -> Redactor {
+    pub(crate) fn redactor(&self) -> Redactor {
         redactor(&self.options.key)
     }
 }

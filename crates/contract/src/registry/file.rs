@@ -5,8 +5,8 @@ use std::slice;
 
 use serde_json::{Map, Value, json};
 
-use super::{SchemaEntry, SchemaName};
 use crate::canonical;
+use crate::schema::{SchemaEntry, SchemaName};
 
 /// What the files of packages hold.
 const OF_PACKAGES: [SchemaName; 15] = [

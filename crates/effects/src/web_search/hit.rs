@@ -20,7 +20,7 @@ const MAX_TEXT_BYTES: usize = 16 << 10;
 
 /// A result.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Hit {
+pub(crate) struct Hit {
     title: String,
     url: String,
     snippet: String,

@@ -4,12 +4,11 @@
 use charter_contract::ids::TenantId;
 use charter_contract::mission::{ArtifactKind, MissionState};
 use charter_store::StoreError;
-use charter_store::mission::ArtifactRecord;
-use deadpool_postgres::Transaction;
+use charter_store::mission::{ArtifactRecord, StoredArtifact};
+use deadpool_postgres::{GenericClient, Transaction};
 
-use super::super::failure::{during, refusal};
-use super::super::statement::{Values, execute, params, row};
-use super::named;
+use super::failure::{during, refusal};
+use super::statement::{Values, execute, params, row};
 use crate::column;
 use crate::record::mission::{
     self as record, MissionHead, PositionedArtifact, check_mission, check_repeat, check_version,
@@ -17,25 +16,26 @@ use crate::record::mission::{
 };
 use crate::row::field;
 
+const READING: &str = "reading a mission";
 const WRITING: &str = "writing an artifact";
 
 /// What an append does to its run's mission.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::postgres) struct Addition<'a> {
+pub(super) struct Addition<'a> {
     /// The run's tenant.
-    pub(in crate::postgres) tenant: &'a str,
+    pub(super) tenant: &'a str,
     /// The run.
-    pub(in crate::postgres) run: &'a str,
+    pub(super) run: &'a str,
     /// The last event of the append.
-    pub(in crate::postgres) event: u64,
+    pub(super) event: u64,
     /// What is added.
-    pub(in crate::postgres) artifacts: &'a [ArtifactRecord],
+    pub(super) artifacts: &'a [ArtifactRecord],
     /// Where the mission then stands.
-    pub(in crate::postgres) state: Option<MissionState>,
+    pub(super) state: Option<MissionState>,
 }
 
 /// Begins the mission of a run that is created, if the run is one's, and adds what comes with it.
-pub(in crate::postgres) async fn begin(
+pub(super) async fn begin(
     connection: &Transaction<'_>,
     tenant: &TenantId,
     addition: Addition<'_>,
@@ -59,7 +59,7 @@ pub(in crate::postgres) async fn begin(
 }
 
 /// Adds to the mission of a run. An append that says nothing of one costs nothing.
-pub(in crate::postgres) async fn add(
+pub(super) async fn add(
     connection: &Transaction<'_>,
     addition: Addition<'_>,
 ) -> Result<(), StoreError> {
@@ -67,7 +67,7 @@ pub(in crate::postgres) async fn add(
         return Ok(());
     }
     let head = row(
-        super::READING,
+        READING,
         connection,
         "SELECT tenant_id, mission_id, artifacts FROM colony_missions
          WHERE tenant_id = $1 AND run_id = $2",
@@ -127,6 +127,25 @@ async fn add_to(
     )
     .await
     .map(|_| ())
+}
+
+/// An artifact by its kind and id.
+pub(super) async fn named(
+    connection: &impl GenericClient,
+    tenant: &str,
+    mission: &str,
+    kind: ArtifactKind,
+    id: &str,
+) -> Result<Option<StoredArtifact>, StoreError> {
+    row(
+        "reading an artifact",
+        connection,
+        "SELECT * FROM colony_artifacts
+         WHERE tenant_id = $1 AND mission_id = $2 AND kind = $3 AND artifact_id = $4",
+        params![tenant, mission, kind.as_str(), id],
+        record::artifact,
+    )
+    .await
 }
 
 /// Puts in a mission with its envelope; `imported_at` when it is an imported one.

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{describe, is_duplicate, parse_json, structure, text_of, unread};
+use super::inline_contracts;
 use crate::json::{self, JsonFault, Profile};
-use crate::schema::{self, Checker, Costs, Draft};
+use crate::schema::{Checker, Costs, Draft, of_type};
+use crate::validate::{is_duplicate, parse_json, structure, text_of, unread, violations_of};
 use crate::violation::{Report, Violation};
 
 /// The schema of a type, or why it is none.
@@ -58,7 +59,7 @@ where
     match &*compiled::<T>() {
         // The schema is ours, so its work grows with the value and no faster.
         Ok((checker, schema)) => {
-            describe::collect(checker, schema, value, usize::MAX, &mut report);
+            report.violations = violations_of(checker, schema, value, usize::MAX);
         }
         Err(broken) => report.push(structure(broken.clone())),
     }
@@ -74,13 +75,13 @@ fn compiled<T: JsonSchema + 'static>() -> Arc<Compiled> {
     if let Some(known) = all().get(&TypeId::of::<T>()) {
         return Arc::clone(known);
     }
-    let compiled = Arc::new(compile(schema::of_type::<T>(Draft::Draft202012)));
+    let compiled = Arc::new(compile(of_type::<T>(Draft::Draft202012)));
     all().insert(TypeId::of::<T>(), Arc::clone(&compiled));
     compiled
 }
 
 fn compile(mut schema: Value) -> Compiled {
-    schema::inline_contracts(&mut schema);
+    inline_contracts(&mut schema);
     let checker = Checker::compile(&schema, Costs::PLAIN)?;
     match schema {
         Value::Object(schema) => Ok((checker, schema)),
@@ -195,7 +196,7 @@ mod tests {
     }
 
     fn edge(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schema::reference(SchemaName::GraphEdge)
+        super::super::reference(SchemaName::GraphEdge)
     }
 
     #[test]

@@ -1,0 +1,183 @@
+//! Shapes of text, and the errors for a text of another shape or outside of a closed vocabulary. It knows neither an id
+//! nor a vocabulary.
+
+use std::fmt;
+
+use schemars::{Schema, json_schema};
+use serde::Deserializer;
+use serde::de::Visitor;
+
+/// Longest catalogue id, in bytes (they are ASCII).
+pub const MAX_ID_LENGTH: usize = 200;
+
+/// A shape of text: how to recognise it, and how to say so in a JSON Schema.
+///
+/// `accepts` and `pattern` state the same rule twice, once fast and once for
+/// other validators; a property test holds them together.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    accepts: fn(&str) -> bool,
+    rule: Rule,
+    expected: &'static str,
+}
+
+/// How a shape is stated in a JSON Schema.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    Pattern(&'static str),
+    MinLength(u64),
+    Lengths(u64, u64),
+}
+
+impl Shape {
+    /// A shape with a regular expression of the ECMA dialect.
+    pub(crate) const fn pattern(
+        accepts: fn(&str) -> bool,
+        pattern: &'static str,
+        expected: &'static str,
+    ) -> Self {
+        Self {
+            accepts,
+            rule: Rule::Pattern(pattern),
+            expected,
+        }
+    }
+
+    /// Any text that is not empty.
+    pub(crate) const fn not_empty() -> Self {
+        Self {
+            accepts: |text| !text.is_empty(),
+            rule: Rule::MinLength(1),
+            expected: "text that is not empty",
+        }
+    }
+
+    /// Any text of 1 to `MAX_ID_LENGTH` characters.
+    pub(crate) const fn short_text() -> Self {
+        Self {
+            accepts: |text| {
+                !text.is_empty()
+                    && (text.len() <= MAX_ID_LENGTH || text.chars().count() <= MAX_ID_LENGTH)
+            },
+            rule: Rule::Lengths(1, MAX_ID_LENGTH as u64),
+            expected: "text of 1 to 200 characters",
+        }
+    }
+
+    /// Whether `text` is of this shape.
+    #[must_use]
+    pub fn accepts(&self, text: &str) -> bool {
+        (self.accepts)(text)
+    }
+
+    /// What the shape expects, in words.
+    #[must_use]
+    pub const fn expected(&self) -> &'static str {
+        self.expected
+    }
+
+    /// The JSON Schema of the shape.
+    pub(crate) fn json_schema(&self) -> Schema {
+        match self.rule {
+            Rule::Pattern(pattern) => json_schema!({ "type": "string", "pattern": pattern }),
+            Rule::MinLength(length) => json_schema!({ "type": "string", "minLength": length }),
+            Rule::Lengths(min, max) => {
+                json_schema!({ "type": "string", "minLength": min, "maxLength": max })
+            }
+        }
+    }
+}
+
+/// The indefinite article of a type's name.
+fn article(name: &str) -> &'static str {
+    match name.starts_with(['A', 'E', 'I', 'O']) {
+        true => "an",
+        false => "a",
+    }
+}
+
+/// Text that is not an id of the expected kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {} {kind}: expected {expected}", article(.kind))]
+pub struct IdError {
+    kind: &'static str,
+    text: String,
+    expected: &'static str,
+}
+
+impl IdError {
+    pub(crate) fn new(kind: &'static str, text: &str, shape: &Shape) -> Self {
+        Self {
+            kind,
+            text: shortened(text),
+            expected: shape.expected,
+        }
+    }
+
+    /// The type that refused the text, e.g. `SkillId`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        self.kind
+    }
+}
+
+/// A word outside a closed vocabulary.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not {} {kind}: expected one of {}", article(.kind), .allowed.join(", "))]
+pub struct UnknownValue {
+    kind: &'static str,
+    text: String,
+    allowed: &'static [&'static str],
+}
+
+impl UnknownValue {
+    pub(crate) fn new(kind: &'static str, text: &str, allowed: &'static [&'static str]) -> Self {
+        Self {
+            kind,
+            text: shortened(text),
+            allowed,
+        }
+    }
+
+    /// The words that would have been accepted.
+    #[must_use]
+    pub const fn allowed(&self) -> &'static [&'static str] {
+        self.allowed
+    }
+}
+
+/// Quotes of refused text stay short, whatever was sent.
+fn shortened(text: &str) -> String {
+    const LIMIT: usize = 80;
+    match text.char_indices().nth(LIMIT) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Deserialises a string through `parse` without an intermediate `String`.
+pub(crate) fn deserialize_str<'de, D, T, E>(
+    from: D,
+    kind: &'static str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    E: fmt::Display,
+{
+    struct Text<P>(P, &'static str);
+
+    impl<T, E: fmt::Display, P: Fn(&str) -> Result<T, E>> Visitor<'_> for Text<P> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a string ({})", self.1)
+        }
+
+        fn visit_str<X: serde::de::Error>(self, text: &str) -> Result<T, X> {
+            (self.0)(text).map_err(X::custom)
+        }
+    }
+
+    from.deserialize_str(Text(parse, kind))
+}
