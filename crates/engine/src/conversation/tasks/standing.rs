@@ -192,6 +192,7 @@ fn gone(last_known: TaskState) -> TaskState {
 
 #[cfg(test)]
 mod tests {
+    use charter_contract::agentic::error::AgentError;
     use serde_json::json;
 
     use super::*;
