@@ -16,6 +16,7 @@ mod manifests;
 mod modules;
 mod named_tests;
 mod pauses;
+mod renames;
 mod rust_code;
 mod server_starts;
 mod sources;
@@ -27,7 +28,7 @@ use crate::workspace::Workspace;
 /// Every finding, by file and line.
 ///
 /// # Errors
-/// When the list of error codes or a page of the specification cannot be found.
+/// When the list of error codes, a page of the specification or the table of renames cannot be read.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     let mut findings = edges::check(&workspace.crates);
     findings.extend(edges::check_untouched(workspace.rust_below("crates/")));
@@ -59,6 +60,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<Vec<Finding>> {
     for file in &workspace.files {
         findings.extend(citations::check(file, &specification));
     }
+    findings.extend(renames::check(workspace)?);
     findings.sort();
     Ok(findings)
 }

@@ -272,27 +272,27 @@ class AgentSkillFiles(Wire):
     files: list[AgentSkillFile]
 
 
-class AgentSkillFound(Wire):
+class AgentSkillHit(Wire):
     """A hit of a search."""
 
     is_folder: bool
     """Whether it points at other skills."""
     score: float
-    """Chance that it is right, 0 to 1."""
+    """Probability that it is right, 0 to 1."""
     skill_id: str
     """Its id."""
     sub_skills: list[str]
-    """The skills it points at; one that does not exist is listed all the same."""
+    """The skills that it points at, including missing ones."""
     summary: str
-    """What it is for."""
+    """Its summary."""
 
 
 class AgentSkillHits(Wire):
-    hits: list[AgentSkillFound]
+    hits: list[AgentSkillHit]
 
 
 class AgentSkillInScope(Wire):
-    """One skill, with the layer that it comes from."""
+    """One skill, with its layer."""
 
     is_folder: bool
     """Whether it points at other skills."""
@@ -301,9 +301,9 @@ class AgentSkillInScope(Wire):
     skill_id: str
     """Its id."""
     sub_skills: list[str]
-    """The skills it points at; one that does not exist is listed all the same."""
+    """The skills that it points at, including missing ones."""
     summary: str
-    """What it is for."""
+    """Its summary."""
 
 
 class AgentSkillInstruction(Wire):
@@ -312,7 +312,7 @@ class AgentSkillInstruction(Wire):
     instruction: str
     """The instruction."""
     skill_id: str
-    """Whose."""
+    """The skill's id."""
 
 
 class AgentSkillSummary(Wire):
@@ -323,9 +323,9 @@ class AgentSkillSummary(Wire):
     skill_id: str
     """Its id."""
     sub_skills: list[str]
-    """The skills it points at; one that does not exist is listed all the same."""
+    """The skills that it points at, including missing ones."""
     summary: str
-    """What it is for."""
+    """Its summary."""
 
 
 class AggregationPacketContradictions(Wire):
@@ -388,7 +388,14 @@ class AggregationPacket(Wire):
     """Its tenant; stamped when stored."""
 
 
-class ApprovalDecided(Wire):
+class ApprovalDecision(Wire):
+    """What a person saw, and why they decide so."""
+
+    digest: str
+    reason: str | None = None
+
+
+class ApprovalDecisionRecord(Wire):
     """Who decided, when, and why."""
 
     at: AwareDatetime
@@ -401,6 +408,15 @@ class ApprovalDecided(Wire):
     """Why, in their words."""
 
 
+class ApprovalEventRef(Wire):
+    """The data of an event about an approval."""
+
+    approval_id: str
+    """The approval."""
+    run_id: str
+    """The run that waits for it."""
+
+
 class ApprovalReport(Wire):
     """What a person saw of a call that was interrupted, and what it came to."""
 
@@ -410,27 +426,20 @@ class ApprovalReport(Wire):
     reason: str | None = None
 
 
-class ApprovalWord(Wire):
-    """What a person saw, and why they decide so."""
-
-    digest: str
-    reason: str | None = None
-
-
 class AssumedFacts(Wire):
-    """Facts of a run that nobody knows before it runs, as they were taken for the explanation."""
+    """Facts that only a run has, as assumed for the explanation."""
 
     approvals: int
-    """Approvals that the run was given."""
+    """Number of approvals in the run."""
     approvers: list[str]
-    """Who approved exactly this call."""
+    """Users who approved exactly this call."""
     calls: dict[str, int]
-    """Calls that it began."""
+    """Number of calls that the run began."""
     interrupted: bool
     """Whether an earlier attempt of the step was interrupted."""
 
 
-class BudgetSpent(Wire):
+class BudgetUsage(Wire):
     """A budget, and what was used of it."""
 
     budget: int | None
@@ -439,21 +448,36 @@ class BudgetSpent(Wire):
     """What was used; absent when nobody told."""
 
 
-class CandidateProof(Wire):
+class CandidatePromotion(Wire):
     """The run that a candidate is accepted on."""
 
     run_id: str
 
 
+class CatalogueEventRef(Wire):
+    """The data of an event about the catalogue."""
+
+    change: Literal["registered", "rolled_back", "unregistered"] | str
+    """The change."""
+    package: str
+    """The package."""
+    revision: int
+    """The catalogue's revision now."""
+    scope: Literal["global", "tenant"] | str
+    """`global` for the layer under every tenant, `tenant` for the caller's own layer."""
+    version: str
+    """Its version."""
+
+
 class CatalogueKind(Wire):
-    """What there is of one kind."""
+    """The number of documents of one kind."""
 
     documents: int
-    """How many documents a listing of it has."""
+    """Number of documents in a listing of it."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
     """The kind."""
-    of_tenant: int
-    """How many of them are the tenant's own."""
+    tenant_documents: int
+    """Number of them that are the tenant's own."""
 
 
 class ContextModelItem(Wire):
@@ -604,35 +628,17 @@ class DecisionTree(Wire):
     """Its version."""
 
 
-class Diverges(Wire):
-    """Where a journal is not what the run machine wrote."""
-
-    at: int
-    """The event's position, from 1."""
-    detail: str
-    """What is wrong with it."""
-
-
 class DocumentChange(Wire):
     """One changed document."""
 
     difference: Literal["added", "changed", "removed"]
-    """What happens to it."""
+    """The kind of change."""
     fields: list[str]
     """JSON pointers of the parts that differ, for a changed document."""
     id: str
     """The document."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
-    """Which collection."""
-
-
-class DocumentName(Wire):
-    """A document by its kind and id."""
-
-    id: str
-    """The id."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
-    """Which collection."""
+    """The document's kind."""
 
 
 class DocumentPin(Wire):
@@ -655,13 +661,22 @@ class DocumentPin(Wire):
     """Its package's version."""
 
 
+class DocumentRef(Wire):
+    """A document by its kind and id."""
+
+    id: str
+    """The id."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """Which collection."""
+
+
 class DocumentSource(Wire):
     """A document as its author wrote it."""
 
     file: str
     """The file, relative to the package."""
     line: int
-    """The line of the file that the text begins at, from 1."""
+    """The first line of the text in the file, from 1."""
     text: str
     """The document's text."""
 
@@ -670,11 +685,11 @@ class DocumentSummary(Wire):
     """A document in a listing."""
 
     domain: str | None
-    """Its domain, where it has one."""
+    """Its domain, if it has one."""
     id: str
     """Its id."""
     is_candidate: bool
-    """Whether it was generated and nobody has accepted it yet."""
+    """Whether it was generated and is not accepted yet."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
     """Its kind."""
     package: str
@@ -684,11 +699,28 @@ class DocumentSummary(Wire):
     status: Literal["active", "inactive"] | str
     """Whether it is offered."""
     summary: str | None
-    """What it is for, where it says so; at most 200 characters."""
+    """Its purpose, if it has one; at most 200 characters."""
     tenant: bool
     """Whether it is the tenant's own."""
     title: str | None
-    """What people call it, where it says so."""
+    """Its readable title, if it has one."""
+
+
+class DocumentVersionChange(Wire):
+    """One changed document, before and after."""
+
+    after: dict[str, Any] | None
+    """The document in the later version; null if absent there."""
+    before: dict[str, Any] | None
+    """The document in the earlier version; null if absent there."""
+    difference: Literal["added", "changed", "removed"]
+    """The kind of change."""
+    fields: list[str]
+    """JSON pointers of the parts that differ, for a changed document."""
+    id: str
+    """The document."""
+    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
+    """The document's kind."""
 
 
 class Domain(Wire):
@@ -781,16 +813,16 @@ class EnvironmentAccess(Wire):
 
 
 class Event(Wire):
-    """Something that happened."""
+    """An event."""
 
     at: AwareDatetime
-    """When."""
+    """When it happened."""
     data: Any
-    """What it happened to."""
+    """The object of the event."""
     id: int
-    """Grows with every event; a reader goes on after it."""
+    """Increases with every event; the reader's cursor."""
     topic: str
-    """What happened, e.g. `approval.requested`."""
+    """The kind of event, e.g. `approval.requested`."""
 
 
 class EventPage(Wire):
@@ -799,7 +831,7 @@ class EventPage(Wire):
     entries: list[Event]
     """Oldest first."""
     next: int
-    """The id to go on after; the one that was asked for when there is nothing new."""
+    """Cursor: the last event's id, or the requested one if there is nothing new."""
 
 
 class EvidenceAttachedToItem(Wire):
@@ -934,18 +966,18 @@ class EvidenceLogCheckpoint(Wire):
     root: str
     """Hash of the tree."""
     size: int
-    """Leaves."""
+    """Number of leaves."""
 
 
 class EvidenceLogHead(Wire):
-    """A head, with the note that was handed out for it, if one was."""
+    """A head, with its issued note, if there is one."""
 
     checkpoint: str | None = None
     """The signed note."""
     root: str
     """Hash of the tree."""
     size: int
-    """Leaves."""
+    """Number of leaves."""
 
 
 class EvidenceLogKey(Wire):
@@ -956,7 +988,7 @@ class EvidenceLogKey(Wire):
     id: str
     """Its id, in hexadecimal."""
     key: str
-    """As C2SP `signed-note` writes it: `name+id+key`."""
+    """In the format of C2SP `signed-note`: `name+id+key`."""
     name: str
     """The log's name, which is also the key's."""
 
@@ -1262,7 +1294,7 @@ class Finding(Wire):
     """The skill whose rule it is."""
 
 
-class GateQuestion(Wire):
+class GateExplainRequest(Wire):
     """A call that is only thought of, or a run."""
 
     dry_run: bool = False
@@ -1275,21 +1307,21 @@ class GateQuestion(Wire):
     tool: str | None = None
 
 
-class GatewayReading(Wire):
-    """What the model of the route `gateway` made of a request."""
+class GatewayResult(Wire):
+    """The reading of the `gateway` route's model."""
 
     failure: str | None = None
-    """Why the rules decided alone."""
+    """Why only the rules decided."""
     intent: Literal["read", "change", "knowledge", "none"] | str | None = None
-    """The intent that it chose."""
+    """Its chosen intent."""
     model: str | None = None
-    """`provider/model`; absent where it gave nothing that could be used."""
+    """`provider/model`; absent if its answer was unusable."""
     order: list[str] | None = None
     """Ids of candidates, in its order."""
     tokens: int
     """Tokens that were read and written."""
     translation: str | None = None
-    """The request in English, where it was in another language."""
+    """The request in English, if it was in another language."""
 
 
 class GraphEdge(Wire):
@@ -1420,140 +1452,80 @@ class Guardrail(Wire):
     """
 
 
-class KeyOrder(Wire):
+class KeyRequest(Wire):
     """
-    A key that is to be made. What is not said is the least: a `user` of the basic tier who looks at the
-    catalogue; but every scope that its maker has.
+    A request for a key. Defaults are the least: a `user` of the basic tier with read access to the catalogue; but every
+    scope of its maker.
     """
 
     agent_skills: list[str] | None = None
     """Skills of the link graph; when absent all for operators and admins, none for users."""
     catalogue: Literal["viewer", "editor", "admin"] | None = None
-    """The role in the catalogue; the one that goes with the level when absent."""
+    """The role for the catalogue; the one that matches the role when absent."""
     expires_in_s: int | None = None
-    """For how long it lets in, in seconds; for ever when absent."""
+    """Lifetime in seconds; unlimited when absent."""
     for_: Literal["person", "agent"] = Field("person", alias="for")
-    """Who acts with it; a person when absent. An agent's key does not decide on approvals."""
+    """The holder; a person when absent. An agent's key does not decide on approvals."""
     name: str
-    """What people call it."""
+    """Its readable name."""
     profile: str | None = None
-    """The profile that narrows the agents whose skills it is served; that of its maker when absent."""
+    """The profile that restricts the agents whose skills it may use; that of its maker when absent."""
     role: Literal["user", "operator", "admin"] = "user"
-    """The level; `user` when absent."""
+    """The role; `user` when absent."""
     scopes: list[str] | None = None
     """Parts of the interface; those of its maker when absent, for an agent without `approvals:write`."""
     tier: Literal["basic", "advanced"] = "basic"
     """The tier; `basic` when absent."""
     user: str | None = None
-    """Whom it stands for; who makes it when absent."""
+    """The user that it authenticates; its maker when absent."""
 
 
 class KeyRotation(Wire):
-    """How a key is to be replaced."""
+    """Options of a key's replacement."""
 
     expires_in_s: int | None = None
-    """For how long the new one lets in, in seconds; as long as the old one was made for when absent."""
+    """Lifetime of the new key in seconds; that of the old one when absent."""
     overlap_s: int = 0
-    """For how long the old one still lets in, in seconds."""
+    """How long the old key remains valid, in seconds."""
 
 
-class LeaseRenewed(Wire):
-    """A lease that goes on."""
+class LeaseRenewal(Wire):
+    """A renewed lease."""
 
     lease_ms: int
-    """For how long the call is held from now on, in milliseconds."""
+    """Remaining term of the lease, in milliseconds."""
 
 
 class LeaseRequest(Wire):
-    """What an executor says when it asks for a call."""
+    """An executor's request for a call."""
 
     executor: str
     """Its name, for messages."""
     handlers: list[str] = []
-    """The tools without an implementation that it has handlers for; at most 1000."""
+    """Tools without an implementation for which it has handlers; at most 1000."""
     only_handlers: bool = False
-    """Whether it takes calls of its handlers alone: it runs no scripts and HTTP exchanges of packages."""
+    """Whether it only accepts calls of its handlers, and no scripts or HTTP exchanges of packages."""
     wait_ms: int = 0
-    """How long it waits when there is no call, in milliseconds; at most 30 s."""
+    """How long it waits if there is no call, in milliseconds; at most 30 s."""
 
 
-class LensFileLeftOut(Wire):
-    """A file of a folder that cannot be read."""
+class LensIndexingStage(Wire):
+    """The progress of indexing."""
 
-    file: str
-    """Its path in the package."""
-    reason: str
-    """Why."""
-
-
-class LensIndex(Wire):
-    """What is known of an index."""
-
-    bytes: int
-    """Bytes of the source."""
-    chunks: int
-    """Passages."""
-    fetched_at: AwareDatetime
-    """When the source was last looked at."""
-    indexed_at: AwareDatetime
-    """When the index was made."""
-    left_out: list[LensFileLeftOut] | None = None
-    """Files of the folder that it does without, because they cannot be read."""
-    model: str | None
-    """The embedding model; absent where only words are compared."""
-    notices: list[str] | None = None
-    """Why parts of the text may not be what its author wrote."""
-    other_model: bool
-    """
-    Whether the model in use is another one, so that only words are compared until it is indexed
-    again.
-    """
+    done: int | None = None
+    """Parts of passages that have a vector."""
+    of: int | None = None
+    """Parts of passages in all."""
+    stage: Literal["embedding", "fetching", "reading"] | str
 
 
-class LensIndexed(Wire):
-    """What indexing a lens came to."""
-
-    lens_id: str
-    """Which lens."""
-    chunks: int | None = None
-    """Passages of the index."""
-    embedded: int | None = None
-    """Parts of passages that had to be embedded; the others' vectors were taken over."""
-    left_out: list[LensFileLeftOut] | None = None
-    """Files of the folder that are left out, because they cannot be read."""
-    notices: list[str] | None = None
-    """Why parts of the text may not be what its author wrote."""
-    outcome: Literal["indexed", "not_fetched", "unchanged"] | str
-
-
-class LensOutcome(Wire):
-    """What indexing came to."""
-
-    chunks: int | None = None
-    """Passages of the index."""
-    embedded: int | None = None
-    """Parts of passages that had to be embedded; the others' vectors were taken over."""
-    left_out: list[LensFileLeftOut] | None = None
-    """Files of the folder that are left out, because they cannot be read."""
-    notices: list[str] | None = None
-    """Why parts of the text may not be what its author wrote."""
-    outcome: Literal["indexed", "not_fetched", "unchanged"] | str
-
-
-class LensQuestion(Wire):
+class LensSearch(Wire):
     """A question to lenses."""
 
     domain: str | None = None
     lens_ids: list[str] = []
     query: str
     tags: list[str] = []
-    top_k: int | None = None
-
-
-class LensQuestionToOne(Wire):
-    """A question to one lens."""
-
-    query: str
     top_k: int | None = None
 
 
@@ -1564,34 +1536,6 @@ class LensSource(Wire):
     """The link, or the path inside the package; of a folder every file is taken."""
     type: Literal["url", "file"] | str
     """A link, or a file or folder of the package."""
-
-
-class LensStage(Wire):
-    """How far indexing is."""
-
-    done: int | None = None
-    """Parts of passages that have a vector."""
-    of: int | None = None
-    """Parts of passages in all."""
-    stage: Literal["embedding", "fetching", "reading"] | str
-
-
-class LensWork(Wire):
-    """What indexing came to."""
-
-    at: AwareDatetime
-    """When it ended."""
-    chunks: int | None = None
-    """Passages of the index."""
-    embedded: int | None = None
-    """Parts of passages that had to be embedded; the others' vectors were taken over."""
-    failed: str | None = None
-    """Why."""
-    left_out: list[LensFileLeftOut] | None = None
-    """Files of the folder that are left out, because they cannot be read."""
-    notices: list[str] | None = None
-    """Why parts of the text may not be what its author wrote."""
-    outcome: Literal["indexed", "not_fetched", "unchanged"] | str | None = None
 
 
 class LibrarianPassCachedPreview(Wire):
@@ -1696,27 +1640,27 @@ class MemoryEntry(Wire):
     """When the memory was last updated"""
 
 
-class MemoryFound(Wire):
+class MemoryHit(Wire):
     """A memory that was found."""
 
     agent_id: str | None = None
-    """The agent that wrote it for them."""
+    """The agent that wrote it for the author."""
     at: AwareDatetime
     """When it was written."""
     author: str
-    """By whom."""
+    """Its author."""
     conflicts_with: list[str] | None = None
-    """Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise."""
+    """Memories that contradict it, by heuristics: in the hits of a search, and in the answer to a write."""
     cosine: float | None
-    """Similarity of meaning; absent where only words were compared."""
+    """Similarity of meaning; absent if only words were compared."""
     decided_at: AwareDatetime | None = None
-    """When they did."""
+    """When it was decided."""
     decided_by: str | None = None
-    """Who decided on it."""
+    """The user who decided on it."""
     expires_at: AwareDatetime | None = None
-    """When the memory expires; absent when it is kept for good."""
+    """When the memory expires; absent if it never does."""
     fused: float
-    """What it is ranked by within this question, 0 to 1."""
+    """The ranking score within this question, 0 to 1."""
     lexical: float
     """Words in common, weighted."""
     memory: MemoryEntry | None = None
@@ -1724,93 +1668,56 @@ class MemoryFound(Wire):
     memory_id: str
     """The memory."""
     notice: str | None = None
-    """The same in words, in the answer to a write."""
+    """The same marks as text, in the answer to a write."""
     owner: str
     """Its owner."""
     proposed: int | None = None
-    """The version that waits for a decision, if the reader may see it."""
+    """The version that waits for a decision, if it is visible to the reader."""
     removed_at: AwareDatetime | None = None
     """When the content was removed."""
     removed_by: str | None = None
-    """By whom; absent when it expired."""
+    """The user who removed it; absent if it expired."""
     score: float | None
-    """Chance that it has to do with the question, 0 to 1: comparable over questions. Absent without a text."""
+    """Probability that it is relevant to the question, 0 to 1: comparable across questions. Absent without a text."""
     similar_to: list[str] | None = None
-    """Memories that say the same or nearly so: in what a search found, and in the answer to a write."""
+    """Memories with the same or nearly the same content: in the hits of a search, and in the answer to a write."""
     state: Literal["proposed", "accepted", "superseded", "rejected"] | str
-    """Where that version stands."""
+    """The version's state."""
     supersedes: int | None = None
     """The version that was in force when it was written."""
     version: int
-    """Which version this is."""
+    """The version's number."""
     visibility: Literal["private", "shared"] | str
-    """Who sees it."""
+    """Its visibility."""
 
 
-class MemoryHits(RootModel[list[MemoryFound]]):
-    root: list[MemoryFound]
-
-
-class MemoryNewMemoryMetadata(Wire):
-    """Its source, and how much it matters."""
-
-    associated_files: list[str] | None = None
-    """Files it belongs with."""
-    importance: int | None = None
-    """From 1 (low) to 10 (high)."""
-    source: str
-    """Its source: `user_statement`, `system_observation`."""
-
-
-class MemoryNewMemory(Wire):
-    """What."""
-
-    content: str
-    """What is remembered."""
-    metadata: MemoryNewMemoryMetadata
-    """Its source, and how much it matters."""
-    related_memories: list[str] = []
-    """Memories it belongs with."""
-    tags: list[str]
-    """Words to find it by."""
-    title: str
-    """Its title."""
-
-
-class MemoryNew(Wire):
-    """A new memory."""
-
-    agent_id: str | None = None
-    """The agent that writes it for the caller; it is then a proposal."""
-    memory: MemoryNewMemory
-    """What."""
-    visibility: Literal["private", "shared"] = "private"
-    """For whom."""
+class MemoryHits(RootModel[list[MemoryHit]]):
+    root: list[MemoryHit]
 
 
 class MemorySearch(Wire):
-    """What to look for. Absent fields do not restrict."""
+    """A query for memories. Absent fields do not restrict."""
 
     from_: AwareDatetime | None = Field(None, alias="from")
-    """Written or changed at this moment or later."""
+    """Written or changed at this time or later."""
     limit: int | None = None
-    """How many, at most 50."""
+    """Maximum memories, at most 50."""
     min_importance: int | None = None
-    """At least this important; what says no importance counts as 5."""
+    """Minimum importance; an absent importance counts as 5."""
     proposed: bool = False
-    """Also what is only proposed, as far as the caller may see it."""
+    """Whether to include proposals that are visible to the caller."""
     tags_all: list[str] = []
     """With every one of these tags."""
     tags_any: list[str] = []
     """With at least one of these tags."""
     text: str | None = None
-    """In words; without it the memories changed last come first."""
+    """The text; without it the most recently changed memories come first."""
     until: AwareDatetime | None = None
-    """Written or changed before this moment."""
+    """Written or changed before this time."""
 
 
 class MemoryVersionMemoryMetadata(Wire):
-    """Its source, and how much it matters."""
+    """Its source and importance."""
 
     associated_files: list[str] | None = None
     """Files it belongs with."""
@@ -1821,16 +1728,16 @@ class MemoryVersionMemoryMetadata(Wire):
 
 
 class MemoryVersionMemory(Wire):
-    """What."""
+    """The content."""
 
     content: str
-    """What is remembered."""
+    """Its content."""
     metadata: MemoryVersionMemoryMetadata
-    """Its source, and how much it matters."""
+    """Its source and importance."""
     related_memories: list[str] = []
     """Memories it belongs with."""
     tags: list[str]
-    """Words to find it by."""
+    """Tags for searching."""
     title: str
     """Its title."""
 
@@ -1841,24 +1748,24 @@ class MemoryVersion(Wire):
     agent_id: str | None = None
     """The agent that writes it for the caller; it is then a proposal."""
     expected_version: int | None = None
-    """The version in force that the writer saw; absent when none is."""
+    """The version in force that the writer saw; absent if none is."""
     memory: MemoryVersionMemory
-    """What."""
+    """The content."""
 
 
 class MissionArtifact(Wire):
-    """An artifact of a mission, with where it stands among the mission's artifacts."""
+    """An artifact of a mission, with its position among the mission's artifacts."""
 
     artifact: dict[str, Any]
-    """The artifact, in the present form."""
+    """The artifact, in the current form."""
     artifact_id: str
     """Its id, unique among those of its kind and mission."""
     event: int
     """The last event of the append that it was written with."""
     kind: Literal["mission_envelope", "mission_task_graph", "prompt_package", "research_artifact", "librarian_pass", "worker_result", "aggregation_packet", "review_packet", "policy_decision", "writeback_proposal"] | str
-    """Which of the ten it is."""
+    """Its kind, one of ten."""
     place: int
-    """Its place, from 1, in the order of writing."""
+    """Its position, from 1, in the order of writing."""
     task_id: str | None = None
     """The task that it was made for."""
 
@@ -1884,7 +1791,13 @@ class MissionArtifactPage(Wire):
     entries: list[MissionArtifact]
     """In the order of writing."""
     next: int | None = None
-    """The place to go on after; absent on the last page."""
+    """Cursor: the last position of this page; absent on the last page."""
+
+
+class MissionCancellation(Wire):
+    """Why a mission is stopped."""
+
+    reason: str | None = None
 
 
 class MissionEnvelope(Wire):
@@ -1928,60 +1841,51 @@ class MissionEnvelope(Wire):
     """What was asked, in the user's words."""
 
 
-class MissionOrder(Wire):
-    """An order to begin a mission."""
-
-    context_refs: dict[str, Any] | None = None
-    """Entities it is about, by name of the reference."""
-    goal: str
-    """What is to be achieved, in the user's words."""
-    mission_id: str | None = None
-    """
-    The mission's id, so that a repeat of the order finds the mission (B002-15); a new one when
-    absent.
-    """
-    mission_type: str | None = None
-    """The kind; `general` when absent."""
-    model: Literal["offline", "routes"] | None = None
-    """Who answers: `offline` for the offline provider, the routes of its prompts when absent."""
-    origin_surface: str | None = None
-    """Where it comes from: `cli`."""
-    requested_outputs: list[str] | None = None
-    """What it is to produce; what its kind says when absent."""
-    time_budget_ms: int | None = None
-    """How long it may take, in milliseconds; what its kind says when absent."""
-    token_budget: int | None = None
-    """How many tokens it may use; what its kind says when absent."""
-
-
-class MissionReplayed(Wire):
-    """What replaying a mission came to."""
+class MissionReplay(Wire):
+    """The result of replaying a mission."""
 
     artifacts: int
-    """Artifacts that came out."""
+    """Artifacts that were recomputed."""
     divergence: str | None = None
-    """Where it came out otherwise, first of all."""
+    """The first divergence."""
     events: int
     """Events that were replayed."""
     identical: bool
-    """Whether everything came out as it is stored."""
+    """Whether everything recomputed is as stored."""
     mission_id: str
     """The mission."""
     run_id: str
     """Its run."""
 
 
-class MissionStop(Wire):
-    """Why a mission is stopped."""
+class MissionRequest(Wire):
+    """A request to start a mission."""
 
-    reason: str | None = None
+    context_refs: dict[str, Any] | None = None
+    """Entities of the mission, by name of the reference."""
+    goal: str
+    """The goal, in the user's words."""
+    mission_id: str | None = None
+    """The mission's id, so that a repeated request finds the mission (B002-15); a new one when absent."""
+    mission_type: str | None = None
+    """The mission type; `general` when absent."""
+    model: Literal["offline", "routes"] | None = None
+    """The answerer: `offline` for the offline provider; the routes of its prompts when absent."""
+    origin_surface: str | None = None
+    """The surface that it comes from: `cli`."""
+    requested_outputs: list[str] | None = None
+    """Requested outputs; those of its type when absent."""
+    time_budget_ms: int | None = None
+    """Time budget, in milliseconds; that of its type when absent."""
+    token_budget: int | None = None
+    """Token budget; that of its type when absent."""
 
 
 class MissionSummary(Wire):
     """A mission in a listing."""
 
     artifacts: int
-    """How many artifacts it has."""
+    """Number of artifacts."""
     created_at: AwareDatetime
     """When it was created."""
     mission_id: str
@@ -1989,9 +1893,9 @@ class MissionSummary(Wire):
     run_id: str
     """Its run."""
     state: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
-    """Where it stands."""
+    """Its state."""
     title: str
-    """What its run is called."""
+    """The title of its run."""
     updated_at: AwareDatetime
     """When it last changed."""
 
@@ -2002,11 +1906,11 @@ class MissionTask(Wire):
     depends_on: list[str]
     """Tasks that must succeed first."""
     objective: str
-    """What it is to achieve."""
+    """Its objective."""
     reason: str | None = None
     """Why it failed."""
     role_type: Literal["planner", "prompt_master", "researcher", "librarian", "worker", "aggregator", "reviewer"] | str
-    """Who does it."""
+    """The role that does it."""
     state: Literal["pending", "running", "succeeded", "failed", "blocked", "cancelled"] | str
     """`pending`, `running`, `succeeded`, `failed`, `blocked` or `cancelled`."""
     task_id: str
@@ -2199,33 +2103,6 @@ class MissionType(Wire):
     """What may be proposed, and how it is carried out."""
 
 
-class MissionTypeInForce(Wire):
-    """A document in force, and why this one."""
-
-    document: MissionType
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
-    package: str
-    package_version: str
-
-
-class Neighbour(Wire):
-    """A node that a walk came to."""
-
-    direction: Literal["out", "in"]
-    """Which way that edge was followed."""
-    distance: int
-    """How many edges away it is, by the shortest way."""
-    edge: Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"] | str
-    """The edge between the two."""
-    from_: str = Field(..., alias="from")
-    """The node before it on that way."""
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """The layer that it comes from."""
-    node: GraphNode
-    """The node."""
-
-
 class NetworkRequest(Wire):
     """One request over the network."""
 
@@ -2265,17 +2142,17 @@ class NewKey(Wire):
     catalogue: Literal["viewer", "editor", "admin"] | str
     """What it may do to the catalogue."""
     created_at: AwareDatetime
-    """When."""
+    """When it was made."""
     created_by: str
-    """Who made it."""
+    """The user who made it."""
     expires_at: AwareDatetime | None
-    """From when on it lets nobody in."""
+    """When it expires."""
     key_id: str
     """Its id."""
     last_used_at: AwareDatetime | None
-    """When it last let somebody in, to about a minute."""
+    """When it was last used, to about a minute."""
     name: str
-    """What people call it."""
+    """Its readable name."""
     profile: str | None = None
     """
     The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
@@ -2284,69 +2161,60 @@ class NewKey(Wire):
     revoked_at: AwareDatetime | None
     """When it was revoked."""
     revoked_by: str | None
-    """Who revoked it."""
+    """The user who revoked it."""
     role: Literal["user", "operator", "admin"] | str
     """`user`, `operator` or `admin`."""
     rotated_from: str | None
-    """The key whose place it took."""
+    """The key that it replaced."""
     scopes: list[str]
     """Which parts of the interface it opens."""
     secret: str
-    """What its holder keeps and sends."""
+    """The text that its holder stores and sends."""
     state: Literal["live", "expired", "revoked"]
-    """Whether it lets in."""
+    """Whether it is valid."""
     tenant_id: str
-    """Whose data it sees."""
+    """The tenant whose data it sees."""
     tier: Literal["basic", "advanced"] | str
     """The tier up to which it is served."""
     user: str
-    """Whom it stands for."""
+    """The user that it authenticates."""
 
 
-class OfApproval(Wire):
-    """What an event says of an approval."""
+class NewMemoryMemoryMetadata(Wire):
+    """Its source and importance."""
 
-    approval_id: str
-    """The approval."""
-    run_id: str
-    """The run that waits for it."""
-
-
-class OfCatalogue(Wire):
-    """What an event says of the catalogue."""
-
-    change: Literal["registered", "rolled_back", "unregistered"] | str
-    """What became of it."""
-    package: str
-    """The package."""
-    revision: int
-    """The catalogue's revision now."""
-    scope: Literal["global", "tenant"] | str
-    """`global` for what every tenant builds on, `tenant` for the caller's own layer."""
-    version: str
-    """Its version."""
+    associated_files: list[str] | None = None
+    """Files it belongs with."""
+    importance: int | None = None
+    """From 1 (low) to 10 (high)."""
+    source: str
+    """Its source: `user_statement`, `system_observation`."""
 
 
-class OfRequest(Wire):
-    """What an event says of a request."""
+class NewMemoryMemory(Wire):
+    """The content."""
 
-    request_id: str
-    """The request."""
-    response_id: str
-    """The response that says what that run came to."""
-    run_id: str
-    """The run that changed something for it."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """How the run ended."""
+    content: str
+    """Its content."""
+    metadata: NewMemoryMemoryMetadata
+    """Its source and importance."""
+    related_memories: list[str] = []
+    """Memories it belongs with."""
+    tags: list[str]
+    """Tags for searching."""
+    title: str
+    """Its title."""
 
 
-class OfRun(Wire):
-    """What an event says of a run."""
+class NewMemory(Wire):
+    """A new memory."""
 
-    run_id: str
-    """The run."""
-    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Where it stands now."""
+    agent_id: str | None = None
+    """The agent that writes it for the caller; it is then a proposal."""
+    memory: NewMemoryMemory
+    """The content."""
+    visibility: Literal["private", "shared"] = "private"
+    """Its visibility."""
 
 
 class OpenRisk(Wire):
@@ -2366,23 +2234,23 @@ class Package(Wire):
     """One entry of a package's history."""
 
     actor: str
-    """Who did it."""
+    """The user who did it."""
     at: AwareDatetime
-    """When."""
+    """When it happened."""
     change: Literal["registered", "rolled_back", "unregistered"] | str
     """`registered`, `rolled_back` or `unregistered`."""
     content_hash: str
     """`sha256:…` over all files."""
     documents: int
-    """Number of documents in force after it."""
+    """Number of documents in force afterwards."""
     package: str
     """The package."""
     revision: int
-    """The catalogue's revision after it."""
+    """The catalogue's revision afterwards."""
     scope: Literal["tenant", "global"] | str
     """`global`, or `tenant` for the caller's own."""
     version: str
-    """The version concerned."""
+    """The version of the entry."""
 
 
 class PackageBundle(Wire):
@@ -2393,7 +2261,7 @@ class PackageBundle(Wire):
 
 
 class PackageDiff(Wire):
-    """What a package would change."""
+    """The changes of a registration."""
 
     changes: list[DocumentChange]
     """The changed documents, by kind and id."""
@@ -2426,12 +2294,27 @@ class PackageManifest(Wire):
     """Its version."""
 
 
-class PairOfBudgetSpent(Wire):
+class PackageVersionDiff(Wire):
+    """A page of the changes between two versions."""
+
+    changes: list[DocumentVersionChange]
+    """The changed documents, by kind and id."""
+    from_: str | None = Field(..., alias="from")
+    """The earlier version; null if there is none, so that everything is new."""
+    next: str | None
+    """Cursor to the next page."""
+    package: str
+    """The package."""
+    to: str
+    """The later version."""
+
+
+class PairOfBudgetUsage(Wire):
     """The same of both missions."""
 
-    left: BudgetSpent
+    left: BudgetUsage
     """Of the first."""
-    right: BudgetSpent
+    right: BudgetUsage
     """Of the second."""
 
 
@@ -2605,7 +2488,7 @@ class PipelineDefinition(Wire):
     """Its version."""
 
 
-class PlanOrder(Wire):
+class PlanRunRequest(Wire):
     """A plan and what it is run with."""
 
     decision_tree: DecisionTree | None = None
@@ -2616,6 +2499,14 @@ class PlanOrder(Wire):
     )
     parameters: dict[str, Any] = {}
     pipeline: PipelineDefinition | None = None
+
+
+class PlanSource(Wire):
+    """A plan that came with the order to run it. Nobody registered it, so nobody reviewed it."""
+
+    id: Any
+    """It depends on the form."""
+    kind: Literal["analysis", "decision_tree", "execution_plan", "mission", "pipeline"] | str
 
 
 class PlaybookContext(Wire):
@@ -2853,17 +2744,7 @@ class Playbook(Wire):
     """Its version."""
 
 
-class PlaybookInForce(Wire):
-    """A document in force, and why this one."""
-
-    document: Playbook
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
-    package: str
-    package_version: str
-
-
-class PlaybookOrder(Wire):
+class PlaybookRunRequest(Wire):
     """What a playbook is run with."""
 
     dry_run: bool = False
@@ -3008,31 +2889,31 @@ class PolicyDecision(Wire):
 
 
 class ProgressEvent(Wire):
-    """One thing that happened on the way to an answer."""
+    """One event on the way to an answer."""
 
     evidence: int | None = None
-    """How many evidence records."""
+    """Number of evidence records."""
     evidence_ids: list[str] | None = None
-    """The evidence that it rests on."""
+    """Evidence that it cites."""
     finding_ids: list[str] | None = None
-    """The findings that it rests on."""
+    """Findings that it cites."""
     findings: int | None = None
-    """How many findings."""
+    """Number of findings."""
     message: str | None = None
-    """What went wrong."""
+    """The failure message."""
     outcome: str | None = None
     """`succeeded` or `failed`."""
     outputs: list[str] | None = None
-    """The results without evidence that it rests on, each as `run/step`."""
+    """Results without evidence that it cites, each as `run/step`."""
     reason: str | None = None
-    """Why."""
+    """The reason."""
     run_id: str | None = None
     """Its run."""
     skill: str | None = None
     """The skill."""
     skills: list[str] | None = None
-    """What will be run."""
-    stage: Literal["analysed", "routed", "sentence", "skill_started", "step_ended", "step_started", "step_waits"] | str
+    """The skills that will run."""
+    stage: Literal["analysed", "routed", "sentence", "skill_started", "step_finished", "step_started", "step_waiting"] | str
     step: str | None = None
     """The step."""
     text: str | None = None
@@ -3042,7 +2923,7 @@ class ProgressEvent(Wire):
     verdict: str | None = None
     """`narrow`, `broad` or `miss`."""
     wait_ms: int | None = None
-    """For how long, in milliseconds."""
+    """How long, in milliseconds."""
 
 
 class PromptPackageConstraints(Wire):
@@ -3156,16 +3037,6 @@ class PromptTemplate(Wire):
     """Its version, which prompt packages carry as `template_version`."""
 
 
-class PromptTemplateInForce(Wire):
-    """A document in force, and why this one."""
-
-    document: PromptTemplate
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
-    package: str
-    package_version: str
-
-
 class ProposedValue(Wire):
     """A value that a memory states for a missing parameter."""
 
@@ -3185,7 +3056,7 @@ class PublishedSkill(Wire):
     """One published skill."""
 
     description: str
-    """What it does and when to use it."""
+    """Its purpose and when to use it."""
     digest: str
     """`sha256:…` of the artifact."""
     name: str
@@ -3193,7 +3064,16 @@ class PublishedSkill(Wire):
     type: str
     """`skill-md` or `archive`."""
     url: str
-    """Where its artifact is."""
+    """The URL of its artifact."""
+
+
+class PublishedSkillIndex(Wire):
+    """The index of published skills."""
+
+    field_schema: str = Field(..., alias="$schema")
+    """The schema of the index."""
+    skills: list[PublishedSkill]
+    """The skills, by name."""
 
 
 class Rate(Wire):
@@ -3206,53 +3086,62 @@ class Rate(Wire):
 
 
 class RelatedMemory(Wire):
-    """A memory that another one leads to."""
+    """A memory reached from another one."""
 
     agent_id: str | None = None
-    """The agent that wrote it for them."""
+    """The agent that wrote it for the author."""
     at: AwareDatetime
     """When it was written."""
     author: str
-    """By whom."""
+    """Its author."""
     conflicts_with: list[str] | None = None
-    """Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise."""
+    """Memories that contradict it, by heuristics: in the hits of a search, and in the answer to a write."""
     decided_at: AwareDatetime | None = None
-    """When they did."""
+    """When it was decided."""
     decided_by: str | None = None
-    """Who decided on it."""
+    """The user who decided on it."""
     distance: int
-    """Over how many others."""
+    """Distance in edges."""
     expires_at: AwareDatetime | None = None
-    """When the memory expires; absent when it is kept for good."""
+    """When the memory expires; absent if it never does."""
     from_: str = Field(..., alias="from")
-    """The memory before it on the way."""
+    """The memory before it on the path."""
     memory: MemoryEntry | None = None
     """The entry; absent once it was removed."""
     memory_id: str
     """The memory."""
     notice: str | None = None
-    """The same in words, in the answer to a write."""
+    """The same marks as text, in the answer to a write."""
     owner: str
     """Its owner."""
     proposed: int | None = None
-    """The version that waits for a decision, if the reader may see it."""
+    """The version that waits for a decision, if it is visible to the reader."""
     removed_at: AwareDatetime | None = None
     """When the content was removed."""
     removed_by: str | None = None
-    """By whom; absent when it expired."""
+    """The user who removed it; absent if it expired."""
     similar_to: list[str] | None = None
-    """Memories that say the same or nearly so: in what a search found, and in the answer to a write."""
+    """Memories with the same or nearly the same content: in the hits of a search, and in the answer to a write."""
     state: Literal["proposed", "accepted", "superseded", "rejected"] | str
-    """Where that version stands."""
+    """The version's state."""
     supersedes: int | None = None
     """The version that was in force when it was written."""
     version: int
-    """Which version this is."""
+    """The version's number."""
     visibility: Literal["private", "shared"] | str
-    """Who sees it."""
+    """Its visibility."""
 
 
-class ReportedHappening(Wire):
+class ReplayDivergence(Wire):
+    """Where a journal is not what the run machine wrote."""
+
+    at: int
+    """The event's position, from 1."""
+    detail: str
+    """What is wrong with it."""
+
+
+class ReportedResult(Wire):
     """That an interrupted call did happen, on somebody's word."""
 
     output: Any
@@ -3260,27 +3149,34 @@ class ReportedHappening(Wire):
 
 
 class Request(Wire):
-    """A request as it is recorded."""
+    """A recorded request."""
 
     answer: Any
-    """The answer, or the error that it came to; nothing while it is worked on."""
-    asked: dict[str, Any]
-    """The `request` as it was sent, and what whoever asked was then."""
+    """The answer or error; absent while the request is in progress."""
     created_at: AwareDatetime
-    """When it was asked."""
+    """When it was received."""
+    received: dict[str, Any]
+    """The request as received, with a snapshot of the caller's identity and role."""
     request_id: str
     """Its id."""
     result: Any
-    """What that run came to, once it has ended: an answer with an id of its own."""
+    """The result of that run, once it has ended: an answer with an id of its own."""
     run_id: str | None
-    """The run whose end is the result, of a request that changes something."""
+    """The run whose end is the result, if the request changes something."""
     updated_at: AwareDatetime
     """When it last changed."""
     verdict: Any
-    """Where it was routed; nothing before it is."""
+    """The routing verdict; absent before routing."""
 
 
-class RequestConfirmed(Wire):
+class RequestConfirmation(Wire):
+    """The confirmed document."""
+
+    document: str | None = None
+    """The skill or playbook with the right answer; required if several answered."""
+
+
+class RequestConfirmationResult(Wire):
     """The outcome of a confirmation."""
 
     document: str
@@ -3289,10 +3185,23 @@ class RequestConfirmed(Wire):
     """The suggested route example; absent if there is none."""
     kind: Literal["skill", "playbook"] | str
     """The document's kind."""
-    not_suggested: Literal["too_few_words", "too_long", "several_things", "near_duplicate", "document_full", "tenant_full", "follow_up", "not_offered", "not_recorded"] | str | None
+    not_suggested_reason: Literal["too_few_words", "too_long", "several_things", "near_duplicate", "document_full", "tenant_full", "follow_up", "not_offered", "not_recorded"] | str | None
     """The reason why there is none."""
     request_id: str
     """The request."""
+
+
+class RequestEventRef(Wire):
+    """The data of an event about a request."""
+
+    request_id: str
+    """The request."""
+    response_id: str
+    """The response with the run's result."""
+    run_id: str
+    """The run that made the request's change."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """How the run ended."""
 
 
 class RequestTags(Wire):
@@ -3306,13 +3215,6 @@ class RequestTags(Wire):
     """The persona that it is answered for."""
     tier: Literal["basic", "advanced"] | str
     """The tier that it is answered on."""
-
-
-class RequestWord(Wire):
-    """The confirmed document."""
-
-    document: str | None = None
-    """The skill or playbook with the right answer; required if several answered."""
 
 
 class ResearchArtifactResult(Wire):
@@ -3359,34 +3261,6 @@ class ResearchArtifact(Wire):
     """The task."""
     tenant_id: str | None = None
     """Its tenant; stamped when stored."""
-
-
-class ResolvedGuardrail(Wire):
-    """A guardrail that bears on the subject."""
-
-    document: Guardrail
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
-    matched: str
-    """The glob that matched."""
-    package: str
-    package_version: str
-
-
-class ResolvedGuardrails(RootModel[list[ResolvedGuardrail]]):
-    root: list[ResolvedGuardrail]
-
-
-class ResolvedPolicy(Wire):
-    """A policy that governs the tool."""
-
-    document: Policy
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
-    matched: str
-    """The glob that matched."""
-    package: str
-    package_version: str
 
 
 class ResourceCoverage(Wire):
@@ -3515,26 +3389,26 @@ class RouteExamplePage(Wire):
 
 
 class RoutedCandidate(Wire):
-    """One candidate, with what explains its place."""
+    """One candidate, with the parts of its score."""
 
     cosine: float | None
-    """Similarity of meaning; absent where only words were compared."""
+    """Similarity of meaning; absent if only words were compared."""
     coverage: float | None
-    """The same as a share of what the query could reach, 0 to 1; absent in verdicts of before it was noted."""
+    """The lexical score as a share of the maximum for the query, 0 to 1; absent in older verdicts."""
     fused: float
-    """What it is ranked by within this query."""
+    """The ranking score within this query."""
     id: str
     """Its id."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
-    """What it is."""
+    """Its kind."""
     lexical: float
     """Words in common, weighted."""
-    named: Literal["exactly", "with_an_error"] | None = None
+    name_match: Literal["exact", "fuzzy"] | None = None
     """How the query names it, if it does; named documents come first."""
     scope: Literal["tenant", "global"]
     """The layer it came from."""
     score: float
-    """Chance that it is right, 0 to 1; thresholds refer to it."""
+    """Probability that it is right, 0 to 1; thresholds refer to it."""
 
 
 class RoutedClause(Wire):
@@ -3559,7 +3433,7 @@ class RoutingTest(Wire):
     """The query, as a user would write it."""
 
 
-class RuleSaid(Wire):
+class RuleResult(Wire):
     """One rule's word on an effect."""
 
     id: str
@@ -3586,20 +3460,29 @@ class RunConfirmation(Wire):
     typed: str | None = None
 
 
+class RunEventRef(Wire):
+    """The data of an event about a run."""
+
+    run_id: str
+    """The run."""
+    status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
+    """Its status now."""
+
+
 class RunEvidence(Wire):
-    """One record of a run, as the run is shown with it."""
+    """One record of a run, as shown with the run."""
 
     evidence_id: str
     """The record."""
     step: str | None = None
     """
-    The step whose result it is; absent for a record that was attached later, or of a step that a
-    fallback took the place of.
+    The step whose result it records. Absent for a record that was attached later, and for a step that a fallback
+    replaced.
     """
     summary: str
-    """What it shows."""
+    """Summary of the result."""
     warning: str | None = None
-    """What is wrong with it."""
+    """The record's defect, if it has one."""
 
 
 class RunParameters(Wire):
@@ -3608,15 +3491,24 @@ class RunParameters(Wire):
     parameters: dict[str, Any]
 
 
-class RunReplayed(Wire):
-    """What a strict replay found."""
+class RunQuotaUsage(Wire):
+    """How many runs of a tenant are under way or wait, and how many may."""
 
-    diverges: Diverges | None
-    """The first event that does not follow from those before it; absent when all do."""
+    limit: int
+    """How many may."""
+    unfinished: int
+    """How many do, counted up to `limit`."""
+
+
+class RunReplay(Wire):
+    """The result of a strict replay."""
+
+    divergence: ReplayDivergence | None
+    """The first event that does not follow from those before it; absent if all do."""
     events: int
     """Events of the journal."""
     head: str
-    """Hash of the last event, which all others are chained to."""
+    """Hash of the last event, to which all others are chained."""
     run_id: str
     """The run."""
     state_digest: str | None = None
@@ -3624,10 +3516,7 @@ class RunReplayed(Wire):
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str | None = (
         None
     )
-    """
-    Where the run stands after them, or before the first that does not fit; absent when that is the
-    first of all.
-    """
+    """The run's status after them, or before the first invalid event; absent if that is the first event."""
 
 
 class RunSummary(Wire):
@@ -3639,24 +3528,15 @@ class RunSummary(Wire):
     """Its id."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """
-    Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
-    have written one that is not known here.
+    The status: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may have
+    written one that this version does not know.
     """
     title: str
-    """What started it."""
+    """The run's title, which names its origin."""
     updated_at: AwareDatetime
     """When it last changed."""
     version: int
     """Number of events in the journal."""
-
-
-class RunsTaken(Wire):
-    """How many runs of a tenant are under way or wait, and how many may."""
-
-    most: int
-    """How many may."""
-    unfinished: int
-    """How many do, counted up to `most`."""
 
 
 class SaltedPayload(Wire):
@@ -3714,13 +3594,33 @@ class SessionTurn(Wire):
     """One question and its answer."""
 
     at: AwareDatetime
-    """When."""
+    """When it was answered."""
     input: str
-    """What was asked."""
+    """The question."""
     output: str | None
-    """What was answered; absent when the request failed."""
+    """The answer; absent if the request failed."""
     request_id: str
     """The request."""
+
+
+class SessionView(Wire):
+    """A session as shown to its user."""
+
+    created_at: AwareDatetime
+    """When it was opened."""
+    expires_at: AwareDatetime
+    """When it ends unless a turn extends it."""
+    session_id: str
+    """Its id."""
+    turns: list[SessionTurn]
+    """Its newest turns, oldest first."""
+
+
+class SingleLensSearch(Wire):
+    """A question to one lens."""
+
+    query: str
+    top_k: int | None = None
 
 
 class SkillAnalysisFinding(Wire):
@@ -3909,16 +3809,16 @@ class SkillBulk(Wire):
 
 
 class SkillFilesFile(Wire):
-    """A file as it is sent: text where it is text, else base64."""
+    """A file in transfer: text where possible, else base64."""
 
     base64: str | None = None
-    """What it holds, as base64 of RFC 4648."""
+    """Its content, as base64 of RFC 4648."""
     executable: bool = False
     """Whether it may be executed."""
     path: str
     """Its path with `/`, relative to the directory that holds the skills."""
     text: str | None = None
-    """What it holds, as text."""
+    """Its content, as text."""
 
 
 class SkillFiles(Wire):
@@ -3928,27 +3828,17 @@ class SkillFiles(Wire):
     """Every file."""
 
 
-class SkillInForce(Wire):
-    """A document in force, and why this one."""
-
-    document: Skill
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
-    package: str
-    package_version: str
-
-
 class SkillSearch(Wire):
     """A search: by words or by a vector of the index's model."""
 
     only: Literal["folders", "leaves"] | None = None
     """Only folders, or only leaves."""
     query: str | None = None
-    """What is looked for, in words."""
+    """The query as text."""
     top_k: int | None = None
-    """How many hits, 1 to 100; 10 where it is not said."""
+    """Maximum hits, 1 to 100; 10 when absent."""
     vector: list[float] | None = None
-    """What is looked for, as a vector."""
+    """The query as a vector."""
 
 
 class SkipReason(Wire):
@@ -3959,18 +3849,19 @@ class SkipReason(Wire):
     """The earlier step."""
 
 
-class SkipSource(Wire):
-    """A plan that came with the order to run it. Nobody registered it, so nobody reviewed it."""
+class SkippedLensFile(Wire):
+    """A file of a folder that cannot be read."""
 
-    id: Any
-    """It depends on the form."""
-    kind: Literal["analysis", "decision_tree", "execution_plan", "mission", "pipeline"] | str
+    file: str
+    """Its path in the package."""
+    reason: str
+    """Why."""
 
 
 class SpellingCorrection(Wire):
     """A word that was replaced."""
 
-    taken_for: str
+    corrected: str
     """The correction."""
     typed: str
     """As it was typed."""
@@ -4050,7 +3941,7 @@ class StepWait(Wire):
 class StopCause(Wire):
     """Why a run stops before its way is over."""
 
-    because: Literal["aborted", "failure", "timed_out", "tokens_used_up"] | str
+    because: Literal["aborted", "failure", "timed_out", "token_budget_exhausted"] | str
     by: str | None = None
     """Who."""
     failure: StepFailure | None = None
@@ -4148,7 +4039,7 @@ class Thresholds(Wire):
     """From this score on the best candidate may stand alone."""
 
 
-class TokensUsed(Wire):
+class TokenUsage(Wire):
     """Tokens that models used."""
 
     input: int
@@ -4382,16 +4273,6 @@ class ToolDefinition(Wire):
     """JSON Schema for the tool's result"""
 
 
-class ToolInForce(Wire):
-    """A document in force, and why this one."""
-
-    document: Tool
-    layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
-    package: str
-    package_version: str
-
-
 class ToolInvocation(Wire):
     """One call of a tool."""
 
@@ -4457,10 +4338,6 @@ class ToolResult(Wire):
     """When it ended."""
     tool: str
     """The tool."""
-
-
-class ToolsInForce(RootModel[list[ToolInForce]]):
-    root: list[ToolInForce]
 
 
 class ValueSource(Wire):
@@ -4578,14 +4455,56 @@ class WritebackProposal(Wire):
     """Its tenant; stamped when stored."""
 
 
+class AddedEdge(Wire):
+    """A claim that a step did not have when it was added."""
+
+    edge: StepEdge
+    """For what: a new step."""
+    step: str
+    """The step that waits."""
+
+
 class AgentManifestInForce(Wire):
-    """A document in force, and why this one."""
+    """A document in force, with its layer."""
 
     document: Agent
     layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
+    """The layer that won."""
     package: str
     package_version: str
+
+
+class AgentSkillBulkItem(Wire):
+    """The result of one skill of a bulk write."""
+
+    created: bool | None = None
+    """Whether it is new in its scope."""
+    details: Any | None = None
+    """Machine-readable details."""
+    embedded: bool | None = None
+    """Whether its summary was embedded."""
+    error_code: Literal["invalid_document", "invalid_request", "invalid_utf8", "too_large", "unsupported_version", "unsupported_flow", "unknown_domain", "deprecated_collection", "missing_parameters", "invalid_parameters", "not_found", "no_match", "already_exists", "version_conflict", "illegal_transition", "method_not_allowed", "immutable", "still_referenced", "routing_test_failed", "session_not_found", "model_route_unknown", "unauthenticated", "permission_denied", "guardrail_blocked", "approval_required", "policy_denied", "approval_rejected", "approval_expired", "egress_denied", "model_access_denied", "tool_failed", "tool_result_invalid", "model_failed", "model_refused", "model_answer_invalid", "template_missing", "placeholder_missing", "expression_failed", "cancelled", "tool_timeout", "request_timeout", "model_missing", "model_mismatch", "storage_full", "data_directory_locked", "rate_limited", "overloaded", "unavailable", "internal"] | str | None = (
+        None
+    )
+    """The failure's code."""
+    message: str | None = None
+    """The problem."""
+    result: Literal["refused", "written"] | str
+    skill_id: Any
+    """It depends on the form."""
+    warnings: list[Violation] | None = None
+    """Warnings about it."""
+
+
+class AgentSkillBulkResult(Wire):
+    """The result of a bulk write, in the order of its skills."""
+
+    items: list[AgentSkillBulkItem]
+    """One result for each skill."""
+    refused: int
+    """Number of refused skills."""
+    written: int
+    """Number of written skills."""
 
 
 class AgentSkillPage(Wire):
@@ -4594,42 +4513,20 @@ class AgentSkillPage(Wire):
     entries: list[AgentSkillSummary]
     """The skills."""
     next: str | None
-    """Where the next page starts; absent on the last one."""
+    """Cursor to the next page; absent on the last one."""
 
 
-class AgentSkillWritten(Wire):
-    """What came of writing one skill."""
+class AgentSkillWriteResult(Wire):
+    """The result of writing one skill."""
 
     created: bool
     """Whether it is new in its scope."""
     embedded: bool
-    """Whether its summary was embedded for this."""
+    """Whether its summary was embedded."""
     skill_id: str
-    """Which."""
+    """The skill's id."""
     warnings: list[Violation] | None = None
-    """What is worth a look about it."""
-
-
-class AgentSkillsWrittenItem(Wire):
-    """What came of one skill of a bulk write."""
-
-    created: bool | None = None
-    """Whether it is new in its scope."""
-    details: Any | None = None
-    """Facts for a program."""
-    embedded: bool | None = None
-    """Whether its summary was embedded for this."""
-    error_code: Literal["invalid_document", "invalid_request", "invalid_utf8", "too_large", "unsupported_version", "unsupported_flow", "unknown_domain", "deprecated_collection", "missing_parameters", "invalid_parameters", "not_found", "no_match", "already_exists", "version_conflict", "illegal_transition", "method_not_allowed", "immutable", "still_referenced", "routing_test_failed", "session_not_found", "model_route_unknown", "unauthenticated", "permission_denied", "guardrail_blocked", "approval_required", "policy_denied", "approval_rejected", "approval_expired", "egress_denied", "model_access_denied", "tool_failed", "tool_result_invalid", "model_failed", "model_refused", "model_answer_invalid", "template_missing", "placeholder_missing", "expression_failed", "cancelled", "tool_timeout", "request_timeout", "model_missing", "model_mismatch", "storage_full", "data_directory_locked", "rate_limited", "overloaded", "unavailable", "internal"] | str | None = (
-        None
-    )
-    """The failure's code."""
-    message: str | None = None
-    """What is wrong."""
-    result: Literal["refused", "written"] | str
-    skill_id: Any
-    """It depends on the form."""
-    warnings: list[Violation] | None = None
-    """What is worth a look about it."""
+    """Warnings about it."""
 
 
 class Approval(Wire):
@@ -4637,8 +4534,6 @@ class Approval(Wire):
 
     approval_id: str
     """Its id."""
-    asked_by: list[str] | None = None
-    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
     call: ExactCall
     """What is approved."""
     digest: str
@@ -4651,7 +4546,9 @@ class Approval(Wire):
     """When it was asked for."""
     requested_by: str
     """On whose behalf the run acts."""
-    rules: list[RuleSaid]
+    requesters: list[str] | None = None
+    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
+    rules: list[RuleResult]
     """What asks for it."""
     tenant_id: str
     """Whose it is."""
@@ -4659,52 +4556,55 @@ class Approval(Wire):
     """When."""
     by: str | None = None
     """Who."""
-    happened: ReportedHappening | None = None
-    """Instead of calling: it happened before. Absent for an agreement to the call."""
     makers: list[str] | None = None
     """Who made the key by which they decided."""
     reason: str | None = None
     """Why, in their words."""
+    reported_result: ReportedResult | None = None
+    """Instead of calling: it happened before. Absent for an agreement to the call."""
     state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
 
 
-class ApprovalAgreed(Wire):
+class ApprovalAgreement(Wire):
     """An agreement, and what was agreed to."""
 
     at: AwareDatetime
     """When."""
     by: str
     """Who."""
-    happened: ReportedHappening | None = None
-    """Instead of calling: it happened before. Absent for an agreement to the call."""
     makers: list[str] | None = None
     """Who made the key by which they decided."""
     reason: str | None = None
     """Why, in their words."""
+    reported_result: ReportedResult | None = None
+    """Instead of calling: it happened before. Absent for an agreement to the call."""
 
 
 class ApprovalEntry(Wire):
-    """An approval with what its run is called."""
+    """An approval with the title of its run."""
 
     approval_id: str
     """Its id."""
-    asked_by: list[str] | None = None
-    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
     call: ExactCall
     """What is approved."""
+    can_approve: bool
+    """
+    Whether the caller may approve it: the caller decides on approvals and, if four eyes are required, did not
+    request it.
+    """
     digest: str
     """What the decision is bound to."""
     expires_at: AwareDatetime
     """When it lapses, decided or not."""
     four_eyes: bool
     """Whether it takes a person who did not ask."""
-    may_agree: bool
-    """Whether the caller may approve it: it decides on approvals, and is no asker where four eyes are required."""
     requested_at: AwareDatetime
     """When it was asked for."""
     requested_by: str
     """On whose behalf the run acts."""
-    rules: list[RuleSaid]
+    requesters: list[str] | None = None
+    """The users who started the run, chose its arguments or confirmed it, and the makers of their keys."""
+    rules: list[RuleResult]
     """What asks for it."""
     run_title: str
     """The title of the run that waits for it."""
@@ -4714,12 +4614,12 @@ class ApprovalEntry(Wire):
     """When."""
     by: str | None = None
     """Who."""
-    happened: ReportedHappening | None = None
-    """Instead of calling: it happened before. Absent for an agreement to the call."""
     makers: list[str] | None = None
     """Who made the key by which they decided."""
     reason: str | None = None
     """Why, in their words."""
+    reported_result: ReportedResult | None = None
+    """Instead of calling: it happened before. Absent for an agreement to the call."""
     state: Literal["approved", "consumed", "lapsed", "pending", "rejected"] | str
 
 
@@ -4729,7 +4629,7 @@ class ApprovalPage(Wire):
     entries: list[ApprovalEntry]
     """Newest first."""
     next: str | None
-    """Where the next page starts."""
+    """Cursor to the next page."""
 
 
 class BoundedGraphPath(Wire):
@@ -4751,27 +4651,10 @@ class BoundedOpenRisk(Wire):
 
 
 class Catalogue(Wire):
-    """What there is of each kind."""
+    """The number of documents of each kind."""
 
     kinds: list[CatalogueKind]
-    """Every kind, those without a document too."""
-
-
-class ChangedDocument(Wire):
-    """One changed document, as it was and as it became."""
-
-    after: dict[str, Any] | None
-    """The document in the later version; null where there is none."""
-    before: dict[str, Any] | None
-    """The document in the earlier version; null where there is none."""
-    difference: Literal["added", "changed", "removed"]
-    """What happens to it."""
-    fields: list[str]
-    """JSON pointers of the parts that differ, for a changed document."""
-    id: str
-    """The document."""
-    kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
-    """Which collection."""
+    """Every kind, including those without a document."""
 
 
 class ControlCoverage(Wire):
@@ -4783,7 +4666,7 @@ class ControlCoverage(Wire):
     """Guardrails that bear on what is listed for it."""
     resource_types: list[ResourceCoverage]
     """The resource types that its evidence is collected from, by id."""
-    standing: Literal["covered", "partial", "none"]
+    status: Literal["covered", "partial", "none"]
     """How far it is looked after."""
     title: str | None
     """Its title."""
@@ -4794,60 +4677,60 @@ class ControlCoverage(Wire):
 class Dependency(Wire):
     """One document's reference to another."""
 
-    from_: DocumentName = Field(..., alias="from")
+    from_: DocumentRef = Field(..., alias="from")
     """Which needs the other."""
     pointer: str
     """Where the reference stands in the document that needs the other."""
-    to: DocumentName
+    to: DocumentRef
     """Which is needed."""
 
 
 class DependencyNode(Wire):
-    """A document that another one leads to."""
+    """A document reached from another."""
 
     distance: int
-    """How many references away it is, by the shortest way."""
+    """Its distance in references, by the shortest path."""
     document: DocumentSummary | None
-    """The document; null where there is none."""
+    """The document; null if it does not exist."""
     id: str
     """Its id."""
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
     """Its kind."""
     side: Literal["needs", "needed_by"]
-    """Whether the root needs it, or it needs the root."""
+    """Whether it is a dependency or a dependent of the root."""
 
 
 class DocumentDependencies(Wire):
     """The documents around one."""
 
     edges: list[Dependency]
-    """Which of them refers to which; at most 10,000."""
+    """The references between them; at most 10,000."""
     nodes: list[DependencyNode]
-    """What it needs, then what needs it, nearest first; at most 1,000."""
+    """Its dependencies, then its dependents, nearest first; at most 1,000."""
     root: DocumentSummary
-    """The document that was asked for."""
+    """The requested document."""
     truncated: bool
     """Whether the rest was left out."""
 
 
 class DocumentLayer(Wire):
-    """A document as one layer has it."""
+    """A document in one layer."""
 
     document: dict[str, Any]
-    """The document, which keeps the contract of its kind."""
+    """The document, valid under the contract of its kind."""
     in_force: bool
     """
-    Whether it counts: a global document does not that the tenant's own shadows. Guardrails and policies of
-    both layers do.
+    Whether it is in force: a global document is not if the tenant's own shadows it. Guardrails and policies of both
+    layers are.
     """
     package: str
     """The package that registered it."""
     package_version: str
     """That package's version."""
     scope: Literal["tenant", "global"] | str
-    """Whose layer."""
+    """The layer's scope."""
     source: DocumentSource | None
-    """Where it was written; null for what no package's file holds."""
+    """Its source; null if no file of a package holds it."""
 
 
 class DocumentPage(Wire):
@@ -4860,22 +4743,22 @@ class DocumentPage(Wire):
 
 
 class EvidenceEntry(Wire):
-    """A record in a listing: without its payload and what it is attached to."""
+    """A record in a listing: without its payload and attachments."""
 
     captured_at: AwareDatetime
     """When it was captured."""
     id: str
     """Its id."""
     payload_absent: PayloadAbsence | None = None
-    """Why the payload is not to be had; absent while it is."""
+    """Why the payload is absent; absent if the payload is available."""
     redaction_class: str | None = None
-    """Who may see the payload."""
+    """The class that determines the readers of the payload."""
     source: EvidenceSourceModel
-    """Where it comes from."""
+    """Its source."""
     summary: str
-    """What it shows, in a sentence."""
+    """A summary in a sentence."""
     type: Literal["cloudtrail_event", "azure_activity_log", "config_snapshot", "iam_policy", "billing_line", "metric_point", "log_line", "deployment_record", "pr_record", "commit_record", "approval_record", "api_call", "manual_note"] | str
-    """What kind of proof it is."""
+    """The kind of proof."""
 
 
 class EvidenceLeaf(Wire):
@@ -4896,12 +4779,12 @@ class EvidenceLeaf(Wire):
 
 
 class EvidenceLogConsistency(Wire):
-    """That one head is the beginning of another."""
+    """Proof that one head is the beginning of another."""
 
     from_: EvidenceLogHead = Field(..., alias="from")
     """The smaller log."""
     proof: list[str]
-    """As RFC 9162 §2.1.4 orders it."""
+    """In the order of RFC 9162 §2.1.4."""
     to: EvidenceLogHead
     """The larger one."""
 
@@ -4910,27 +4793,27 @@ class EvidencePage(Wire):
     """One page of evidence."""
 
     entries: list[EvidenceEntry]
-    """By time of capture."""
+    """By capture time."""
     next: str | None
-    """Where the next page starts."""
+    """Cursor to the next page."""
 
 
 class EvidenceProof(Wire):
-    """One record's leaves with the checkpoint that they are proved under."""
+    """One record's leaves with the checkpoint of their proofs."""
 
     header: EvidenceHeader
     leaves: list[EvidenceLeaf]
 
 
-class Follows(Wire):
+class FollowUpReference(Wire):
     """Which turn of the session a verdict rests on, and why."""
 
-    alone: Literal["narrow", "broad", "miss"]
-    """What the text came to alone."""
-    because: str
+    reason: str
     """Why it is taken for a follow-up."""
     request_id: str
     """The request of that turn."""
+    standalone_verdict: Literal["narrow", "broad", "miss"]
+    """What the text came to alone."""
 
 
 class FrameworkCoverage(Wire):
@@ -4945,17 +4828,17 @@ class FrameworkCoverage(Wire):
 class GateDecision(Wire):
     """The gate's answer, with the rules that made it."""
 
-    permitted_by: list[RuleSaid] | None = None
+    permitted_by: list[RuleResult] | None = None
     """What permits it."""
-    rules: list[RuleSaid] | None = None
+    rules: list[RuleResult] | None = None
     """What asks for it; at least one."""
     verdict: Literal["allow", "deny", "needs_approval"] | str
-    warnings: list[RuleSaid] | None = None
+    warnings: list[RuleResult] | None = None
     """What is said along with it."""
 
 
 class GraphAnswer(Wire):
-    """What the graph says."""
+    """The answer of the graph."""
 
     controls: list[ControlCoverage] | None = None
     """Its controls, by id."""
@@ -4964,7 +4847,7 @@ class GraphAnswer(Wire):
     framework: str | None = None
     """The framework, as its controls name it."""
     layer: Literal["tenant", "global", "tenant_over_global"] | None = None
-    """The layer that it comes from."""
+    """Its layer."""
     node: GraphNode | None = None
     """The node."""
     query: Literal["coverage", "neighbours", "paths", "unremediated"] | str
@@ -4973,29 +4856,29 @@ class GraphAnswer(Wire):
 
 
 class GraphQuery(Wire):
-    """A question to the graph."""
+    """A query of the graph."""
 
     depth: int | None = None
-    """How far; 1 when absent."""
+    """The distance; 1 when absent."""
     direction: Literal["out", "in"] | None = None
-    """Which way; both when absent."""
+    """The direction; both when absent."""
     domain: str | None = None
-    """Of this domain; of all when absent."""
+    """The domain; all when absent."""
     edges: list[Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"]] = (
         []
     )
-    """Along which types of edges; all when empty."""
+    """The types of edges; all when empty."""
     framework: str | None = None
     """The framework, e.g. `SOC2`."""
     from_: str | None = Field(None, alias="from")
     """The node, e.g. a control."""
     limit: int | None = None
-    """How many."""
+    """Maximum paths."""
     node: str | None = None
     """The node."""
     query: Literal["coverage", "neighbours", "paths", "unremediated"] | str
     to: GraphQueryToGraphQueryTo | GraphQueryToGraphQueryTo1 | None = None
-    """Where to; any resource type when absent."""
+    """The target; any resource type when absent."""
 
 
 class Key(Wire):
@@ -5006,17 +4889,17 @@ class Key(Wire):
     catalogue: Literal["viewer", "editor", "admin"] | str
     """What it may do to the catalogue."""
     created_at: AwareDatetime
-    """When."""
+    """When it was made."""
     created_by: str
-    """Who made it."""
+    """The user who made it."""
     expires_at: AwareDatetime | None
-    """From when on it lets nobody in."""
+    """When it expires."""
     key_id: str
     """Its id."""
     last_used_at: AwareDatetime | None
-    """When it last let somebody in, to about a minute."""
+    """When it was last used, to about a minute."""
     name: str
-    """What people call it."""
+    """Its readable name."""
     profile: str | None = None
     """
     The profile that narrows the agents whose skills it is served: those that list it in `usable_in_profiles`, and
@@ -5025,21 +4908,41 @@ class Key(Wire):
     revoked_at: AwareDatetime | None
     """When it was revoked."""
     revoked_by: str | None
-    """Who revoked it."""
+    """The user who revoked it."""
     role: Literal["user", "operator", "admin"] | str
     """`user`, `operator` or `admin`."""
     rotated_from: str | None
-    """The key whose place it took."""
+    """The key that it replaced."""
     scopes: list[str]
     """Which parts of the interface it opens."""
     state: Literal["live", "expired", "revoked"]
-    """Whether it lets in."""
+    """Whether it is valid."""
     tenant_id: str
-    """Whose data it sees."""
+    """The tenant whose data it sees."""
     tier: Literal["basic", "advanced"] | str
     """The tier up to which it is served."""
     user: str
-    """Whom it stands for."""
+    """The user that it authenticates."""
+
+
+class KeyEventRef(Wire):
+    """
+    The data of an event about a key: the user, the change and the key. It contains no secret, nor anything derived from
+    one.
+    """
+
+    by: str
+    """The user who did it."""
+    key_id: str
+    """The key."""
+    name: str
+    """Its readable name."""
+    rights: Rights
+    """The rights that the key gives its user."""
+    rotated_from: str | None
+    """The key that it replaced."""
+    user: str
+    """The user that it authenticates."""
 
 
 class KeyPage(Wire):
@@ -5048,107 +4951,119 @@ class KeyPage(Wire):
     entries: list[Key]
     """Newest first."""
     next: str | None
-    """Where the next page starts."""
+    """Cursor to the next page."""
 
 
-class LateClaim(Wire):
-    """A claim that a step did not have when it was added."""
+class LensIndex(Wire):
+    """Facts about an index."""
 
-    edge: StepEdge
-    """For what: a new step."""
-    step: str
-    """The step that waits."""
+    bytes: int
+    """Bytes of the source."""
+    chunks: int
+    """Number of passages."""
+    fetched_at: AwareDatetime
+    """When the source was last checked."""
+    indexed_at: AwareDatetime
+    """When the index was made."""
+    left_out: list[SkippedLensFile] | None = None
+    """Files of the folder that are left out, because they cannot be read."""
+    model: str | None
+    """The embedding model; absent if only words are compared."""
+    model_changed: bool
+    """Whether the current model differs, so that only words are compared until it is indexed again."""
+    notices: list[str] | None = None
+    """Why parts of the text may differ from their author's text."""
 
 
-class Lens(Wire):
-    """A lens as it is shown: the document, and what became of its source."""
+class LensIndexingAttempt(Wire):
+    """The result of indexing."""
 
-    content_hash: str | None = None
-    """
-    Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
-    whatever was authored.
-    """
-    content_type: Literal["framework", "cloud_service", "policy", "reference"] | str
-    """What kind of knowledge it is."""
-    created_at: AwareDatetime | None = None
-    """When it was first registered."""
-    description: str
-    """What it holds."""
-    domain: str
-    """The domain it belongs to."""
-    index: LensIndex | None
-    """Its index; absent until there is one."""
-    indexing: LensStage | None
-    """How far indexing is, while it goes on."""
-    last: LensWork | None
-    """What the last indexing came to that this process did."""
+    at: AwareDatetime
+    """When it ended."""
+    chunks: int | None = None
+    """Passages of the index."""
+    embedded: int | None = None
+    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    failed: str | None = None
+    """The reason."""
+    left_out: list[SkippedLensFile] | None = None
+    """Files of the folder that are left out, because they cannot be read."""
+    notices: list[str] | None = None
+    """Why parts of the text may not be what its author wrote."""
+    outcome: Literal["fetch_failed", "indexed", "unchanged"] | str | None = None
+
+
+class LensIndexingOutcome(Wire):
+    """What indexing came to."""
+
+    chunks: int | None = None
+    """Passages of the index."""
+    embedded: int | None = None
+    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    left_out: list[SkippedLensFile] | None = None
+    """Files of the folder that are left out, because they cannot be read."""
+    notices: list[str] | None = None
+    """Why parts of the text may not be what its author wrote."""
+    outcome: Literal["fetch_failed", "indexed", "unchanged"] | str
+
+
+class LensIndexingResult(Wire):
+    """What indexing a lens came to."""
+
     lens_id: str
-    """Its id."""
-    scope: Literal["tenant", "global"] | str
-    """Where it is registered."""
-    source: LensSource
-    """Where it is fetched from."""
-    status: Literal["active", "inactive"] | str
-    """Whether it is offered (this project, for lenses)."""
-    tags: list[str]
-    """Words to find it by."""
-    tenant_id: str | None = None
-    """Its tenant; absent for a global lens."""
-    tier: Literal["basic", "advanced"] | str
-    """The tier from which it may be used; lenses are refused on the basic tier (B000-16)."""
-    title: str
-    """Its title."""
-    updated_at: AwareDatetime | None = None
-    """When it was last registered."""
-    version: str | None = None
-    """Its version."""
-
-
-class LensList(RootModel[list[Lens]]):
-    root: list[Lens]
+    """Which lens."""
+    chunks: int | None = None
+    """Passages of the index."""
+    embedded: int | None = None
+    """Parts of passages that had to be embedded; the others' vectors were taken over."""
+    left_out: list[SkippedLensFile] | None = None
+    """Files of the folder that are left out, because they cannot be read."""
+    notices: list[str] | None = None
+    """Why parts of the text may not be what its author wrote."""
+    outcome: Literal["fetch_failed", "indexed", "unchanged"] | str
 
 
 class Memory(Wire):
-    """One version of a memory, with where it stands."""
+    """One version of a memory, with its state."""
 
     agent_id: str | None = None
-    """The agent that wrote it for them."""
+    """The agent that wrote it for the author."""
     at: AwareDatetime
     """When it was written."""
     author: str
-    """By whom."""
+    """Its author."""
     conflicts_with: list[str] | None = None
-    """Memories that say otherwise of the same thing, as far as rules of thumb can see; likewise."""
+    """Memories that contradict it, by heuristics: in the hits of a search, and in the answer to a write."""
     decided_at: AwareDatetime | None = None
-    """When they did."""
+    """When it was decided."""
     decided_by: str | None = None
-    """Who decided on it."""
+    """The user who decided on it."""
     expires_at: AwareDatetime | None = None
-    """When the memory expires; absent when it is kept for good."""
+    """When the memory expires; absent if it never does."""
     memory: MemoryEntry | None = None
     """The entry; absent once it was removed."""
     memory_id: str
     """The memory."""
     notice: str | None = None
-    """The same in words, in the answer to a write."""
+    """The same marks as text, in the answer to a write."""
     owner: str
     """Its owner."""
     proposed: int | None = None
-    """The version that waits for a decision, if the reader may see it."""
+    """The version that waits for a decision, if it is visible to the reader."""
     removed_at: AwareDatetime | None = None
     """When the content was removed."""
     removed_by: str | None = None
-    """By whom; absent when it expired."""
+    """The user who removed it; absent if it expired."""
     similar_to: list[str] | None = None
-    """Memories that say the same or nearly so: in what a search found, and in the answer to a write."""
+    """Memories with the same or nearly the same content: in the hits of a search, and in the answer to a write."""
     state: Literal["proposed", "accepted", "superseded", "rejected"] | str
-    """Where that version stands."""
+    """The version's state."""
     supersedes: int | None = None
     """The version that was in force when it was written."""
     version: int
-    """Which version this is."""
+    """The version's number."""
     visibility: Literal["private", "shared"] | str
-    """Who sees it."""
+    """Its visibility."""
 
 
 class MemoryPage(Wire):
@@ -5157,7 +5072,7 @@ class MemoryPage(Wire):
     entries: list[Memory]
     """The memories, newest first."""
     next: str | None
-    """Where the next page starts; absent on the last one."""
+    """Cursor to the next page; absent on the last one."""
 
 
 class MemoryVersions(RootModel[list[Memory]]):
@@ -5181,7 +5096,7 @@ class MissionPage(Wire):
     entries: list[MissionSummary]
     """Newest first."""
     next: str | None
-    """Where the next page starts."""
+    """Cursor to the next page."""
 
 
 class MissionProposal(Wire):
@@ -5196,7 +5111,7 @@ class MissionProposal(Wire):
     run_id: str | None = None
     """The playbook's run that carries it out, once there is one."""
     state: Literal["proposed", "approved", "executed", "execution_failed", "rejected", "expired", "conflict"]
-    """Where it stands (B002-13)."""
+    """Its state (B002-13)."""
 
 
 class MissionTaskChange(Wire):
@@ -5212,21 +5127,31 @@ class MissionTaskChange(Wire):
     fields: list[FieldChange] | None = None
 
 
-class OfKey(Wire):
-    """What an event says of a key: who did what to it. It names no secret, nor anything made from one."""
+class MissionTypeInForce(Wire):
+    """A document in force, with its layer."""
 
-    by: str
-    """Who did it."""
-    key_id: str
-    """The key."""
-    name: str
-    """What people call it."""
-    rights: Rights
-    """What the key lets its user do."""
-    rotated_from: str | None
-    """The key whose place it took."""
-    user: str
-    """Whom it stands for."""
+    document: MissionType
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that won."""
+    package: str
+    package_version: str
+
+
+class Neighbour(Wire):
+    """A node that a walk came to."""
+
+    direction: Literal["out", "in"]
+    """Which way that edge was followed."""
+    distance: int
+    """How many edges away it is, by the shortest way."""
+    edge: Literal["requires", "evidenced_by", "collected_via", "is_a", "remediated_by"] | str
+    """The edge between the two."""
+    from_: str = Field(..., alias="from")
+    """The node before it on that way."""
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that it comes from."""
+    node: GraphNode
+    """The node."""
 
 
 class PackageProblem(Wire):
@@ -5238,8 +5163,6 @@ class PackageProblem(Wire):
     """The line as it stands."""
     file: str
     """The file's path, relative to the package."""
-    gravity: Literal["error", "warning"]
-    """Whether it stops the registration."""
     keyword: str
     """The rule that is broken."""
     line: int
@@ -5248,6 +5171,8 @@ class PackageProblem(Wire):
     """What is wrong."""
     pointer: str
     """JSON pointer into the file."""
+    severity: Literal["error", "warning"]
+    """Whether it stops the registration."""
     suggestion: str | None = None
     """What to write instead, where that is known."""
     width: int
@@ -5275,21 +5200,32 @@ class PassagePosition(Wire):
     """The first character."""
 
 
-class PublishedIndex(Wire):
-    """The skills that somebody publishes."""
+class PlaybookInForce(Wire):
+    """A document in force, with its layer."""
 
-    field_schema: str = Field(..., alias="$schema")
-    """Which form of index this is."""
-    skills: list[PublishedSkill]
-    """The skills, by name."""
+    document: Playbook
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that won."""
+    package: str
+    package_version: str
 
 
-class QuotaShown(Wire):
+class PromptTemplateInForce(Wire):
+    """A document in force, with its layer."""
+
+    document: PromptTemplate
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that won."""
+    package: str
+    package_version: str
+
+
+class QuotaUsage(Wire):
     """What the caller's tenant may ask, and how much of it is taken."""
 
     calls: Rate | None
     """How often it may call, in each process; null where nothing bounds it."""
-    runs: RunsTaken | None
+    runs: RunQuotaUsage | None
     """Its runs; null where nothing bounds them."""
 
 
@@ -5297,8 +5233,32 @@ class RelatedMemories(RootModel[list[RelatedMemory]]):
     root: list[RelatedMemory]
 
 
-class ResolvedPolicies(RootModel[list[ResolvedPolicy]]):
-    root: list[ResolvedPolicy]
+class ResolvedGuardrail(Wire):
+    """A guardrail that applies to the subject."""
+
+    document: Guardrail
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that won."""
+    matched: str
+    """The glob that matched."""
+    package: str
+    package_version: str
+
+
+class ResolvedGuardrails(RootModel[list[ResolvedGuardrail]]):
+    root: list[ResolvedGuardrail]
+
+
+class ResolvedPolicy(Wire):
+    """A policy that governs the tool."""
+
+    document: Policy
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that won."""
+    matched: str
+    """The glob that matched."""
+    package: str
+    package_version: str
 
 
 class ResolvedTemplate(Wire):
@@ -5306,9 +5266,9 @@ class ResolvedTemplate(Wire):
 
     document: Template
     layer: Literal["tenant", "global", "tenant_over_global"]
-    """Which layer won."""
+    """The layer that won."""
     level: Literal["skill", "agent", "domain", "global"]
-    """The level that it was found on."""
+    """The level at which it was found."""
     package: str
     package_version: str
 
@@ -5319,7 +5279,7 @@ class ResultSourceResultSource(Wire):
     reported: ResultSourceReported
 
 
-class RoutingTried(Wire):
+class RoutingTestResult(Wire):
     """Where a routing test of a package led, in the catalogue as it would be with the package in force."""
 
     file: str
@@ -5343,18 +5303,14 @@ class RoutingTried(Wire):
 class RuleFinding(Wire):
     """One rule and what it says."""
 
-    asked: Literal["now", "once_approved", "not_asked"]
-    """Whether the decision rests on it."""
+    effect: Literal["deny", "require_approval", "warn", "allow", "not_applicable"]
+    """What it says."""
     id: str
     """Which one."""
     kind: Literal["permission", "policy", "guardrail", "rate_limit", "tool", "safety", "interrupted", "approval"]
     """What kind of rule."""
     layer: Literal["tenant", "global"] | str | None = None
     """The document's layer; absent where the rule is no document of its own."""
-    looks_at: list[Literal["kind", "subject", "mission", "approved", "approvers", "approvals", "calls"]] | None = (
-        None
-    )
-    """What of the run the rule looks at."""
     message: str | None = None
     """What the document tells people, where it speaks and has words for them."""
     note: str | None = None
@@ -5363,27 +5319,14 @@ class RuleFinding(Wire):
     """The package that the document comes from."""
     package_version: str | None = None
     """That package's version."""
-    says: Literal["refuses", "asks_for_a_person", "warns", "permits", "does_not_apply"]
-    """What it says."""
-    why: str
+    phase: Literal["now", "after_approval", "not_evaluated"]
+    """Whether the decision rests on it."""
+    reason: str
     """Why."""
-
-
-class RunOpening(Wire):
-    """What a run needs before its first step."""
-
-    confirm: bool
-    """Whether a person has to see the plan and agree to it."""
-    missing: list[str] | None = None
-    """The mandatory parameters that have no value yet."""
-    sources: dict[str, ValueSource] | None = None
-    """Where the values of its parameters come from, by name."""
-    tokens: TokensUsed | None = None
-    """Tokens that a model used to draft values of its parameters."""
-    typed: str | None = None
-    """The parameter whose value has to be typed to confirm (`destructive`)."""
-    unclear: dict[str, str] | None = None
-    """Why words of the request give no value of a missing parameter, by name."""
+    run_facts: list[Literal["kind", "subject", "mission", "approved", "approvers", "approvals", "calls"]] | None = (
+        None
+    )
+    """What of the run the rule looks at."""
 
 
 class RunOutcome(Wire):
@@ -5404,24 +5347,38 @@ class RunPage(Wire):
     entries: list[RunSummary]
     """Newest first."""
     next: str | None
-    """Where the next page starts."""
+    """Cursor to the next page."""
+
+
+class RunPrerequisites(Wire):
+    """What a run needs before its first step."""
+
+    confirm: bool
+    """Whether a person has to see the plan and agree to it."""
+    missing: list[str] | None = None
+    """The mandatory parameters that have no value yet."""
+    sources: dict[str, ValueSource] | None = None
+    """Where the values of its parameters come from, by name."""
+    tokens: TokenUsage | None = None
+    """Tokens that a model used to draft values of its parameters."""
+    typed: str | None = None
+    """The parameter whose value has to be typed to confirm (`destructive`)."""
+    unclear: dict[str, str] | None = None
+    """Why words of the request give no value of a missing parameter, by name."""
 
 
 class SchemaList(RootModel[list[SchemaSummary]]):
     root: list[SchemaSummary]
 
 
-class SessionShown(Wire):
-    """A session as its user sees it."""
+class SkillInForce(Wire):
+    """A document in force, with its layer."""
 
-    created_at: AwareDatetime
-    """When it was opened."""
-    expires_at: AwareDatetime
-    """When it ends unless a turn extends it."""
-    session_id: str
-    """Its id."""
-    turns: list[SessionTurn]
-    """Its newest turns, oldest first."""
+    document: Skill
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that won."""
+    package: str
+    package_version: str
 
 
 class StepAction(Wire):
@@ -5477,8 +5434,22 @@ class StepEntry(Wire):
     """A CEL expression that must be true as well."""
 
 
+class ToolInForce(Wire):
+    """A document in force, with its layer."""
+
+    document: Tool
+    layer: Literal["tenant", "global", "tenant_over_global"]
+    """The layer that won."""
+    package: str
+    package_version: str
+
+
+class ToolsInForce(RootModel[list[ToolInForce]]):
+    root: list[ToolInForce]
+
+
 class Verdict(Wire):
-    """A verdict as somebody looks at it who asks why, and what it would be."""
+    """A verdict with further details for diagnosis."""
 
     candidates: list[RoutedCandidate]
     """Best first."""
@@ -5487,83 +5458,51 @@ class Verdict(Wire):
     corrections: list[SpellingCorrection] | None = None
     """Mistyped words and their corrections."""
     dropped: list[RoutedCandidate]
-    """What was found and is below the floor, best first."""
-    follows: Follows | None = None
-    """The turn of the session that it rests on, where the text leans on one."""
-    gateway: GatewayReading | None = None
-    """What the model of the route `gateway` made of the request, where it was asked."""
+    """Candidates below the floor, best first."""
+    follow_up: FollowUpReference | None = None
+    """The turn of the session that the text refers to, if it does."""
+    gateway: GatewayResult | None = None
+    """The reading of the `gateway` route's model, if it was asked."""
     in_force: Thresholds
-    """The thresholds in force, whichever decided."""
+    """The thresholds in force, even if others decided."""
     intent: Literal["read", "change", "knowledge", "none"] | str | None = None
-    """
-    What the request asks for, decided before anything was ranked; absent where only a ranking was asked for, and in
-    verdicts of before it was decided.
-    """
+    """The intent, decided before ranking; absent for a bare ranking, and in older verdicts."""
     intent_reason: str | None = None
-    """Why it is taken to ask for that, for people."""
+    """The reason for the intent, as text."""
     kind: Literal["narrow", "broad", "miss"]
     """Narrow, broad or miss."""
     model: str | None
-    """The embedding model; absent where only words were compared."""
+    """The embedding model; absent if only words were compared."""
     query: str
-    """What was asked."""
+    """The query."""
     reason: str
-    """Why, for people."""
+    """The reason, as text."""
     set_aside: list[str] | None = None
     """Pieces with a low weight, shortened: pasted logs, code and records, the frame of a mail."""
     subject: str | None = None
-    """
-    The words that were compared, where they are not all of the query: without greetings, and with identifiers
-    replaced by what they name.
-    """
+    """The compared words, if they differ from the query: without greetings, and with identifiers replaced by nouns."""
     thresholds: Thresholds
     """The thresholds that decided."""
 
 
-class VersionsDiff(Wire):
-    """What changed from one version to another: one page."""
-
-    changes: list[ChangedDocument]
-    """The changed documents, by kind and id."""
-    from_: str | None = Field(..., alias="from")
-    """The earlier version; null where there is none, and everything is new."""
-    next: str | None
-    """Where the next page starts."""
-    package: str
-    """The package."""
-    to: str
-    """The later version."""
-
-
-class AgentSkillsImported(Wire):
-    """What came of an import."""
+class AgentSkillImportResult(Wire):
+    """The result of an import."""
 
     changed: list[str]
-    """Those that were there and are changed."""
+    """Existing skills that changed."""
     created: list[str]
-    """The skills that are new."""
+    """New skills."""
     embedded: int
-    """How many summaries were embedded."""
+    """Number of embedded summaries."""
     left_out: list[str]
     """The directories of skills that are left out."""
     problems: list[PackageProblem]
-    """Errors, which say why a skill is left out, and warnings."""
+    """Errors, with the reasons why skills are left out, and warnings."""
     unchanged: list[str]
-    """Those that were there as they are."""
+    """Existing skills that did not change."""
 
 
-class AgentSkillsWritten(Wire):
-    """What came of a bulk write, in the order of its skills."""
-
-    items: list[AgentSkillsWrittenItem]
-    """One answer for each skill."""
-    refused: int
-    """How many are not."""
-    written: int
-    """How many are written."""
-
-
-class ApprovalAsked(Wire):
+class ApprovalRequest(Wire):
     """A person is asked about one exact call."""
 
     approval: str
@@ -5580,36 +5519,36 @@ class ApprovalAsked(Wire):
     """The step."""
 
 
-class CallExplained(Wire):
-    """What the gate would say to a call, and why."""
+class CallExplanation(Wire):
+    """The gate's answer to a call, with its reasons."""
 
     assumed: AssumedFacts | None
-    """What was taken for the facts that a run adds."""
+    """The values assumed for facts that only a run has."""
     decision: GateDecision | None
     """
-    The decision as a journal would hold it; absent for what would be left out, which is not put
-    to the gate.
+    The decision as a journal would record it; absent for a call that would be left out, because the gate is not
+    asked.
     """
     dry_run: bool
-    """Whether nothing is to be changed."""
+    """Whether the call is a dry run."""
     kind: Literal["skill", "playbook", "execution_plan", "pipeline", "decision_tree", "mission", "tool_call", "analysis"] | str
-    """What kind of run the call would belong to."""
+    """The kind of the run to which the call would belong."""
     parameters: dict[str, Any]
-    """The arguments, defaults filled in."""
+    """The arguments, with defaults filled in."""
     role: Literal["user", "operator", "admin"] | str
-    """What they may do."""
+    """The caller's role."""
     rules: list[RuleFinding]
     """Every rule that was considered, in the order in which the gate asks."""
     step: str | None
-    """Its step; absent for the same."""
+    """Its step; absent for a hypothetical plan."""
     subject: str | None
-    """The skill or playbook; absent for a plan that is only thought of."""
+    """The skill or playbook; absent for a hypothetical plan."""
     tool: str
-    """What is called."""
+    """The tool."""
     user: str
-    """Who asks."""
+    """The caller."""
     verdict: str
-    """`allow`, `warn`, `needs_approval`, `deny`, or `left_out` in a run that changes nothing."""
+    """`allow`, `warn`, `needs_approval`, `deny`, or `skipped` in a dry run."""
 
 
 class Caller(Wire):
@@ -5621,7 +5560,7 @@ class Caller(Wire):
     """What it may do to the catalogue."""
     profile: str | None = None
     """The profile that narrows the agents whose skills it is served; all when absent."""
-    quota: QuotaShown
+    quota: QuotaUsage
     """What its tenant may ask, and how much of it is taken."""
     role: Literal["user", "operator", "admin"] | str
     """The level: `user`, `operator` or `admin`."""
@@ -5636,7 +5575,7 @@ class Caller(Wire):
 
 
 class Document(Wire):
-    """A document as the layers have it."""
+    """A document with its layers."""
 
     differs: list[str]
     """JSON pointers of the parts in which the two layers differ."""
@@ -5645,46 +5584,94 @@ class Document(Wire):
     kind: Literal["skill", "tool", "guardrail", "domain_lens", "template", "playbook", "agent", "graph_node", "graph_edge", "domain", "policy", "mission_type", "prompt_template", "tag_record", "evidence"] | str
     """Its kind."""
     layers: list[DocumentLayer]
-    """What each layer has, the tenant's own first."""
+    """Its versions by layer, the tenant's own first."""
+
+
+class Lens(Wire):
+    """A lens with its document and the state of its source."""
+
+    content_hash: str | None = None
+    """
+    Hash of what was fetched last, e.g. `sha256:…`; kept with the index and shown with the lens,
+    whatever was authored.
+    """
+    content_type: Literal["framework", "cloud_service", "policy", "reference"] | str
+    """What kind of knowledge it is."""
+    created_at: AwareDatetime | None = None
+    """When it was first registered."""
+    description: str
+    """What it holds."""
+    domain: str
+    """The domain it belongs to."""
+    index: LensIndex | None
+    """Its index; absent until there is one."""
+    indexing: LensIndexingStage | None
+    """The progress of indexing, while it runs."""
+    last: LensIndexingAttempt | None
+    """The result of the last indexing in this process."""
+    lens_id: str
+    """Its id."""
+    scope: Literal["tenant", "global"] | str
+    """The scope of its registration."""
+    source: LensSource
+    """Where it is fetched from."""
+    status: Literal["active", "inactive"] | str
+    """Whether it is offered (this project, for lenses)."""
+    tags: list[str]
+    """Words to find it by."""
+    tenant_id: str | None = None
+    """Its tenant; absent for a global lens."""
+    tier: Literal["basic", "advanced"] | str
+    """The tier from which it may be used; lenses are refused on the basic tier (B000-16)."""
+    title: str
+    """Its title."""
+    updated_at: AwareDatetime | None = None
+    """When it was last registered."""
+    version: str | None = None
+    """Its version."""
+
+
+class LensList(RootModel[list[Lens]]):
+    root: list[Lens]
 
 
 class Mission(Wire):
     """A mission."""
 
     artifacts: int
-    """How many artifacts it has."""
+    """Number of artifacts."""
     created_at: AwareDatetime
     """When it was created."""
     events: int
-    """How many events its journal has."""
+    """Number of events in its journal."""
     goal: str
-    """What is to be achieved."""
+    """The goal."""
     imported_at: AwareDatetime | None = None
-    """When it was imported, if it was; it is read only then."""
+    """When it was imported, if it was; an imported mission is read-only."""
     mission_id: str
     """Its id."""
     mission_type: str
-    """Its kind."""
+    """Its type."""
     offline: bool
-    """Whether the offline provider answers: no model is asked."""
+    """Whether the offline provider answers, without a model."""
     output: dict[str, Any] | None = None
     """The reviewed output, once there is one."""
     proposals: list[MissionProposal]
-    """What it proposes to write back."""
+    """Its proposed write-backs."""
     reason: str | None = None
-    """Why it did not come to its end, where it did not."""
+    """Why it did not complete, if it did not."""
     run_id: str
     """The run that carries it out."""
     state: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
-    """Where it stands (B002-12)."""
+    """Its state (B002-12)."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Where its run stands: `working`, `awaiting_approval` and so on."""
+    """The run's status: `working`, `awaiting_approval` and so on."""
     tasks: list[MissionTask]
     """Its tasks, in listed order."""
     token_budget: int | None = None
-    """How many tokens it may use."""
-    tokens: TokensUsed
-    """Tokens used, and how many it may use."""
+    """The token budget, if it has one."""
+    tokens: TokenUsage
+    """Tokens used so far."""
     updated_at: AwareDatetime
     """When it last changed."""
 
@@ -5702,52 +5689,52 @@ class MissionDifferences(Wire):
     """Where each stands."""
     tasks: list[MissionTaskChange]
     """The tasks: those of the first mission in its order, then those that only the second has."""
-    time_ms: PairOfBudgetSpent
+    time_ms: PairOfBudgetUsage
     """Milliseconds."""
-    tokens: PairOfBudgetSpent
+    tokens: PairOfBudgetUsage
     """Tokens."""
 
 
 class PackageReport(Wire):
-    """What checking a package found."""
+    """The result of checking a package."""
 
     documents: int
     """Number of documents that were read."""
     package: str | None
-    """The package's name, where its manifest could be read."""
+    """The package's name, if its manifest was readable."""
     problems: list[PackageProblem]
-    """Errors and warnings, by file and place."""
-    tests: list[RoutingTried]
-    """Where its routing tests led; none where something else is wrong already."""
+    """Errors and warnings, by file and position."""
+    tests: list[RoutingTestResult]
+    """Results of its routing tests; none if there are other errors already."""
     version: str | None
     """Its version."""
 
 
 class Passage(Wire):
-    """One passage, with where it is from."""
+    """One passage, with its source."""
 
     content_hash: str
-    """Hash of what was fetched."""
+    """Hash of the fetched content."""
     cosine: float | None
-    """Similarity of meaning; absent where only words were compared."""
+    """Similarity of meaning; absent if only words were compared."""
     domain: str
     """The lens's domain."""
     fused: float
-    """What it is ranked by, 0 to 1 within this answer."""
+    """The ranking score, 0 to 1 within this answer."""
     lens_id: str
     """Its lens."""
     lexical: float
     """Words in common, weighted."""
     position: PassagePosition
-    """Where it stands."""
+    """Its position."""
     scope: Literal["tenant", "global"] | str
-    """Where the lens is registered."""
+    """The scope of the lens's registration."""
     score: float
-    """Chance that it has to do with the question, 0 to 1: comparable over questions."""
+    """Probability that it is relevant to the question, 0 to 1: comparable across questions."""
     source: LensSource
-    """Where the lens was fetched from."""
+    """The source of the lens."""
     text: str
-    """The text, exactly as it was taken out of the source and indexed."""
+    """The text, exactly as extracted from the source and indexed."""
     title: str
     """The lens's title."""
 
@@ -5757,7 +5744,7 @@ class PlannedStep(Wire):
 
     action: StepAction
     """What it does."""
-    after_failure: Literal["abort", "roll_back", "go_on"]
+    after_failure: Literal["abort", "roll_back", "continue"]
     """What a failure does."""
     cache_ttl_seconds: int
     """How long a result may be used again for the same call, in seconds; 0 for never."""
@@ -5787,32 +5774,36 @@ class PlannedStep(Wire):
     """
 
 
-class Registered(Wire):
-    """What a registration did."""
+class RegistrationReport(Wire):
+    """The result of a registration."""
 
     diff: PackageDiff
-    """What changed, or would."""
+    """The changes, actual or predicted."""
     embedded: int
     """Texts that had to be embedded."""
-    lenses: list[LensIndexed]
-    """What became of its active lenses."""
+    lenses: list[LensIndexingResult]
+    """The results of its active lenses."""
     package: str
     """The package."""
     problems: list[PackageProblem]
     """Warnings."""
-    tests: list[RoutingTried]
-    """Where its routing tests led; none where nothing had to be done."""
+    tests: list[RoutingTestResult]
+    """The results of its routing tests; none if there was nothing to do."""
     unchanged: bool
-    """`true` when the same content was in force already, or for a dry run."""
+    """`true` if the same content was in force already, or for a dry run."""
     version: str
     """Its version."""
+
+
+class ResolvedPolicies(RootModel[list[ResolvedPolicy]]):
+    root: list[ResolvedPolicy]
 
 
 class Step(Wire):
     """A step in the plan."""
 
     entry: StepEntry
-    """When it may start: its claims on earlier steps."""
+    """When it may start: its conditions on earlier steps."""
     reverses: str | None
     """The step that it reverses."""
     step: str
@@ -5849,7 +5840,7 @@ class StepGraph(Wire):
         None
     )
     """The declared types of numeric parameters, for expressions."""
-    source: SkipSource | None = None
+    source: PlanSource | None = None
     """
     What it was compiled from, where that is no document of the catalogue; a fallback names what
     the run was started with.
@@ -5862,10 +5853,10 @@ class StepGraph(Wire):
     """Tokens that models may use for it; 0 sets no limit (B002-17)."""
 
 
-class Growth(Wire):
+class GraphAdditions(Wire):
     """Steps to add, and steps that wait for some of them from now on."""
 
-    claims: list[LateClaim] | None = None
+    claims: list[AddedEdge] | None = None
     """Claims that steps which have not started get on new ones."""
     steps: list[PlannedStep] | None = None
     """New steps, after those that are there. None of them is a reversal."""
@@ -5875,7 +5866,7 @@ class JournalEvent(Wire):
     """One event of a run's history."""
 
     at: AwareDatetime
-    """When."""
+    """When it happened."""
     sequence: int
     """Position, from 1."""
     approval: str | None = None
@@ -5903,14 +5894,14 @@ class JournalEvent(Wire):
     """Not before this."""
     duration_ms: int | None = None
     """In milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """When it lapses."""
     failure: StepFailure | None = None
     """What the step fails with."""
     graph: StepGraph | None = None
     """What it executes."""
-    growth: Growth | None = None
+    growth: GraphAdditions | None = None
     """What it adds to the graph."""
     idempotency_key: str | None = None
     """The same for every attempt."""
@@ -5922,7 +5913,7 @@ class JournalEvent(Wire):
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
     """Evidence that was required and that no step produced."""
-    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
@@ -5951,23 +5942,23 @@ class JournalEvent(Wire):
     """The step."""
     tags: RequestTags | None = None
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
 
-class LensAnswer(Wire):
-    """The passages that come closest to a question."""
+class LensSearchResult(Wire):
+    """The passages nearest to a question."""
 
     extractive: bool
-    """Always true: passages are quoted, nothing is written."""
+    """Always true: passages are quoted, and no text is generated."""
     lenses: list[str]
     """The lenses that were searched."""
     model: str | None
-    """The embedding model; absent where only words were compared."""
+    """The embedding model; absent if only words were compared."""
     passages: list[Passage]
     """Best first."""
     query: str
-    """What was asked."""
+    """The question."""
 
 
 class MissionDiff(Wire):
@@ -5985,13 +5976,13 @@ class MissionEvent(Wire):
     """An event of a mission's journal."""
 
     at: AwareDatetime
-    """When."""
+    """When it happened."""
     mission_state: Literal["created", "planned", "prompted", "running", "aggregating", "reviewing", "awaiting_approval", "completed", "rejected", "failed", "cancelled", "budget_exceeded"] | str
-    """Where the mission stands after it."""
+    """The mission's state after it."""
     sequence: int
     """Position, from 1."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Where its run stands after it: `working`, `awaiting_approval` and so on."""
+    """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's record."""
     approval_expires_at: AwareDatetime | None = None
@@ -6017,14 +6008,14 @@ class MissionEvent(Wire):
     """Not before this."""
     duration_ms: int | None = None
     """In milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """When it lapses."""
     failure: StepFailure | None = None
     """What the step fails with."""
     graph: StepGraph | None = None
     """What it executes."""
-    growth: Growth | None = None
+    growth: GraphAdditions | None = None
     """What it adds to the graph."""
     idempotency_key: str | None = None
     """The same for every attempt."""
@@ -6036,7 +6027,7 @@ class MissionEvent(Wire):
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
     """Evidence that was required and that no step produced."""
-    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
@@ -6065,7 +6056,7 @@ class MissionEvent(Wire):
     """The step."""
     tags: RequestTags | None = None
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
 
@@ -6075,28 +6066,28 @@ class MissionEventPage(Wire):
     entries: list[MissionEvent]
     """Oldest first."""
     next: int | None = None
-    """The event to go on after; absent when there are no more now."""
+    """Cursor: the last event of this page; absent if there are no more now."""
 
 
 class Run(Wire):
     """A run with its journal."""
 
     approach_hints: list[str] | None = None
-    """Advice of the playbook that it executes for who judges its plan."""
+    """The playbook's advice for judging its plan."""
     approvals: list[Approval]
     """Approvals that it waits for."""
     confirm: bool
-    """Whether it waits for somebody to confirm the plan."""
+    """Whether it waits for a confirmation of the plan."""
     created_at: AwareDatetime
     """When it was created."""
     dry_run: bool
-    """Whether it changes nothing."""
+    """Whether it is a dry run."""
     events: list[JournalEvent]
-    """What happened, oldest first."""
+    """Its events, oldest first."""
     evidence: list[RunEvidence]
-    """Evidence of what it did, by capture time."""
+    """Evidence of its actions, by capture time."""
     in_doubt: list[str]
-    """Steps whose writes may have happened, and nobody knows."""
+    """Steps whose writes may have happened, with unknown results."""
     missing: list[str]
     """Mandatory parameters without a value."""
     notes: list[str] | None = None
@@ -6106,28 +6097,28 @@ class Run(Wire):
     parameters: dict[str, Any]
     """Values of its parameters."""
     plan_digest: str
-    """What an agreement to run it is bound to."""
+    """Digest to which a confirmation of the plan is bound."""
     proposals: list[ProposedValue] | None = None
-    """Values that memories of the caller and the tenant state for missing parameters."""
+    """Values that memories of the caller and the tenant hold for missing parameters."""
     run_id: str
     """Its id."""
     sources: dict[str, ValueSource]
-    """Where each value comes from, by parameter; absent for a value that the caller gave."""
+    """The source of each value, by parameter; absent for a value from the caller."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
     """
-    Where it stands: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may
-    have written one that is not known here.
+    The status: `working`, `awaiting_approval`, `completed` and so on. As text, because a newer replica may have
+    written one that this version does not know.
     """
     steps: list[Step]
     """Its steps in listed order, reversals last."""
     title: str
-    """What started it."""
-    tokens: TokensUsed | None = None
-    """Tokens that models used for it so far; absent where none were used."""
+    """The run's title, which names its origin."""
+    tokens: TokenUsage | None = None
+    """Tokens that models used for it so far; absent if none were used."""
     typed: str | None
-    """The parameter whose value has to be typed to confirm."""
+    """The parameter whose value must be typed to confirm."""
     unclear: dict[str, str] | None = None
-    """Why words of the request give no value of a missing parameter, by parameter."""
+    """Why the request's text gives no value for a missing parameter, by parameter."""
     unproven: list[str] | None = None
     """Tools whose results left no evidence, because no page shows them (B000-19); known when the run has ended."""
     updated_at: AwareDatetime
@@ -6137,16 +6128,16 @@ class Run(Wire):
 
 
 class RunAt(Wire):
-    """A run as it stood after an event of its journal."""
+    """A run after a given event of its journal."""
 
     at: AwareDatetime
     """When it happened."""
     confirm: bool
-    """Whether it waits for somebody to confirm the plan."""
+    """Whether it waits for a confirmation of the plan."""
     dry_run: bool
-    """Whether it changes nothing."""
+    """Whether it is a dry run."""
     in_doubt: list[str]
-    """Steps whose writes may have happened, and nobody knows."""
+    """Steps whose writes may have happened, with unknown results."""
     missing: list[str]
     """Mandatory parameters without a value."""
     outcome: RunOutcome | None
@@ -6154,34 +6145,34 @@ class RunAt(Wire):
     parameters: dict[str, Any]
     """Values of its parameters."""
     plan_digest: str
-    """What an agreement to run it is bound to."""
+    """Digest to which a confirmation of the plan is bound."""
     run_id: str
     """The run."""
     sequence: int
     """The event's position, from 1."""
     sources: dict[str, ValueSource]
-    """Where each value comes from, by parameter; absent for a value that the caller gave."""
+    """The source of each value, by parameter; absent for a value from the caller."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Where the run stood then."""
+    """The run's status then."""
     steps: list[Step]
     """Its steps in listed order, reversals last."""
-    tokens: TokensUsed | None = None
-    """Tokens that models used for it so far; absent where none were used."""
+    tokens: TokenUsage | None = None
+    """Tokens that models used for it so far; absent if none were used."""
     typed: str | None
-    """The parameter whose value has to be typed to confirm."""
+    """The parameter whose value must be typed to confirm."""
     unclear: dict[str, str] | None = None
-    """Why words of the request give no value of a missing parameter, by parameter."""
+    """Why the request's text gives no value for a missing parameter, by parameter."""
 
 
 class RunEvent(Wire):
     """An event of a run's journal."""
 
     at: AwareDatetime
-    """When."""
+    """When it happened."""
     sequence: int
     """Position, from 1."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Where the run stands after it: `working`, `awaiting_approval` and so on."""
+    """The run's status after it: `working`, `awaiting_approval` and so on."""
     approval: str | None = None
     """The approval's record."""
     approval_expires_at: AwareDatetime | None = None
@@ -6207,14 +6198,14 @@ class RunEvent(Wire):
     """Not before this."""
     duration_ms: int | None = None
     """In milliseconds."""
-    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fell_back", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
+    event: Literal["approval_denied", "approval_granted", "approval_requested", "completed", "confirmed", "failed", "fallback_started", "parameters_given", "paused", "resumed", "retry_scheduled", "rollback_failed", "rolled_back", "started", "step_begun", "step_failed", "step_refused", "step_skipped", "step_succeeded", "stopping"] | str
     expires_at: AwareDatetime | None = None
     """When it lapses."""
     failure: StepFailure | None = None
     """What the step fails with."""
     graph: StepGraph | None = None
     """What it executes."""
-    growth: Growth | None = None
+    growth: GraphAdditions | None = None
     """What it adds to the graph."""
     idempotency_key: str | None = None
     """The same for every attempt."""
@@ -6226,7 +6217,7 @@ class RunEvent(Wire):
     """Mandatory ones that are still missing."""
     missing_evidence: list[str] | None = None
     """Evidence that was required and that no step produced."""
-    opening: RunOpening = Field({"confirm": False}, validate_default=True)
+    opening: RunPrerequisites = Field({"confirm": False}, validate_default=True)
     """What it needs before its first step."""
     output: Any | None = None
     """What it produced."""
@@ -6255,7 +6246,7 @@ class RunEvent(Wire):
     """The step."""
     tags: RequestTags | None = None
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
-    tokens: TokensUsed | None = None
+    tokens: TokenUsage | None = None
     """Tokens that were used for it."""
 
 
@@ -6265,7 +6256,7 @@ class RunEventPage(Wire):
     entries: list[RunEvent]
     """Oldest first."""
     next: int | None = None
-    """The event to go on after; absent when there are no more now."""
+    """Cursor: the last event of this page; absent if there are no more now."""
 
 
 class RunStarted(Wire):
@@ -6282,7 +6273,7 @@ class RunStarted(Wire):
     """Whether nothing is to be changed (B000-18)."""
     graph: StepGraph
     """What it executes."""
-    opening: RunOpening
+    opening: RunPrerequisites
     """What it needs before its first step."""
     owner: str | None = None
     """Whose it is, where that is not who started it: whose the run is that it rolls back."""
@@ -6298,22 +6289,22 @@ class RunStarted(Wire):
     """The request that it is for, as guardrails read it; absent in journals that do not have it."""
 
 
-class StepExplained(Wire):
-    """What the gate said to one step."""
+class StepExplanation(Wire):
+    """The gate's decisions on one step."""
 
     approvals: list[Approval]
-    """The approvals that were asked for."""
+    """The approvals that were requested."""
     decisions: list[JournalEvent]
     """
-    The journal's events that begin, refuse or leave out the step, ask for an approval or decide on
-    one: each with the gate's decision and the rules that made it. Oldest first.
+    Journal events that begin, refuse or skip the step, or that request or decide an approval. Each has the gate's
+    decision and the rules behind it. Oldest first.
     """
     step: str
     """The step."""
     tool: str | None
     """The tool it calls."""
     waits_for: list[StepWait]
-    """What it waits for; nothing when it is next, has begun or ended."""
+    """Conditions that the step waits for; empty if it is next, has begun or has ended."""
     writes: bool
     """Whether it changes something."""
     approval: str | None = None
@@ -6335,19 +6326,19 @@ class StepExplained(Wire):
     )
 
 
-class RunExplained(Wire):
-    """What the gate said to a run."""
+class RunExplanation(Wire):
+    """The gate's decisions on a run."""
 
     run_id: str
     """The run."""
     status: Literal["awaiting_parameters", "awaiting_confirmation", "working", "awaiting_approval", "paused", "stopping", "rolling_back", "completed", "incomplete", "failed", "aborted", "budget_exceeded", "rolled_back", "rollback_failed"] | str
-    """Where it stands."""
-    steps: list[StepExplained]
-    """Its steps, or the one that was asked for."""
+    """The run's status."""
+    steps: list[StepExplanation]
+    """Its steps, or only the requested one."""
 
 
-class GateExplained(RootModel[CallExplained | RunExplained]):
-    root: CallExplained | RunExplained
+class GateExplanation(RootModel[CallExplanation | RunExplanation]):
+    root: CallExplanation | RunExplanation
     """What the gate would say to a call, or said to a run."""
 
 
